@@ -5,7 +5,7 @@
 BIN := .venv/bin
 CODE := gcom registry chat_gui tests
 # Many tests wait for real time to pass, and leave their processor to another one meanwhile.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 PARALLEL := -n $(WORKERS) --maxprocesses 8 --dist loadgroup
 MUTANTS := $(BIN)/python -m pytest -q -rP -m soak $(PARALLEL) tests/sim/test_mutants.py
 INPUT ?=

@@ -185,7 +185,7 @@ def pip(*arguments: str) -> None:
 def make_venv() -> None:
     """Make `.venv` anew, whatever is in its place."""
     say(f"making .venv with Python {sys.version.split()[0]}; its packages are about 600 MB to fetch, 1.3 GB on disk")
-    if VENV.is_symlink() or VENV.is_file():
+    if VENV.is_file():
         VENV.unlink()
     elif VENV.exists():
         shutil.rmtree(VENV)
@@ -217,6 +217,8 @@ def need_qt() -> None:
 
 def install() -> None:
     """Bring `.venv` to what the inputs say, and stamp it."""
+    if VENV.is_symlink():
+        VENV.unlink()  # it leads to another checkout's, which has to stay as that one's own set-up left it
     keep = whole()
     STAMP.unlink(missing_ok=True)
     if not keep:

@@ -123,6 +123,7 @@ def _run(
         from PySide6.QtCore import QTimer
         from PySide6.QtWidgets import QApplication
 
+        from chat_gui.view.desktop.demo import DemoEntry
         from chat_gui.view.desktop.instance import SingleInstance
         from chat_gui.view.window import ChatWindow
     except ImportError as error:
@@ -135,7 +136,7 @@ def _run(
     if single and not single.claim(groups):
         print("gcom-chat: it runs already, and its window comes to the front (another one beside it: --profile NAME)")
         return 0
-    window = ChatWindow(nick, registry, groups, places, demo=companions is not None)
+    window = ChatWindow(nick, registry, groups, places)
     if single:
         single.asked.connect(window.come_forward)
     window.show()
@@ -145,6 +146,7 @@ def _run(
     awake.start()
     if companions:
         window.show_tour()
+        DemoEntry(window, window)
     if exit_after is not None:
         QTimer.singleShot(round(exit_after * 1000), window.close)
     status = qt.exec()

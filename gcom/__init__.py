@@ -19,6 +19,7 @@ from pathlib import Path as _Path
 
 from loguru import logger as _logger
 
+from gcom.certificates.identity_files import CertificateFiles
 from gcom.core.messages.registry import GroupInfo as GroupInfo
 from gcom.errors import (
     AlreadyReceiving,
@@ -37,6 +38,7 @@ from gcom.errors import (
     NameTaken,
     NotAMember,
     NotInvited,
+    NotPermitted,
     PeerError,
     RegistryStarting,
     RegistryUnavailable,
@@ -44,6 +46,7 @@ from gcom.errors import (
     Unavailable,
     UnknownGroup,
     UnknownMember,
+    Untrusted,
     VersionMismatch,
     WouldBlock,
 )
@@ -87,14 +90,34 @@ _logger.disable("gcom")
 
 
 def connect(
-    name: str, registry: str | None = None, *, log_dir: str | _Path | None = None, timeout_s: float = 10.0
+    name: str,
+    registry: str | None = None,
+    *,
+    log_dir: str | _Path | None = None,
+    timeout_s: float = 10.0,
+    listen: str | None = None,
+    advertise: str | None = None,
+    certificates: CertificateFiles | None = None,
 ) -> Node:
-    """Return a node of that name, at the registry `HOST:PORT` (default: GCOM_REGISTRY, else 127.0.0.1:7411).
+    """Return a node of that name, at the registry `HOST:PORT`.
+
+    The registry's default is GCOM_REGISTRY, else the one whose invitation of that name this user accepted, else
+    127.0.0.1:7411. One that is not on this machine alone needs certificates: those of an accepted invitation, or
+    `certificates`, or GCOM_TLS_CERT, GCOM_TLS_KEY and GCOM_TLS_CA. `listen` is `HOST`, `HOST:PORT` or `HOST:FIRST-LAST`
+    (default: where the registry can reach it), `advertise` the address for others where that is another.
 
     `log_dir`: the folder for delivery logs; `timeout_s`: how long a join waits. Raises BadValue, RegistryUnavailable,
-    VersionMismatch.
+    Untrusted, VersionMismatch.
     """
-    return Node(name, registry, log_dir=log_dir, timeout_s=timeout_s)
+    return Node(
+        name,
+        registry,
+        log_dir=log_dir,
+        timeout_s=timeout_s,
+        listen=listen,
+        advertise=advertise,
+        certificates=certificates,
+    )
 
 
 __all__ = [
@@ -107,6 +130,7 @@ __all__ = [
     "CallDetached",
     "CallTimeout",
     "Causality",
+    "CertificateFiles",
     "Definition",
     "Delay",
     "Departure",
@@ -138,6 +162,7 @@ __all__ = [
     "Node",
     "NotAMember",
     "NotInvited",
+    "NotPermitted",
     "Ordering",
     "Outcome",
     "PeerError",
@@ -163,6 +188,7 @@ __all__ = [
     "Unicast",
     "UnknownGroup",
     "UnknownMember",
+    "Untrusted",
     "VectorClock",
     "VersionMismatch",
     "View",

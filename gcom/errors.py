@@ -11,6 +11,7 @@
     │   ├── NameTaken           a living member has that name
     │   ├── NotInvited          a static group does not list that name
     │   ├── NotAMember          this group was left, or its node closed
+    │   ├── NotPermitted        the registry does not let this identity do that
     │   ├── Dissolved           all members of the group have left it
     │   ├── AlreadyReceiving    a group has one receiver: a loop or a listener
     │   ├── NotALog             the path that the audit was given holds no delivery log
@@ -19,7 +20,8 @@
     ├── PeerError               a peer misbehaved
     │   ├── HandlerFailed       a member's handler of calls raised, or it has none
     │   ├── MalformedFrame      bytes that are no frame of ours
-    │   └── VersionMismatch     a peer that speaks another protocol version
+    │   ├── VersionMismatch     a peer that speaks another protocol version
+    │   └── Untrusted           a peer's certificate is not believed, or ours is not by it
     └── Unavailable             retrying may help
         ├── RegistryUnavailable
         │   └── RegistryStarting    it waits for groups that are there to register
@@ -90,6 +92,10 @@ class Dissolved(LocalError):
     """All members of the group have left it, and with them its state."""
 
 
+class NotPermitted(LocalError):
+    """The registry does not let the identity of this process do that."""
+
+
 class AlreadyReceiving(LocalError):
     """A group has one receiver at a time."""
 
@@ -116,6 +122,10 @@ class MalformedFrame(PeerError):
 
 class VersionMismatch(PeerError):
     """A peer that speaks another protocol version."""
+
+
+class Untrusted(PeerError):
+    """A peer's certificate is not believed, or ours is not by the peer."""
 
 
 class Unavailable(GComError):

@@ -35,7 +35,9 @@ class SafeNameServer(NameServer):  # type: ignore[misc]
         if not isinstance(uri, str) or len(uri) > URI_CHARS_MAX:
             raise NamingError(f"a URI is at most {URI_CHARS_MAX} characters")
         tags = _tags(metadata)
+        # Around the count and the registration: two callers at the bound must not both find room.
         with self.lock:
+            # Registering again under a known name takes no room.
             if name not in self.storage and len(self.storage) >= ENTRIES_MAX:
                 raise NamingError(f"this name server holds its {ENTRIES_MAX} names: remove some")
             super().register(name, uri, safe, tags)
@@ -50,6 +52,7 @@ class SafeNameServer(NameServer):  # type: ignore[misc]
             _check_name(name)
             return int(super().remove(name=name))
         with self.lock:
+            # Without a prefix this is the list of all names, of which nothing is removed.
             doomed = [found for found in super().list(prefix=prefix) if not found.startswith(PROTECTED)]
             self.storage.remove_items(doomed if prefix else ())
         return len(doomed) if prefix else 0
@@ -65,6 +68,7 @@ class SafeNameServer(NameServer):  # type: ignore[misc]
 def list_system(server: SafeNameServer, ids: Iterable[str], address: Address) -> None:
     """List objects that the registry serves at `address`, under names that no caller can change."""
     for name in ids:
+        # Past `register`, which refuses the names of the system to everybody.
         server.storage[name] = f"PYRO:{name}@{address}", set()
 
 

@@ -10,6 +10,7 @@ import secrets
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from loguru import logger
@@ -18,17 +19,20 @@ from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import decode_request, encode_answer
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness
-from gcom.core.messages.registry import Answer, GroupInfo, Refusal
+from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Request
 from gcom.core.ordering.sequencer import Sequencer
-from gcom.errors import BadValue, Unavailable, VersionMismatch
+from gcom.errors import BadValue, NotPermitted, Unavailable, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.life import is_dead
 from gcom.values import limits, lineage
+from gcom.values.identity import Identity
 from gcom.values.names import Address
 from registry.naming import NAME_SERVER, SafeNameServer, list_system
-from registry.storage import Disk
+from registry.rights import Rights
+from registry.storage import Creators, Disk, DurableCreators
 
 TICK_S = limits.TICK_MS / 1000
+UPKEEP_S = 1.0
 
 
 def mint_instance() -> str:
@@ -47,7 +51,20 @@ class RegistryServer:
     Unavailable for one that is taken.
     """
 
-    def __init__(self, host: str = "127.0.0.1", port: int = 0, data: Path | None = None) -> None:
+    def __init__(
+        self,
+        host: str | pyro.Place = "127.0.0.1",
+        port: int = 0,
+        data: Path | None = None,
+        credentials: pyro.Credentials | pyro.UserSecret | None = None,
+        enrol: Callable[[bytes], bytes] | None = None,
+        upkeep: Callable[[], None] | None = None,
+    ) -> None:
+        """With credentials it speaks TLS alone, at any host.
+
+        `enrol` answers those who have no certificate yet, and `upkeep` is called each second.
+        """
+        place = host if isinstance(host, pyro.Place) else pyro.Place(host, (port,))
         self._lock = threading.Lock()
         self._closed = False
         name_server = SafeNameServer()
@@ -57,16 +74,28 @@ class RegistryServer:
             pyro.DIRECTORY: pyro.Endpoint(self._receive),
             pyro.SEQUENCER: pyro.Endpoint(self._order),
         }
+        credentials = credentials or pyro.UserSecret()
+        # A stock Pyro5 proxy proves nothing; what it may change on loopback nobody of ours believes.
+        is_open: dict[str, object] = {NAME_SERVER: name_server} if isinstance(credentials, pyro.UserSecret) else {}
+        if enrol is not None:
+            is_open = {pyro.ENROLMENT: pyro.Endpoint(enrol)}
+        elif isinstance(credentials, pyro.Credentials):
+            endpoints[pyro.ENROLMENT] = pyro.Endpoint(_without_authority)
         self._disk: Disk | None = None
         self._closing = threading.Event()
-        self._server = pyro.Server(host, port, {NAME_SERVER: name_server, **endpoints})
+        # 1. The port. 2. The disk. 3. The directory, which reads it. 4. start(). The port first, as it tells whether
+        #    another registry runs; nothing is served before the last step.
+        serves = {NAME_SERVER: name_server, **endpoints, **is_open}
+        self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(is_open))
         try:
             self._disk = Disk(data) if data else None
-            self._directory = self._make_directory(port)
+            self._rights = Rights(DurableCreators(self._disk) if self._disk else Creators())
+            self._directory = self._make_directory(place.ports[0])
         except BadValue:
             self.close()
             raise
         self._ticker = threading.Thread(target=self._tick, name="gcom registry clock", daemon=True)
+        self._keeper = threading.Thread(target=self._keep_up, args=(upkeep,), name="gcom registry upkeep", daemon=True)
         self.address: Address = self._server.address
         list_system(name_server, (NAME_SERVER, *endpoints), self.address)
 
@@ -93,6 +122,7 @@ class RegistryServer:
     def start(self) -> None:
         self._server.start()
         self._ticker.start()
+        self._keeper.start()
 
     def close(self) -> None:
         """Stop at once; may be called again."""
@@ -102,6 +132,12 @@ class RegistryServer:
             self._closed = True
             if self._disk:
                 self._disk.close()
+
+    def _keep_up(self, upkeep: Callable[[], None] | None) -> None:
+        while upkeep is not None:
+            upkeep()
+            if self._closing.wait(UPKEEP_S):
+                return
 
     def _tick(self) -> None:
         """Let the directory's clock go on, and forget groups of which the kernel says that all are dead."""
@@ -118,11 +154,14 @@ class RegistryServer:
 
     def _bury(self, entry: GroupInfo) -> None:
         seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
+        # Without the lock: the kernel is asked about each process, and requests need not wait for that.
         dead = [who for who, address in seats if is_dead(address)]
+        # All or nothing: a group with one process that may live keeps its name.
         if len(dead) < len(seats):
             return
         with self._lock:
             try:
+                # Instance and view are named, so that a group that has registered anew meanwhile is not buried.
                 if not self._closed:
                     self._directory.bury(entry.definition.group, entry.instance, entry.view, dead)
             except Unavailable as error:
@@ -131,6 +170,11 @@ class RegistryServer:
     def _order(self, data: bytes) -> bytes:
         """Give serials; raises MalformedFrame or VersionMismatch, which the server counts and tells the peer."""
         request = sequencer_codec.decode_request(data)
+        if who := pyro.peer():
+            with self._lock:
+                refused = self._rights.refusal(request, who, self._directory.askers(request))
+            if refused:
+                raise NotPermitted(refused.text)
         with self._sequencing:
             answer = self._sequencer.ask(request)
         return sequencer_codec.encode_answer(answer)
@@ -148,9 +192,25 @@ class RegistryServer:
             if self._closed:
                 return Refusal("Unavailable", "the registry is closing")
             try:
-                return self._directory.ask(request, _now_ms())
+                return self._carry_out(request, pyro.peer())
             except Unavailable as error:  # of the disk
                 return Refusal("Unavailable", str(error))
+
+    def _carry_out(self, request: Request, who: Identity | None) -> Answer:
+        """Answer a request that its asker may put. Nobody is known on loopback, where all are the same user."""
+        if who is None:
+            return self._directory.ask(request, _now_ms())
+        if refused := self._rights.refusal(request, who, self._directory.askers(request)):
+            return refused
+        created = isinstance(request, Create) and not self._directory.knows(request.definition.group)
+        answer = self._directory.ask(request, _now_ms())
+        if isinstance(request, Create) and created:
+            self._rights.note_creation(request, answer, who)
+        return answer
+
+
+def _without_authority(data: bytes) -> bytes:  # noqa: ARG001 - whatever is asked
+    return pyro.pack({"refused": "this registry has no authority: its certificates are another's"})
 
 
 def _now_ms() -> int:

@@ -28,7 +28,23 @@ CREATE TABLE IF NOT EXISTS dissolved (
     name TEXT PRIMARY KEY, instance TEXT NOT NULL, view INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS ended_empty (at INTEGER) STRICT;
+CREATE TABLE IF NOT EXISTS creators (name TEXT PRIMARY KEY, creator TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
+
+
+class Creators:
+    """The creators of groups; kept here alone, in memory, where a registry has no disk."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, str] = {}
+
+    def of(self, group: str) -> str | None:
+        """Return the name of a group's creator, if it is known."""
+        return self._found.get(group)
+
+    def add(self, group: str, creator: str) -> None:
+        """Note a group's creator; raises Unavailable if the disk does not take it."""
+        self._found[group] = creator
 
 
 class Disk(Store):
@@ -43,6 +59,7 @@ class Disk(Store):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             existed = self._path.exists()
+            # timeout=0: a folder that another registry has is refused at once, and not after five seconds.
             self._base = sqlite3.connect(self._path, timeout=0.0, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise BadValue(f"data folder {str(folder)!r} cannot be used: {error}") from error
@@ -53,8 +70,10 @@ class Disk(Store):
             for table in _TABLES.split(";\n"):
                 self._base.execute(table)
             ended_empty = self._base.execute("SELECT count(*) FROM ended_empty").fetchone()[0]
+            # Taken back at once: if this registry is killed, nobody can say that no name was given away.
             self._base.execute("DELETE FROM ended_empty")
             self._base.execute("COMMIT")
+        # Locked, or not writable; all other errors of SQLite mean that the file is none of ours.
         except sqlite3.OperationalError as error:
             self._base.close()
             raise BadValue(
@@ -107,6 +126,14 @@ class Disk(Store):
     def forget(self, group: str) -> None:
         self._write("DELETE FROM dissolved WHERE name = ?", (group,))
 
+    def add_creator(self, group: str, creator: str) -> None:
+        self._write("INSERT OR REPLACE INTO creators VALUES (?, ?)", (group, creator))
+
+    def creators(self) -> dict[str, str]:
+        """Return the creators of the groups that are there, and forget the others."""
+        self._write("DELETE FROM creators WHERE name NOT IN (SELECT name FROM groups)", ())
+        return dict(self._base.execute("SELECT name, creator FROM creators"))
+
     def close(self) -> None:
         """Note whether any name is given away, so that the next registry needs to wait for nobody if none is."""
         try:
@@ -124,3 +151,15 @@ class Disk(Store):
 
     def _damaged(self, what: str, error: GComError) -> BadValue:
         return BadValue(f"{str(self._path)!r} is damaged at {what}: {error}")
+
+
+class DurableCreators(Creators):
+    """The creators of groups, on the registry's disk as well."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        self._found = disk.creators()
+
+    def add(self, group: str, creator: str) -> None:
+        self._disk.add_creator(group, creator)
+        super().add(group, creator)

@@ -154,6 +154,14 @@ def expect_log(log_watch: LogWatch) -> Callable[[str], None]:
     return log_watch.expected.append
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The user's secret: of the session's processes in one folder, and never the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def data_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry at a fixed port keeps what it knows: of each test in a folder of its own, never in the user's."""

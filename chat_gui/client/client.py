@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from threading import Lock
 
 import gcom
-from chat_gui.client.membership import ChatMembership
+from chat_gui.client.membership import NOT_IN, ChatMembership
 from chat_gui.model.backlog import Backlog
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import (
@@ -20,6 +20,7 @@ from chat_gui.model.updates import (
     ReceiptCame,
     RegistryAway,
     RegistryFound,
+    StorageTold,
     Update,
     WishFailed,
 )
@@ -83,13 +84,11 @@ class ChatClient:
         """Leave a group."""
         self._put(translate("wish", "leave the group {}").format(group), group, lambda: self._leave(group))
 
-    def send(self, group: str, message: ChatMessage, to: str = "") -> bool:
-        """Send to a group, or to one member of it; False: this chat is not in it."""
+    def send(self, group: str, message: ChatMessage, to: str = "") -> str:
+        """Send to a group, or to one member of it; return why that cannot be, empty: it is under way."""
         with self._lock:
             found = self._groups.get(group)
-        if found:
-            found.send(message, to)
-        return found is not None
+        return found.send(message, to) if found else translate("say", NOT_IN)
 
     def ask_receipt(self, group: str, number: int) -> None:
         """Ask which members hold an own message; the answer comes as a ReceiptCame."""
@@ -118,18 +117,33 @@ class ChatClient:
             self._sink(WishFailed(what, str(error), group))
 
     def _connect(self, nick: str, registry: str, log_dir: str | None) -> None:
-        node = gcom.connect(nick, registry, log_dir=log_dir)
+        node = self._node_of(nick, registry, log_dir)
         try:
             groups = node.groups()
         except gcom.GComError:
             node.close(0)
             raise
         with self._lock:
-            before, self._node, self._groups = self._node, node, {}
+            before, self._node = self._node, node
+            left, self._groups = list(self._groups.values()), {}
         if before:
             before.close(LEAVE_S)
+        for membership in left:
+            membership.join(LEAVE_S)  # what it still tells is of the time before
         self._sink(Connected(registry, nick))
         self._sink(Listed(groups))
+
+    def _node_of(self, nick: str, registry: str, log_dir: str | None) -> gcom.Node:
+        """Return a node; logs that cannot be written keep nobody from talking."""
+        try:
+            return gcom.connect(nick, registry, log_dir=log_dir)
+        except gcom.GComError as error:
+            if not log_dir or isinstance(error, gcom.RegistryUnavailable):
+                raise
+            node = gcom.connect(nick, registry)
+            text = translate("storage", "no delivery logs are written ({}); choose another folder: F12, Audit")
+            self._sink(StorageTold(text.format(error)))
+            return node
 
     def _find(self, address: str) -> None:
         with suppress(gcom.GComError), closing(gcom.Directory(address)) as directory:

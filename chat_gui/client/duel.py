@@ -39,6 +39,11 @@ class DuelFailed(Exception):
     """The process of a duel ended with an error, which the text has."""
 
 
+def failure_of(said: str, status: int) -> str:
+    """Return why a process ended, by what it wrote on its standard error."""
+    return said.strip().rpartition("\n")[2] or translate("duel", "it ended with {}").format(status)
+
+
 class DuelProcess:
     """A duel in a process of its own. `runs` yields each run as it is done; `stop` ends it, from any thread."""
 
@@ -53,10 +58,7 @@ class DuelProcess:
             yield _of_json(line)
         _, said = self._process.communicate()
         if self._process.returncode:
-            raise DuelFailed(
-                said.strip().rpartition("\n")[2]
-                or translate("duel", "it ended with {}").format(self._process.returncode)
-            )
+            raise DuelFailed(failure_of(said, self._process.returncode))
 
     def stop(self) -> None:
         """End the process."""
@@ -87,7 +89,7 @@ def run_duel(
     with gcom.embedded() as registry, ThreadPoolExecutor(len(orderings), "duel") as pool:
         runs = [
             pool.submit(
-                _Arena(ordering, registry.address, gcom.Faults.parse(f"seed={seed},{faults}"), stop).run, limit_s
+                Arena(ordering, registry.address, gcom.Faults.parse(f"seed={seed},{faults}"), stop).run, limit_s
             )
             for ordering in orderings
         ]
@@ -95,7 +97,7 @@ def run_duel(
             tell(done.result())
 
 
-class _Arena:
+class Arena:
     """One ordering's group, and what its members see."""
 
     def __init__(self, ordering: str, registry: str, faults: gcom.Faults, stop: Event) -> None:
@@ -118,8 +120,13 @@ class _Arena:
             self._wait(limit_s)
             for thread in threads:
                 thread.join()
-        left, right = (DuelScreen(name, tuple(self._shown[name])) for name in SHOWN)
-        mean_s = sum(self._waits_s) / max(1, len(self._waits_s))
+        return self.seen()
+
+    def seen(self) -> DuelRun:
+        """Return what the two members saw by now."""
+        with self._changed:
+            left, right = (DuelScreen(name, tuple(self._shown[name])) for name in SHOWN)
+            mean_s = sum(self._waits_s) / max(1, len(self._waits_s))
         return DuelRun(self._definition.ordering.value, (left, right), round(1000 * mean_s))
 
     def _join(self, stack: ExitStack) -> list[gcom.Group]:

@@ -7,17 +7,30 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 
 import gcom
 from chat_gui.client.own_messages import OwnMessages
+from chat_gui.client.times import TimesOfMessages
 from chat_gui.model.backlog import Backlog
-from chat_gui.model.texts.words import translate
-from chat_gui.model.updates import Arrived, BacklogCame, HeldByAll, Left, MessageNumbered, Unsent, Update, Whispered
+from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
+from chat_gui.model.updates import (
+    Arrived,
+    BacklogCame,
+    HeldBackNow,
+    HeldByAll,
+    Left,
+    MessageNumbered,
+    Unsent,
+    Update,
+    Whispered,
+)
 from chat_gui.model.wire import ChatMessage, decode, encode
 
 BATCH_MAX = 500  # events per update: more would hold the screen for longer than a frame
+NOT_IN = QT_TRANSLATE_NOOP("say", "this chat is not in the group; the banner says why")
 UNSENT_MAX = 1_000  # own messages that wait for the group
+HELD_S = 0.5  # what waits for less is no trouble that one could see
 POLL_S = 0.25  # how soon a thread sees that it is to stop
 
 
@@ -43,8 +56,12 @@ class ChatMembership:
         self._sink = sink
         self._wishes: Queue[_Wish] = Queue(UNSENT_MAX)
         self._stopped = Event()
+        self._door = Lock()
+        self._shut = False  # nothing more is taken: nobody would send it
         self._own = OwnMessages(group)
+        self._times = TimesOfMessages(group)
         self._looked_s = 0.0
+        self._held = 0
         threads = (self._receive, f"chat receives {group.name}"), (self._send_all, f"chat sends {group.name}")
         self._threads = [Thread(target=run, name=name, daemon=True) for run, name in threads]
 
@@ -53,24 +70,27 @@ class ChatMembership:
         for thread in self._threads:
             thread.start()
 
-    def send(self, message: ChatMessage, to: str = "") -> None:
-        """Send a message to all, or to one member."""
-        try:
-            self._wishes.put_nowait(_Wish(message, to))
-        except Full:
-            self._sink(
-                Unsent(
-                    self.group.name,
-                    message.id,
-                    translate("chat", "{:,} messages wait for the group already").format(UNSENT_MAX),
-                )
-            )
+    def send(self, message: ChatMessage, to: str = "") -> str:
+        """Send a message to all, or to one member; return why it is not taken, empty: it is."""
+        with self._door:
+            if self._shut or self._stopped.is_set():
+                return translate("say", NOT_IN)
+            try:
+                self._wishes.put_nowait(_Wish(message, to))
+            except Full:
+                return translate("chat", "{:,} messages wait for the group already").format(UNSENT_MAX)
+        return ""
 
     def leave(self, timeout_s: float) -> None:
         """Leave the group, and wait until its last event was told."""
         self.group.leave(timeout_s)
         self._threads[0].join(timeout_s)
         self._stopped.set()
+
+    def join(self, timeout_s: float) -> None:
+        """Wait until both threads are through, after the group was left."""
+        for thread in self._threads:
+            thread.join(timeout_s)
 
     @property
     def over(self) -> bool:
@@ -93,7 +113,8 @@ class ChatMembership:
                 elif isinstance(event, gcom.Departure) and not event.returning:
                     reason = event.reason
             if events:
-                self._sink(Arrived(self.group.name, wall_ms(), tuple(events)))
+                self._sink(Arrived(self.group.name, wall_ms(), tuple(events), self._times.of(events)))
+        self._times.close()
         self._stopped.set()
         self._sink(Left(self.group.name, reason))
 
@@ -117,6 +138,8 @@ class ChatMembership:
             with suppress(Empty):
                 self._send_one(self._wishes.get(timeout=POLL_S))
             self._look()
+        with self._door:
+            self._shut = True
         while not self._wishes.empty():
             self._refuse(self._wishes.get(), translate("chat", "this group was left"))
 
@@ -148,6 +171,17 @@ class ChatMembership:
             if last := self._own.held():
                 self._sink(HeldByAll(self.group.name, last))
             self._looked_s = time.monotonic()
+            self._look_for_held()
+
+    def _look_for_held(self) -> None:
+        """Tell how many messages have waited here for HELD_S, where that is another number now."""
+        held: tuple[gcom.HeldBack, ...] = ()
+        with suppress(gcom.GComError):  # the group was left
+            held = self.group.snapshot().held_back
+        count = sum(each.last - each.first + 1 for each in held if each.since_s >= HELD_S)
+        if count != self._held:
+            self._held = count
+            self._sink(HeldBackNow(self.group.name, count))
 
     def _refuse(self, wish: _Wish, why: str) -> None:
-        self._sink(Unsent(self.group.name, wish.message.id, why))
+        self._sink(Unsent(self.group.name, wish.message, why, wish.to))

@@ -10,6 +10,7 @@ from contextlib import suppress
 from chat_gui.demo.script import COMPANIONS, LENGTH_S
 
 AWAY_S = 6.0  # how long one that crashed stays away
+LATER_S = 1.5  # how long after the first companion the others start
 END_S = 5.0
 
 
@@ -22,8 +23,9 @@ class Companions:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._back_at: dict[str, float] = {}
         self.crashes = 0
-        for name in COMPANIONS:
-            self._start(name)
+        first, *others = COMPANIONS
+        self._start(first)  # the oldest leads, and its crash is to show an election
+        self._back_at.update(dict.fromkeys(others, self._began + LATER_S))
 
     def _start(self, name: str) -> None:
         from_s = (time.monotonic() - self._began) % LENGTH_S

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import assert_never
 
 import gcom
+from chat_gui.model.commands import typed
 from chat_gui.model.conversation import Conversation
 from chat_gui.model.members import REASONS, Members, view_text
 from chat_gui.model.rows import MessageState, RowKind
@@ -15,6 +16,7 @@ from chat_gui.model.updates import (
     Arrived,
     BacklogCame,
     Connected,
+    HeldBackNow,
     HeldByAll,
     HistoryCame,
     JoinBegan,
@@ -50,6 +52,8 @@ DEPARTED = {
 
 
 VIEWS_A_LINE_MAX = 10
+# What comes of a group for as long as it has a tab.
+_OF_A_TAB = Arrived, BacklogCame, MessageNumbered, HeldByAll, HeldBackNow, Unsent, Whispered
 
 
 class GroupStanding(StrEnum):
@@ -74,7 +78,9 @@ class GroupState:
     process: str = ""
     doubt: tuple[int, int] | None = None
     since_ms: int = 0  # the standing's
+    back_ms: int = 0  # when it was in order again, after it was not
     why: str = ""
+    held: int = 0  # messages that are here, and wait for others
     views: list[gcom.ViewChange] = field(default_factory=list)  # that the last line tells
 
     @property
@@ -95,6 +101,7 @@ class Notice:
     text: str
     group: str = ""
     error: bool = False
+    lasting: bool = False  # it stands in the conversation in front, too, where it does not go after a while
     returned: str = ""  # text that could not be sent, for the input of the group's tab
 
 
@@ -105,6 +112,7 @@ class Chat:
         self.nick = ""
         self.registry = ""
         self.registry_away = ""  # in words; empty: it answers
+        self.registry_back_ms = 0  # when it answered again
         self.listed: tuple[gcom.GroupInfo, ...] = ()
         self.groups: dict[str, GroupState] = {}
         self.words: frozenset[str] = frozenset()
@@ -140,14 +148,18 @@ class Chat:
 
     def apply(self, update: Update, now_ms: int) -> list[Notice]:
         """Take one update; return what the window says of it."""
+        if isinstance(update, _OF_A_TAB) and update.group not in self.groups:
+            return []  # the tab was closed meanwhile, and does not come back for that
         match update:
             case Connected(registry, nick):
-                self.registry, self.nick, self.registry_away = registry, nick, ""
+                self._on_answer(now_ms)
+                self.registry, self.nick = registry, nick
                 self.set_words(self._more_words)
             case RegistryAway(text):
                 self.registry_away = text
             case Listed(groups):
-                self.listed, self.registry_away = groups, ""
+                self._on_answer(now_ms)
+                self.listed = groups
             case WishFailed(what, why, group):
                 return self._on_failed(what, why, group, now_ms)
             case JoinBegan(group):
@@ -156,17 +168,20 @@ class Chat:
                 self._on_joined(update, now_ms)
             case BacklogCame(group, topic, said):
                 self.open(group).conversation.on_backlog(topic, said, now_ms)
-            case Arrived(group, at_ms, events):
-                return self._on_arrived(self.open(group), at_ms, events)
+            case Arrived(group):
+                return self._on_arrived(self.open(group), update)
             case MessageNumbered(group, identity, number):
                 self.open(group).conversation.on_sent(identity, number)
             case HeldByAll(group, up_to):
                 self.open(group).conversation.on_held(up_to)
+            case HeldBackNow(group, count):
+                self.open(group).held = count
             case ReceiptCame() | RegistryFound():
                 pass  # the window shows it where it was asked for
-            case Unsent(group, identity, why):
-                text = self.open(group).conversation.on_failed(identity)
-                return [Notice(translate("chat", "not sent: {}").format(why), group, error=True, returned=text)]
+            case Unsent(group, message, why, to):
+                self.open(group).conversation.on_failed(message.id)
+                text = translate("chat", "not sent: {}").format(why)
+                return [Notice(text, group, error=True, returned=typed(message, to))]
             case Whispered(group, to, message):
                 self.open(group).conversation.on_private(self.nick, message, now_ms, own=True, peer=to)
             case Left(group, reason):
@@ -175,14 +190,22 @@ class Chat:
                 if group in self.groups and not older:
                     self.groups[group].conversation.restore(rows)
             case StorageTold(text):
-                return [Notice(text, error=True)]
+                return [Notice(text, error=True, lasting=True)]
             case _:
                 assert_never(update)
         return []
 
+    def _on_answer(self, now_ms: int) -> None:
+        """Record that the registry answers."""
+        if self.registry_away:
+            self.registry_away, self.registry_back_ms = "", now_ms
+
     # groups
 
     def _become(self, state: GroupState, standing: GroupStanding, now_ms: int, why: str = "") -> None:
+        trouble = state.standing in (GroupStanding.DETACHED, GroupStanding.RETURNING)
+        if trouble and standing is GroupStanding.IN:
+            state.back_ms = now_ms
         state.standing, state.since_ms, state.why = standing, now_ms, why
 
     def _on_failed(self, what: str, why: str, group: str, now_ms: int) -> list[Notice]:
@@ -207,9 +230,9 @@ class Chat:
 
     # events
 
-    def _on_arrived(self, state: GroupState, at_ms: int, events: tuple[gcom.Event, ...]) -> list[Notice]:
-        notices = []
-        for event in events:
+    def _on_arrived(self, state: GroupState, update: Arrived) -> list[Notice]:
+        notices, at_ms = [], update.at_ms
+        for event in update.events:
             if isinstance(event, gcom.Message):
                 row = state.conversation.on_message(
                     event.sender,
@@ -221,6 +244,7 @@ class Chat:
                     self.words,
                 )
                 row.looks_like = state.members.looks_like(row.name)
+                row.times = update.times.get((event.sender, event.number))
                 if row.mention and not state.conversation.watched:
                     notices.append(Notice(f"{row.name}: {row.text[:200]}", state.name))
             elif isinstance(event, gcom.Unicast):
@@ -308,5 +332,6 @@ class Chat:
         if event.unconfirmed:
             state.conversation.on_doubt(*event.unconfirmed, MessageState.DOUBT)
         if event.returning:
+            state.doubt = event.unconfirmed
             self._become(state, GroupStanding.RETURNING, now_ms, why)
             state.conversation.notice(translate("chat", "out of the group: {}; coming back").format(why), now_ms)

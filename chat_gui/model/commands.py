@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
+from chat_gui.model.wire import ChatMessage, MessageKind
 
 COMMANDS = {
     "join": ("GROUP", QT_TRANSLATE_NOOP("commands", "open a tab for a group, and join it")),
@@ -16,6 +17,7 @@ COMMANDS = {
     "topic": ("[TEXT]", QT_TRANSLATE_NOOP("commands", "show the topic, or set it")),
     "msg": ("MEMBER TEXT", QT_TRANSLATE_NOOP("commands", "say something to one member alone")),
     "who": ("", QT_TRANSLATE_NOOP("commands", "list the members, and when each was last heard")),
+    "order": ("", QT_TRANSLATE_NOOP("commands", "tell what the group's ordering promises, and what it costs")),
     "debug": (
         "[on|off]",
         QT_TRANSLATE_NOOP("commands", "break the network on purpose, or stop (F12, Debug mode)"),
@@ -62,6 +64,21 @@ def parse(line: str) -> Command:
     if wanted and not wanted.startswith("[") and len(rest.split(maxsplit=1)) < len(wanted.split()):
         raise BadCommand(translate("commands", "/{0} needs more: /{0} {1}").format(name, wanted))
     return Command(name, rest)
+
+
+def typed(message: ChatMessage, to: str = "") -> str:
+    """Return the line that one types for a message, so that one that was not sent can be sent again."""
+    match message.kind:
+        case MessageKind.ACTION:
+            return f"/me {message.text}"
+        case MessageKind.TOPIC:
+            return f"/topic {message.text}"
+        case MessageKind.TEXT if to:
+            return f"/msg {to} {message.text}"
+        case MessageKind.TEXT:
+            return f"/{message.text}" if message.text.startswith("/") else message.text
+        case _:
+            return ""
 
 
 def help_text() -> str:

@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from datetime import datetime, tzinfo
 
+from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
 from chat_gui.model.text import mentions, shown
 from chat_gui.model.texts.words import translate
@@ -28,6 +29,7 @@ class Conversation:
         self.group = group
         self.rows: deque[ChatRow] = deque(maxlen=rows_max)
         self.outbox: dict[str, ChatRow] = {}  # by id, oldest first
+        self.unsent: dict[str, tuple[ChatMessage, str]] = {}  # by id, whole: what is not out yet; to whom, if to one
         self.topic = ""
         self.unread = 0
         self.mentioned = 0
@@ -60,6 +62,7 @@ class Conversation:
             row.text = translate("chat", "{} sent {}").format(name, row.text)
         if own:
             self.outbox.pop(message.id, None)
+            self.unsent.pop(message.id, None)
             row.delivery = MessageState.HELD if number <= self._held else MessageState.ORDERED
             if number > self._held:
                 self._own[number] = row
@@ -68,6 +71,7 @@ class Conversation:
 
     def on_private(self, name: str, message: ChatMessage, now_ms: int, own: bool, peer: str) -> ChatRow:
         """Append a private message, from `name` to `peer`."""
+        self.unsent.pop(message.id, None)
         row = self._row(RowKind.PRIVATE, now_ms, name, shown(message.text))
         row.own, row.peer, row.id, row.sent_ms, row.mention = own, peer, message.id, message.at_ms, not own
         return self._append(row)
@@ -129,10 +133,11 @@ class Conversation:
 
     # own messages
 
-    def sending(self, message: ChatMessage, name: str, now_ms: int) -> None:
-        """Put an own message into the outbox."""
+    def sending(self, message: ChatMessage, name: str, now_ms: int, to: str = "") -> None:
+        """Put an own message into the outbox; one `to` a single member is shown once it is out."""
+        self.unsent[message.id] = message, to
         kind = _KINDS.get(message.kind)
-        if kind is not None:
+        if kind is not None and not to:
             row = ChatRow(
                 0, kind, now_ms, name, shown(message.text), id=message.id, own=True, delivery=MessageState.WAITING
             )
@@ -140,13 +145,14 @@ class Conversation:
 
     def on_sent(self, identity: str, number: int) -> None:
         """Record that an own message went into the group."""
+        self.unsent.pop(identity, None)
         if row := self.outbox.get(identity):
             row.number, row.delivery = number, MessageState.SENT
 
-    def on_failed(self, identity: str) -> str:
-        """Take an own message out of the outbox that cannot be sent; return its text, so that nothing typed is lost."""
-        row = self.outbox.pop(identity, None)
-        return row.text if row else ""
+    def on_failed(self, identity: str) -> None:
+        """Take an own message out of the outbox that cannot be sent."""
+        self.outbox.pop(identity, None)
+        self.unsent.pop(identity, None)
 
     def on_held(self, up_to: int) -> None:
         """Record that all members hold the own messages up to a number, also those that are delivered here later."""
@@ -192,10 +198,13 @@ class Conversation:
         """Record that the reader turned away: the next row is the first that is not seen."""
         self.watched, self.marker = False, None
 
+    def before(self, key: int, count: int) -> list[ChatRow]:
+        """Return the last rows before a key that are in memory, oldest first."""
+        return [row for row in self.rows if row.key < key][-count:]
+
     def find(self, text: str) -> list[int]:
-        """Return the keys of the rows that contain a text, in any case, oldest first."""
-        wanted = text.casefold()
-        return [row.key for row in self.rows if wanted in row.text.casefold() or wanted == row.name.casefold()]
+        """Return the keys of the rows for which a query holds, oldest first."""
+        return Query.parse(text).find(self.rows)
 
     # rows
 

@@ -40,6 +40,7 @@ REASONS = {
     "exit": QT_TRANSLATE_NOOP("reasons", "left without waiting"),
     "expelled": QT_TRANSLATE_NOOP("reasons", "was put out: nothing was heard of it"),
     "crash": QT_TRANSLATE_NOOP("reasons", "crashed"),
+    "dead": QT_TRANSLATE_NOOP("reasons", "crashed"),
     "merge": QT_TRANSLATE_NOOP("reasons", "went over to another instance"),
     "state": QT_TRANSLATE_NOOP("reasons", "left: its state could not be kept"),
     "unread": QT_TRANSLATE_NOOP("reasons", "left: its window read nothing"),
@@ -108,6 +109,12 @@ class Members:
         members = self.view.members if self.view else ()
         here = [self._line(process, process == own) for process in members]
         return here + list(reversed(self._gone.values()))
+
+    @property
+    def silent_leader(self) -> str:
+        """The leader's name while it is suspected: the others elect the next one; else empty."""
+        leader = self.view.leader if self.view else ""
+        return leader.partition("#")[0] if leader in self._suspected else ""
 
     def looks_like(self, name: str) -> str:
         """Return the older member for whom a name may be taken; empty: none."""

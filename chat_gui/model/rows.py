@@ -29,6 +29,27 @@ class MessageState(IntEnum):
     LOST = 6  # it never will be delivered
 
 
+@dataclass(frozen=True, slots=True)
+class MessageTimes:
+    """The times of one delivered message, as this process saw it; wall clock, ms since 1970.
+
+    `sent_ms`: when `send` took an own one. `ordered_ms`: when its serial was known here, which may be before it came.
+    `serial` is 0 without a total order; `clock`: the vector clock of its sending, where it is known.
+    """
+
+    received_ms: float
+    delivered_ms: float
+    sent_ms: float | None = None
+    ordered_ms: float | None = None
+    serial: int = 0
+    clock: dict[str, int] | None = None
+
+    @property
+    def held_ms(self) -> float:
+        """How long the message was held back between its arrival and its delivery."""
+        return self.delivered_ms - self.received_ms
+
+
 @dataclass(slots=True)
 class ChatRow:
     """One row. `key` grows with the place in the conversation; `at_ms` is the wall clock here at its delivery.
@@ -52,3 +73,4 @@ class ChatRow:
     earlier: bool = False  # from the state or the disk: said before this process came
     looks_like: str = ""  # an older member for whom the sender's name may be taken
     delivery: MessageState = MessageState.NONE
+    times: MessageTimes | None = None  # None: not a message of the group, or nobody watched

@@ -28,7 +28,8 @@ class Theme(StrEnum):
 class Settings:
     """The choices of the user. `words`: what counts as a mention beside the own name; `font`: empty for the system's.
 
-    `history_max`: rows of scrollback kept per group; `language`: empty for the system's.
+    `history_max`: rows of scrollback kept per group; `language`: empty for the system's; `log_folder`: where delivery
+    logs are looked for, and written while `write_logs`.
     """
 
     nick: str = ""
@@ -44,6 +45,9 @@ class Settings:
     do_not_disturb: bool = False
     tray: bool = False
     words: tuple[str, ...] = ()
+    seconds: bool = False  # times with seconds
+    log_folder: str = ""
+    write_logs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,18 @@ class SavedTab:
 
 @dataclass(frozen=True, slots=True)
 class SavedSession:
-    """The tabs that were open, in order; `geometry` is Qt's own word for the window, in base64."""
+    """The tabs that were open, in order; `geometry` is Qt's own word for the window, in base64.
+
+    `dock_page`: the page of the dock that was in front; `dock_height` and `members_width`: 0 where they are not known.
+    """
 
     tabs: tuple[SavedTab, ...] = ()
     current: str = ""
     geometry: str = ""
+    dock_open: bool = False
+    dock_page: str = ""
+    dock_height: int = 0
+    members_width: int = 0
 
 
 def settings_of(table: Mapping[str, Any]) -> Settings:

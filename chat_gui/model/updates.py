@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import gcom
-from chat_gui.model.rows import ChatRow
+from chat_gui.model.rows import ChatRow, MessageTimes
 from chat_gui.model.wire import ChatMessage
 
 
@@ -75,11 +76,12 @@ class BacklogCame:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Events of a group, in order; `at_ms` is the wall clock when they were read."""
+    """Events of a group, in order; `at_ms` is the wall clock when they were read, `times` are by sender and number."""
 
     group: str
     at_ms: int
     events: tuple[gcom.Event, ...]
+    times: Mapping[tuple[str, int], MessageTimes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,14 @@ class HeldByAll:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldBackNow:
+    """So many messages are here, and have waited for others for a while."""
+
+    group: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReceiptCame:
     """Which members hold an own message."""
 
@@ -109,11 +119,12 @@ class ReceiptCame:
 
 @dataclass(frozen=True, slots=True)
 class Unsent:
-    """An own message that cannot be sent: its text goes back to where it was typed."""
+    """An own message that cannot be sent, to all or to one: its line goes back to where it was typed."""
 
     group: str
-    id: str
+    message: ChatMessage
     why: str
+    to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +151,7 @@ class HistoryCame:
     group: str
     rows: tuple[ChatRow, ...]
     older: bool
+    registry: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +173,7 @@ Update = (
     | Arrived
     | MessageNumbered
     | HeldByAll
+    | HeldBackNow
     | ReceiptCame
     | Unsent
     | Whispered

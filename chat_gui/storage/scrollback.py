@@ -1,26 +1,50 @@
-"""The scrollback on disk: one SQLite file, its rows numbered per group as the conversation numbers them."""
+"""The scrollback on disk: one SQLite file, its rows numbered per talk as the conversation numbers them.
+
+A talk is a group at a registry, as `talk_of` names it. Files of version 1 knew groups alone: what they hold goes to the
+registry at which the chat was last.
+"""
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
 
-VERSION = 1
+VERSION = 2
 BUSY_S = 5.0
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _COLUMNS = "key, kind, at_ms, name, text, process, number, view, id, sent_ms, peer, own, mention"
+_TIMES = "received_ms, delivered_ms, taken_ms, ordered_ms, serial, clock"
+_ALL = f"{_COLUMNS}, {_TIMES}"
 _KINDS = {kind.value: kind for kind in RowKind}
 _TABLE = """
 CREATE TABLE IF NOT EXISTS said (
     talk TEXT NOT NULL, key INTEGER NOT NULL, kind TEXT NOT NULL, at_ms INTEGER NOT NULL, name TEXT NOT NULL,
     text TEXT NOT NULL, process TEXT NOT NULL, number INTEGER NOT NULL, view INTEGER NOT NULL, id TEXT NOT NULL,
     sent_ms INTEGER NOT NULL, peer TEXT NOT NULL, own INTEGER NOT NULL, mention INTEGER NOT NULL,
+    received_ms REAL, delivered_ms REAL, taken_ms REAL, ordered_ms REAL, serial INTEGER, clock TEXT,
     PRIMARY KEY (talk, key)
 ) WITHOUT ROWID
 """
+# From version 1 to 2: the times of messages, and talks that are named with their registry.
+_NEW_COLUMNS = (
+    "received_ms REAL",
+    "delivered_ms REAL",
+    "taken_ms REAL",
+    "ordered_ms REAL",
+    "serial INTEGER",
+    "clock TEXT",
+)
+
+
+def talk_of(registry: str, group: str) -> str:
+    """Return the name of a group at a registry; a group's name has no slash."""
+    return f"{registry}/{group}"
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -30,41 +54,59 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 class Scrollback:
-    """An open scrollback; for one thread. Its methods raise sqlite3.Error."""
+    """An open scrollback; for one thread. Its methods raise sqlite3.Error.
 
-    def __init__(self, path: Path) -> None:
+    `home`: the registry to which what a file of version 1 holds belongs.
+    """
+
+    def __init__(self, path: Path, home: str = "") -> None:
         self._file = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
         try:
-            self._prepare()
+            self._prepare(home)
         except sqlite3.Error:
             self._file.close()
             raise
 
-    def _prepare(self) -> None:
+    def _prepare(self, home: str) -> None:
         (version,) = self._file.execute("PRAGMA user_version").fetchone()
         if version > VERSION:
             raise sqlite3.NotSupportedError(f"it is of version {version}, of a later chat")
-        if version < VERSION:
+        if version == 0:
             self._file.execute("PRAGMA journal_mode = WAL")  # a reader never waits; a kill loses nothing committed
             self._file.execute(_TABLE)
             self._file.execute(f"PRAGMA user_version = {VERSION}")
+        elif version == 1:
+            self._migrate(home)
         self._file.execute("PRAGMA synchronous = NORMAL")
 
-    def add(self, batch: Iterable[tuple[str, ChatRow]]) -> None:
-        """Keep rows, all or none; one that is there already is replaced."""
-        values = [(group, *_fields(row)) for group, row in batch]
+    def _migrate(self, home: str) -> None:
+        with self._transaction():
+            for column in _NEW_COLUMNS:
+                self._file.execute(f"ALTER TABLE said ADD COLUMN {column}")
+            self._file.execute("UPDATE said SET talk = ? || talk", (talk_of(home, ""),))
+            self._file.execute(f"PRAGMA user_version = {VERSION}")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
         self._file.execute("BEGIN IMMEDIATE")
         try:
-            self._file.executemany(f"INSERT OR REPLACE INTO said VALUES (?{', ?' * len(_COLUMNS.split())})", values)
+            yield
             self._file.execute("COMMIT")
         except sqlite3.Error:
             if self._file.in_transaction:
                 self._file.execute("ROLLBACK")
             raise
 
+    def add(self, batch: Iterable[tuple[str, ChatRow]]) -> None:
+        """Keep rows, all or none; one that is there already is replaced."""
+        values = [(group, *_fields(row)) for group, row in batch]
+        places = ", ".join("?" * (1 + len(_ALL.split())))
+        with self._transaction():
+            self._file.executemany(f"INSERT OR REPLACE INTO said (talk, {_ALL}) VALUES ({places})", values)
+
     def before(self, group: str, key: int, count: int) -> list[ChatRow]:
         """Return the last rows of a group before a key, oldest first."""
-        query = f"SELECT {_COLUMNS} FROM said WHERE talk = ? AND key < ? ORDER BY key DESC LIMIT ?"
+        query = f"SELECT {_ALL} FROM said WHERE talk = ? AND key < ? ORDER BY key DESC LIMIT ?"
         return [_row(values) for values in reversed(self._file.execute(query, (group, key, count)).fetchall())]
 
     def trim(self, group: str, keep: int) -> None:
@@ -79,13 +121,31 @@ class Scrollback:
 
 def _fields(row: ChatRow) -> tuple[object, ...]:
     head = row.key, row.kind.value, row.at_ms, row.name, row.text, row.process, row.number, row.view
-    return *head, row.id, row.sent_ms, row.peer, int(row.own), int(row.mention)
+    tail = row.id, row.sent_ms, row.peer, int(row.own), int(row.mention)
+    if (times := row.times) is None:
+        return *head, *tail, *[None] * len(_TIMES.split())
+    clock = None if times.clock is None else json.dumps(times.clock, separators=(",", ":"))
+    return *head, *tail, times.received_ms, times.delivered_ms, times.sent_ms, times.ordered_ms, times.serial, clock
 
 
 def _row(values: tuple[object, ...]) -> ChatRow:
-    key, kind, at_ms, name, text, process, number, view, identity, sent_ms, peer, own, mention = values
+    key, kind, at_ms, name, text, process, number, view, identity, sent_ms, peer, own, mention, *times = values
     row = ChatRow(int(str(key)), _KINDS.get(str(kind), RowKind.NOTICE), int(str(at_ms)), str(name), str(text))
     row.process, row.number, row.view, row.id = str(process), int(str(number)), int(str(view)), str(identity)
     row.sent_ms, row.peer, row.own, row.mention = int(str(sent_ms)), str(peer), bool(own), bool(mention)
-    row.earlier = True
+    row.earlier, row.times = True, _times(*times)
     return row
+
+
+def _times(
+    received_ms: object, delivered_ms: object, sent_ms: object, ordered_ms: object, serial: object, clock: object
+) -> MessageTimes | None:
+    stamps = [each if isinstance(each, float) else None for each in (received_ms, delivered_ms, sent_ms, ordered_ms)]
+    if stamps[0] is None or stamps[1] is None:
+        return None
+    found: Any = None
+    with suppress(ValueError, RecursionError):
+        found = json.loads(str(clock)) if clock else None
+    known = isinstance(found, dict) and all(type(number) is int for number in found.values())
+    number = serial if isinstance(serial, int) else 0
+    return MessageTimes(stamps[0], stamps[1], stamps[2], stamps[3], number, found if known else None)

@@ -36,10 +36,13 @@ class _Request:
 
 
 class Storage:
-    """Keeps scrollback and small files. `sink` takes what comes of it, from the storage's own thread."""
+    """Keeps scrollback and small files. `sink` takes what comes of it, from the storage's own thread.
 
-    def __init__(self, history: Path, sink: Callable[[Update], None], keep_max: int) -> None:
-        self._path, self._sink, self._keep_max = history, sink, keep_max
+    What it calls a group is a talk (chat_gui/storage/scrollback.py); `home`: the registry of what an old file holds.
+    """
+
+    def __init__(self, history: Path, sink: Callable[[Update], None], keep_max: int, home: str = "") -> None:
+        self._path, self._sink, self._keep_max, self._home = history, sink, keep_max, home
         self._more = Condition()
         self._rows: deque[tuple[str, ChatRow]] = deque(maxlen=PENDING_MAX)
         self._files: dict[Path, str] = {}
@@ -47,6 +50,7 @@ class Storage:
         self._closed = False
         # the thread's own
         self._scrollback: Scrollback | None = None
+        self._unwritten: dict[Path, str] = {}  # files that could not be written: again at each look
         self._since_trim: dict[str, int] = {}
         self._mute: set[str] = set()  # groups whose earlier rows could not be read: their numbers are not known
         self._said: set[str] = set()
@@ -97,6 +101,7 @@ class Storage:
                 closed, files, requests = self._closed, self._files, self._requests
                 rows, self._rows = self._rows, deque(maxlen=PENDING_MAX)
                 self._files, self._requests = {}, []
+            files, self._unwritten = {**self._unwritten, **files}, {}
             for path, text in files.items():
                 self._write(path, text)
             self._add(rows)
@@ -112,6 +117,7 @@ class Storage:
         try:
             write_text(path, text)
         except OSError as error:
+            self._unwritten[path] = text
             self._say(
                 "files",
                 translate(
@@ -177,7 +183,7 @@ class Storage:
     def _opened(self) -> Scrollback:
         if self._scrollback is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._scrollback = Scrollback(self._path)
+            self._scrollback = Scrollback(self._path, self._home)
         return self._scrollback
 
     def _damaged(self, error: Exception) -> bool:

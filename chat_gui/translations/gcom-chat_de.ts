@@ -2,6 +2,25 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="de" sourcelanguage="en">
 <context>
+    <name>Asking</name>
+    <message>
+        <source>Start it from a terminal: gcom-chat --demo</source>
+        <translation>Im Terminal geht es mit: gcom-chat --demo</translation>
+    </message>
+    <message>
+        <source>The demo did not start</source>
+        <translation>Die Vorführung ist nicht gestartet</translation>
+    </message>
+    <message>
+        <source>Could not {}</source>
+        <translation>Fehlgeschlagen: {}</translation>
+    </message>
+    <message>
+        <source>Check the address, and that gcom-registry runs there; the chat tries again by itself.</source>
+        <translation>Adresse prüfen, und ob dort gcom-registry läuft; der Chat versucht es von selbst wieder.</translation>
+    </message>
+</context>
+<context>
     <name>AuditPage</name>
     <message>
         <source>Audit</source>
@@ -12,16 +31,8 @@
         <translation>Ordner der Zustell-Logs</translation>
     </message>
     <message>
-        <source>&amp;Choose…</source>
-        <translation>&amp;Wählen…</translation>
-    </message>
-    <message>
         <source>&amp;Write delivery logs there</source>
         <translation>&amp;Zustell-Logs dorthin schreiben</translation>
-    </message>
-    <message>
-        <source>Connect &amp;again</source>
-        <translation>&amp;Neu verbinden</translation>
     </message>
     <message>
         <source>Logs begin when the chat connects: leave the groups, and come back to them.</source>
@@ -40,8 +51,16 @@
         <translation>&amp;Urteilen</translation>
     </message>
     <message>
-        <source>Open &amp;report</source>
-        <translation>&amp;Bericht öffnen</translation>
+        <source>Cho&amp;ose…</source>
+        <translation>&amp;Wählen…</translation>
+    </message>
+    <message>
+        <source>Connect agai&amp;n</source>
+        <translation>&amp;Neu verbinden</translation>
+    </message>
+    <message>
+        <source>O&amp;pen report</source>
+        <translation>Bericht ö&amp;ffnen</translation>
     </message>
     <message>
         <source>Members that write delivery logs into one folder can be judged by what they wrote: gcom audit.</source>
@@ -155,28 +174,12 @@
         <translation>&amp;Voriger Reiter</translation>
     </message>
     <message>
-        <source>&amp;Inside the group</source>
-        <translation>&amp;Im Innern der Gruppe</translation>
-    </message>
-    <message>
         <source>&amp;Ordering duel…</source>
         <translation>&amp;Duell der Ordnungen…</translation>
     </message>
     <message>
         <source>&amp;Help</source>
         <translation>&amp;Hilfe</translation>
-    </message>
-    <message>
-        <source>Tour</source>
-        <translation>Rundgang</translation>
-    </message>
-    <message>
-        <source>Could not {}</source>
-        <translation>Fehlgeschlagen: {}</translation>
-    </message>
-    <message>
-        <source>Check the address, and that gcom-registry runs there; the chat tries again by itself.</source>
-        <translation>Adresse prüfen, und ob dort gcom-registry läuft; der Chat versucht es von selbst wieder.</translation>
     </message>
     <message>
         <source>registry away</source>
@@ -298,8 +301,8 @@
         <translation>einfach: eine Kopie an jeden; ein Verlust wird gemeldet, nicht behoben</translation>
     </message>
     <message>
-        <source>empty: anybody may join; else all names, with spaces between</source>
-        <translation>leer: jeder darf beitreten; sonst alle Namen, durch Leerzeichen getrennt</translation>
+        <source>empty: dynamic; else static, of these names</source>
+        <translation>leer: dynamisch; sonst statisch, aus diesen Namen</translation>
     </message>
     <message>
         <source>show a message only once a majority holds it</source>
@@ -349,10 +352,6 @@
         <translation>Fehlermodus</translation>
     </message>
     <message>
-        <source>Turn debug mode &amp;on</source>
-        <translation>Fehlermodus &amp;an</translation>
-    </message>
-    <message>
         <source>seed </source>
         <translation>Startwert </translation>
     </message>
@@ -362,15 +361,11 @@
     </message>
     <message>
         <source>&amp;Record</source>
-        <translation>&amp;Aufnehmen</translation>
+        <translation>Au&amp;fnehmen</translation>
     </message>
     <message>
         <source>Re&amp;play…</source>
         <translation>Ab&amp;spielen…</translation>
-    </message>
-    <message>
-        <source>&amp;Heal all</source>
-        <translation>Alles &amp;heilen</translation>
     </message>
     <message>
         <source>Links, from the row&apos;s member to the column&apos;s</source>
@@ -393,8 +388,16 @@
         <translation>Fehler jetzt: {}</translation>
     </message>
     <message>
-        <source>Turn debug mode &amp;off</source>
-        <translation>Fehlermodus &amp;aus</translation>
+        <source>&amp;Turn debug mode on</source>
+        <translation>Fehler&amp;modus an</translation>
+    </message>
+    <message>
+        <source>Hea&amp;l all</source>
+        <translation>A&amp;lles heilen</translation>
+    </message>
+    <message>
+        <source>&amp;Turn debug mode off</source>
+        <translation>Fehler&amp;modus aus</translation>
     </message>
     <message>
         <source>Debug mode is not on: {}</source>
@@ -418,7 +421,7 @@
     </message>
     <message>
         <source>&amp;Save record…</source>
-        <translation>Aufnahme &amp;sichern…</translation>
+        <translation>Aufnahme s&amp;ichern…</translation>
     </message>
     <message>
         <source>Save the record</source>
@@ -495,19 +498,19 @@
         <translation>Nächster &amp;ungelesener Reiter</translation>
     </message>
     <message>
-        <source>Go to the first un&amp;read message</source>
-        <translation>Zur e&amp;rsten ungelesenen Nachricht</translation>
-    </message>
-    <message>
         <source>All is &amp;seen, go to the newest</source>
         <translation>Alles gese&amp;hen, zur neuesten</translation>
     </message>
     <message>
-        <source>Zoom &amp;in</source>
-        <translation>Ver&amp;größern</translation>
+        <source>Go to the &amp;first unread message</source>
+        <translation>Zur e&amp;rsten ungelesenen Nachricht</translation>
     </message>
     <message>
-        <source>Zoom &amp;out</source>
+        <source>&amp;Zoom in</source>
+        <translation>V&amp;ergrößern</translation>
+    </message>
+    <message>
+        <source>Zoom ou&amp;t</source>
         <translation>Ver&amp;kleinern</translation>
     </message>
     <message>
@@ -521,6 +524,10 @@
     <message>
         <source>&amp;Shortcuts</source>
         <translation>&amp;Tastenkürzel</translation>
+    </message>
+    <message>
+        <source>Ctrl+1 to Ctrl+{}, Alt+1 to Alt+{}</source>
+        <translation>Strg+1 bis Strg+{}, Alt+1 bis Alt+{}</translation>
     </message>
     <message>
         <source>Enter</source>
@@ -554,6 +561,14 @@
         <source>Walk through what was sent</source>
         <translation>Durch Gesendetes blättern</translation>
     </message>
+    <message>
+        <source>Go to a tab</source>
+        <translation>Zu einem Reiter gehen</translation>
+    </message>
+    <message>
+        <source>Writing</source>
+        <translation>Schreiben</translation>
+    </message>
 </context>
 <context>
     <name>DuelDialog</name>
@@ -574,8 +589,28 @@
         <translation>Bild &amp;sichern…</translation>
     </message>
     <message>
+        <source>a live conversation: Bob and Carol answer what you say, in all five groups</source>
+        <translation>ein Gespräch jetzt: Bob und Carol antworten, in allen fünf Gruppen</translation>
+    </message>
+    <message>
+        <source>Sa&amp;y</source>
+        <translation>Sa&amp;gen</translation>
+    </message>
+    <message>
         <source>S&amp;eed</source>
         <translation>Start&amp;wert</translation>
+    </message>
+    <message>
+        <source>Say as A&amp;lice</source>
+        <translation>Als A&amp;lice sagen</translation>
+    </message>
+    <message>
+        <source>Five groups of four members form; then your line goes out…</source>
+        <translation>Fünf Gruppen mit vier Mitgliedern bilden sich; dann geht Ihre Zeile hinaus…</translation>
+    </message>
+    <message>
+        <source>Live: you are Alice; Run again goes back to the script.</source>
+        <translation>Jetzt: Sie sind Alice; „Noch einmal“ führt zum Drehbuch zurück.</translation>
     </message>
     <message>
         <source>The members talk: {} of {} orderings are done…</source>
@@ -606,6 +641,34 @@
     </message>
 </context>
 <context>
+    <name>GroupTab</name>
+    <message>
+        <source>this chat leads the group</source>
+        <translation>dieser Chat führt die Gruppe</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n message(s) held back: they wait for others</source>
+        <translation>
+            <numerusform>%n Nachricht zurückgehalten: sie wartet auf andere</numerusform>
+            <numerusform>%n Nachrichten zurückgehalten: sie warten auf andere</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n unread</source>
+        <translation>
+            <numerusform>%n ungelesen</numerusform>
+            <numerusform>%n ungelesen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n mention(s)</source>
+        <translation>
+            <numerusform>%n Erwähnung</numerusform>
+            <numerusform>%n Erwähnungen</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>HeldPage</name>
     <message>
         <source>Held back</source>
@@ -629,6 +692,10 @@
     <message>
         <source>Inside the group</source>
         <translation>Im Innern der Gruppe</translation>
+    </message>
+    <message>
+        <source>&amp;Inside the group</source>
+        <translation>&amp;Im Innern der Gruppe</translation>
     </message>
     <message>
         <source>Inside {}</source>
@@ -757,15 +824,19 @@
     </message>
     <message>
         <source>C&amp;ut</source>
-        <translation>&amp;Getrennt</translation>
+        <translation>Ge&amp;trennt</translation>
     </message>
     <message>
-        <source>&amp;Freeze for 3 s</source>
-        <translation>3 s &amp;einfrieren</translation>
+        <source>&amp;Freeze for</source>
+        <translation>Einf&amp;rieren für</translation>
     </message>
     <message>
-        <source>The members of the chosen rows neither call nor are called for three seconds.</source>
-        <translation>Die Mitglieder der gewählten Zeilen rufen drei Sekunden lang nicht an und sind nicht zu erreichen.</translation>
+        <source>The members of the chosen rows neither call nor are called for so long.</source>
+        <translation>Die Mitglieder der gewählten Zeilen rufen so lange nicht und werden nicht gerufen.</translation>
+    </message>
+    <message>
+        <source>How long a freeze lasts</source>
+        <translation>Wie lange das Einfrieren dauert</translation>
     </message>
     <message>
         <source>Spread</source>
@@ -914,6 +985,14 @@
         <translation>eine Zeile für Kommen und Gehen in Folge</translation>
     </message>
     <message>
+        <source>times with seconds</source>
+        <translation>Zeiten mit Sekunden</translation>
+    </message>
+    <message>
+        <source>write delivery logs there, from the next connect on</source>
+        <translation>ab der nächsten Verbindung Zustell-Logs dorthin schreiben</translation>
+    </message>
+    <message>
         <source>tell of mentions and private messages</source>
         <translation>Erwähnungen und private Nachrichten melden</translation>
     </message>
@@ -939,7 +1018,7 @@
     </message>
     <message>
         <source>&amp;Font</source>
-        <translation>S&amp;chrift</translation>
+        <translation>Schrif&amp;t</translation>
     </message>
     <message>
         <source>&amp;Size</source>
@@ -954,12 +1033,20 @@
         <translation>&amp;Aussehen</translation>
     </message>
     <message>
-        <source>&amp;Language (at the next start)</source>
-        <translation>&amp;Sprache (ab dem nächsten Start)</translation>
+        <source>&amp;Language</source>
+        <translation>&amp;Sprache</translation>
+    </message>
+    <message>
+        <source>&amp;Folder of delivery logs</source>
+        <translation>&amp;Ordner der Zustell-Logs</translation>
+    </message>
+    <message>
+        <source>Or&amp;dering and debug</source>
+        <translation>Or&amp;dnung und Fehler</translation>
     </message>
     <message>
         <source>&amp;Messages</source>
-        <translation>&amp;Nachrichten</translation>
+        <translation>Nachri&amp;chten</translation>
     </message>
     <message>
         <source>&amp;Rows kept per group</source>
@@ -985,8 +1072,12 @@
         <translation>Suchtext</translation>
     </message>
     <message>
+        <source>A text; or with from:bob number:7 view:3 concurrent-with:bob#17 the messages of which that holds.</source>
+        <translation>Ein Text; oder mit from:bob number:7 view:3 concurrent-with:bob#17 die Nachrichten, für die das gilt.</translation>
+    </message>
+    <message>
         <source>in &amp;all tabs</source>
-        <translation>in &amp;allen Reitern</translation>
+        <translation>in allen R&amp;eitern</translation>
     </message>
     <message>
         <source>Previous hit</source>
@@ -1026,20 +1117,32 @@
         <source>Shortcuts</source>
         <translation>Tastenkürzel</translation>
     </message>
-    <message>
-        <source>Keys</source>
-        <translation>Tasten</translation>
-    </message>
-    <message>
-        <source>What they do</source>
-        <translation>Was sie tun</translation>
-    </message>
 </context>
 <context>
     <name>SpaceTimePage</name>
     <message>
         <source>Space-time</source>
         <translation>Raum-Zeit</translation>
+    </message>
+    <message>
+        <source>E&amp;xport for ShiViz…</source>
+        <translation>Für ShiViz e&amp;xportieren…</translation>
+    </message>
+    <message>
+        <source>Write these messages as a log that the ShiViz visualizer draws.</source>
+        <translation>Diese Nachrichten als Log schreiben, das ShiViz zeichnet.</translation>
+    </message>
+    <message>
+        <source>Export for ShiViz</source>
+        <translation>Für ShiViz exportieren</translation>
+    </message>
+    <message>
+        <source>Cannot write {}: {}; choose another place.</source>
+        <translation>{} lässt sich nicht schreiben: {}; bitte einen anderen Ort wählen.</translation>
+    </message>
+    <message>
+        <source>Written to {}.</source>
+        <translation>Nach {} geschrieben.</translation>
     </message>
     <message>
         <source>The last {} messages, in the order of their delivery here; an arrow leads to a message whose sender had delivered the other. Ring: held back for more than 50 ms. Click: show it. Ctrl and wheel: zoom.</source>
@@ -1072,16 +1175,24 @@
         <translation>Registry</translation>
     </message>
     <message>
-        <source>&amp;Connect</source>
-        <translation>&amp;Verbinden</translation>
+        <source>C&amp;onnect</source>
+        <translation>Verbin&amp;den</translation>
     </message>
     <message>
         <source>C&amp;reate a group…</source>
-        <translation>Gruppe &amp;anlegen…</translation>
+        <translation>Gruppe an&amp;legen…</translation>
     </message>
     <message>
         <source>&amp;Join a group…</source>
-        <translation>Gruppe &amp;beitreten…</translation>
+        <translation>Gruppe bei&amp;treten…</translation>
+    </message>
+    <message>
+        <source>De&amp;mo with three companions</source>
+        <translation>Vorführung &amp;mit drei Gefährten</translation>
+    </message>
+    <message>
+        <source>A window of its own, which needs no registry and keeps nothing: gcom-chat --demo</source>
+        <translation>Ein eigenes Fenster, das keine Registry braucht und nichts aufbewahrt: gcom-chat --demo</translation>
     </message>
     <message>
         <source>Copy &amp;details</source>
@@ -1125,6 +1236,10 @@
 </context>
 <context>
     <name>Tour</name>
+    <message>
+        <source>Tour</source>
+        <translation>Rundgang</translation>
+    </message>
     <message>
         <source>Back</source>
         <translation>Zurück</translation>
@@ -1270,8 +1385,24 @@
         <translation>Wieder beitreten</translation>
     </message>
     <message>
-        <source>The registry does not answer. This group goes on without it; new groups and new members have to wait, and so may a total order until a member serves it. The chat keeps asking.</source>
-        <translation>Die Registry antwortet nicht. Diese Gruppe geht ohne sie weiter; neue Gruppen und neue Mitglieder müssen warten, und vielleicht auch eine totale Ordnung, bis ein Mitglied sie vergibt. Der Chat fragt weiter.</translation>
+        <source>Nothing is heard of the leader {}: the group elects the next one. You can read, and what you write waits for the new view.</source>
+        <translation>Vom Leiter {} ist nichts zu hören: die Gruppe wählt den nächsten. Sie können lesen, und was Sie schreiben, wartet auf die neue Sicht.</translation>
+    </message>
+    <message>
+        <source>The registry does not answer. Talk goes on; new groups and newcomers have to wait{}. The chat asks again every 3 seconds.</source>
+        <translation>Die Registry antwortet nicht. Das Gespräch geht weiter; neue Gruppen und Neue müssen warten{}. Der Chat fragt alle 3 Sekunden wieder.</translation>
+    </message>
+    <message>
+        <source>, and so may messages, until a member numbers them in its place</source>
+        <translation>, und vielleicht auch Nachrichten, bis ein Mitglied sie an ihrer Stelle nummeriert</translation>
+    </message>
+    <message>
+        <source>Back in the group: what waited is on its way.</source>
+        <translation>Zurück in der Gruppe: was wartete, ist unterwegs.</translation>
+    </message>
+    <message>
+        <source>The registry answers again.</source>
+        <translation>Die Registry antwortet wieder.</translation>
     </message>
     <message>
         <source>Ask now</source>
@@ -1421,6 +1552,10 @@
     <message>
         <source>list the members, and when each was last heard</source>
         <translation>die Mitglieder nennen, und wann jedes zuletzt gehört wurde</translation>
+    </message>
+    <message>
+        <source>tell what the group&apos;s ordering promises, and what it costs</source>
+        <translation>sagen, was die Ordnung der Gruppe verspricht und kostet</translation>
     </message>
     <message>
         <source>break the network on purpose, or stop (F12, Debug mode)</source>
@@ -1574,6 +1709,22 @@
     <message>
         <source>and Dave, from top to bottom.</source>
         <translation>und Dave, von oben nach unten.</translation>
+    </message>
+    <message>
+        <source>You are Alice. Bob and Carol answer as</source>
+        <translation>Sie sind Alice. Bob und Carol antworten,</translation>
+    </message>
+    <message>
+        <source>soon as they see your line, over the</source>
+        <translation>sobald sie Ihre Zeile sehen, über</translation>
+    </message>
+    <message>
+        <source>same bad network. Carol’s and Dave’s</source>
+        <translation>dasselbe schlechte Netz. Carols und Daves</translation>
+    </message>
+    <message>
+        <source>screens, your last three lines.</source>
+        <translation>Schirme, Ihre letzten drei Zeilen.</translation>
     </message>
     <message>
         <source>talking …</source>
@@ -1792,6 +1943,13 @@
     </message>
 </context>
 <context>
+    <name>order</name>
+    <message>
+        <source>not known before this chat is in the group</source>
+        <translation>nicht bekannt, bevor dieser Chat in der Gruppe ist</translation>
+    </message>
+</context>
+<context>
     <name>orderings</name>
     <message>
         <source>Messages are shown as they arrive: fastest, and an answer may stand before its question.</source>
@@ -1926,8 +2084,8 @@
 <context>
     <name>say</name>
     <message>
-        <source>not sent: this chat is not in the group; the banner says why</source>
-        <translation>nicht gesendet: dieser Chat ist nicht in der Gruppe; das Banner sagt, warum</translation>
+        <source>this chat is not in the group; the banner says why</source>
+        <translation>dieser Chat ist nicht in der Gruppe; das Banner sagt, warum</translation>
     </message>
 </context>
 <context>
@@ -1998,6 +2156,10 @@
         <source>{} is damaged and kept as {}: this chat begins with its defaults</source>
         <translation>{} ist beschädigt und bleibt als {}: dieser Chat beginnt mit Vorgaben</translation>
     </message>
+    <message>
+        <source>no delivery logs are written ({}); choose another folder: F12, Audit</source>
+        <translation>es werden keine Zustell-Logs geschrieben ({}); bitte einen anderen Ordner wählen: F12, Audit</translation>
+    </message>
 </context>
 <context>
     <name>timeline</name>
@@ -2041,8 +2203,28 @@
         <translation>gesendet {}</translation>
     </message>
     <message>
+        <source>read {}</source>
+        <translation>gelesen {}</translation>
+    </message>
+    <message>
+        <source>received {}</source>
+        <translation>empfangen {}</translation>
+    </message>
+    <message>
         <source>delivered {}</source>
         <translation>zugestellt {}</translation>
+    </message>
+    <message>
+        <source>ordered {}</source>
+        <translation>geordnet {}</translation>
+    </message>
+    <message>
+        <source>held back for {}</source>
+        <translation>zurückgehalten für {}</translation>
+    </message>
+    <message>
+        <source>serial {:,} of the group&apos;s order</source>
+        <translation>Nummer {:,} in der Ordnung der Gruppe</translation>
     </message>
     <message>
         <source>message {} of {}, view {}</source>

@@ -5,9 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
-from chat_gui.model.chat import GroupStanding, GroupState
+from chat_gui.model.chat import Chat, GroupStanding, GroupState
 from chat_gui.model.texts.words import translate
 from chat_gui.view import colours
+
+BACK_MS = 5_000  # for how long it says that all is well again
 
 
 class Banner(QFrame):
@@ -47,20 +49,19 @@ class Banner(QFrame):
         self.setVisible(bool(text))
 
 
-def words(state: GroupState, registry_away: str) -> tuple[str, str]:
+def words(state: GroupState, chat: Chat, now_ms: int) -> tuple[str, str]:
     """Return what a group's banner says, and the word on its button."""
+    doubt = ""
+    if state.doubt:
+        doubt = " " + translate(
+            "banner", "Messages {} to {} of yours may not have arrived; they are marked with a ?."
+        ).format(*state.doubt)
     match state.standing:
         case GroupStanding.JOINING:
             return translate(
                 "banner", "Joining {}: waiting for the registry and for the members to let this chat in."
             ).format(state.name), ""
         case GroupStanding.DETACHED:
-            doubt = ""
-            if state.doubt:
-                first, last = state.doubt
-                doubt = " " + translate(
-                    "banner", "Messages {} to {} of yours may not have arrived; they are marked with a ?."
-                ).format(first, last)
             text = translate(
                 "banner",
                 "This side of a netsplit hears too few members to go on. You can read, and what you write waits here. "
@@ -68,16 +69,28 @@ def words(state: GroupState, registry_away: str) -> tuple[str, str]:
             )
             return text + doubt, ""
         case GroupStanding.RETURNING:
-            return translate(
-                "banner", "Out of the group: {}. This chat is on its way back; what you write waits here."
-            ).format(state.why), ""
+            text = translate("banner", "Out of the group: {}. This chat is on its way back; what you write waits here.")
+            return text.format(state.why) + doubt, ""
         case GroupStanding.LEFT:
             return translate("banner", "Not in this group: {}.").format(state.why), translate("banner", "Join again")
-        case GroupStanding.IN if registry_away:
+        case GroupStanding.IN if leader := state.members.silent_leader:
             text = translate(
                 "banner",
-                "The registry does not answer. This group goes on without it; new groups and new members have to wait, "
-                "and so may a total order until a member serves it. The chat keeps asking.",
+                "Nothing is heard of the leader {}: the group elects the next one. You can read, and what you write "
+                "waits for the new view.",
             )
-            return text, translate("banner", "Ask now")
+            return text.format(leader), ""
+        case GroupStanding.IN if chat.registry_away:
+            text = translate(
+                "banner",
+                "The registry does not answer. Talk goes on; new groups and newcomers have to wait{}. "
+                "The chat asks again every 3 seconds.",
+            )
+            served = state.definition is not None and state.definition.ordering.is_total
+            order = translate("banner", ", and so may messages, until a member numbers them in its place")
+            return text.format(order if served else ""), translate("banner", "Ask now")
+        case GroupStanding.IN if now_ms - state.back_ms < BACK_MS:
+            return translate("banner", "Back in the group: what waited is on its way."), ""
+        case GroupStanding.IN if now_ms - chat.registry_back_ms < BACK_MS:
+            return translate("banner", "The registry answers again."), ""
     return "", ""

@@ -7,13 +7,15 @@ import time
 from collections.abc import Iterable
 from typing import Protocol
 
+import gcom
 from chat_gui.client.client import ChatClient
 from chat_gui.model.chat import Chat, GroupState
-from chat_gui.model.commands import Command, help_text
+from chat_gui.model.commands import BadCommand, Command, help_text
 from chat_gui.model.members import presence_text
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.text import clean
 from chat_gui.model.texts.copies import log_line
+from chat_gui.model.texts.orderings import ORDERINGS
 from chat_gui.model.texts.words import translate
 from chat_gui.model.wire import ChatMessage, MessageKind, encode
 
@@ -47,7 +49,10 @@ class CommandRunner:
         self._host = host
 
     def run(self, group: str, command: Command) -> bool:
-        """Carry out a command; return whether it is done, so that the input may be emptied. Raises TextTooLong."""
+        """Carry out a command; return whether it is done, so that the input may be emptied.
+
+        Raises BadCommand, TextTooLong.
+        """
         match command.name:
             case "":
                 return self._say(group, MessageKind.TEXT, command.rest)
@@ -79,6 +84,8 @@ class CommandRunner:
                 return translate("topic", "the topic is: {}").format(topic) if topic else translate("topic", "no topic")
             case "who":
                 return who_text(state)
+            case "order":
+                return order_text(state)
             case "help":
                 return help_text()
             case _:
@@ -87,15 +94,18 @@ class CommandRunner:
     def _say(self, group: str, kind: MessageKind, text: str, to: str = "") -> bool:
         message = ChatMessage(kind, clean(text), secrets.token_hex(6), now_ms())
         encode(message)
-        if not self._host.client.send(group, message, to):
-            self._note(group, translate("say", "not sent: this chat is not in the group; the banner says why"))
+        if why := self._host.client.send(group, message, to):
+            self._note(group, translate("chat", "not sent: {}").format(why))
             return False
-        if not to:
-            self._host.chat.groups[group].conversation.sending(message, self._host.chat.nick, now_ms())
+        self._host.chat.groups[group].conversation.sending(message, self._host.chat.nick, now_ms(), to)
         return True
 
     def rename(self, nick: str) -> None:
-        """Tell all groups the name under which this chat comes back to them, and do so."""
+        """Tell all groups the name under which this chat comes back to them, and do so. Raises BadCommand."""
+        try:
+            gcom.Definition("x", static=(nick,))
+        except gcom.BadValue as error:
+            raise BadCommand(str(error)) from error
         for group in self._host.chat.groups:
             self._say(group, MessageKind.NICK, nick)
         self._host.rename(nick)
@@ -117,6 +127,14 @@ def who_text(state: GroupState) -> str:
         words = (presence_text(member.presence), leads, member.why)
         lines.append(f"{member.name}: {', '.join(word for word in words if word)}")
     return "\n".join(lines) or translate("who", "nobody is known yet")
+
+
+def order_text(state: GroupState) -> str:
+    """Return what the ordering of a group promises."""
+    if state.definition is None:
+        return translate("order", "not known before this chat is in the group")
+    name, multicast = state.definition.ordering.value, state.definition.multicast.value
+    return f"{name}, {multicast}: {translate('orderings', ORDERINGS[name])}"
 
 
 def export(rows: Iterable[ChatRow], path: str) -> str:

@@ -10,7 +10,8 @@ from PySide6.QtGui import QContextMenuEvent, QDesktopServices, QGuiApplication, 
 from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QPushButton, QToolTip, QWidget
 
 import gcom
-from chat_gui.model.rows import ChatRow, MessageState, RowKind
+from chat_gui.model.insight.names import milliseconds
+from chat_gui.model.rows import ChatRow, MessageState, MessageTimes, RowKind
 from chat_gui.model.texts.copies import as_json, as_text, with_header
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.view.row_delegate import RowDelegate
@@ -243,7 +244,7 @@ def tooltip(row: ChatRow) -> str:
     if row.kind in (RowKind.DAY, RowKind.VIEW, RowKind.NOTICE):
         return _time(row.at_ms)
     lines = [translate("times", "sent {}").format(_time(row.sent_ms))] if row.sent_ms else []
-    lines += [translate("times", "delivered {}").format(_time(row.at_ms))]
+    lines += _steps(row.times, row.sent_ms) if row.times else [translate("times", "read {}").format(_time(row.at_ms))]
     if row.number:
         text = translate("times", "message {} of {}, view {}")
         lines.append(text.format(row.number, row.process, row.view))
@@ -252,6 +253,29 @@ def tooltip(row: ChatRow) -> str:
     if row.delivery in DELIVERY_TEXT:
         lines.append(translate("delivery", DELIVERY_TEXT[row.delivery]))
     return "\n".join(lines)
+
+
+def _steps(times: MessageTimes, sent_ms: int) -> list[str]:
+    """Return the way of a message through this process: a line for each step, with the time since the one before."""
+    steps = [
+        (times.received_ms, translate("times", "received {}")),
+        (times.delivered_ms, translate("times", "delivered {}")),
+    ]
+    if times.ordered_ms is not None:
+        steps.insert(1, (times.ordered_ms, translate("times", "ordered {}")))
+    before, lines = times.sent_ms or float(sent_ms), []
+    for at_ms, text in sorted(steps, key=lambda step: step[0]):
+        after = f" (+{milliseconds(at_ms - before)})" if before and at_ms >= before else ""
+        lines.append(text.format(f"{_clock(at_ms)}{after}"))
+        before = at_ms
+    lines.append(translate("times", "held back for {}").format(milliseconds(times.held_ms)))
+    if times.serial:
+        lines.append(translate("times", "serial {:,} of the group's order").format(times.serial))
+    return lines
+
+
+def _clock(at_ms: float) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000):%H:%M:%S}.{int(at_ms) % 1000:03d}"
 
 
 def _time(at_ms: int) -> str:

@@ -16,7 +16,7 @@ from chat_gui.view.desktop.appearance import Appearance
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.desktop.notifications import Notifier
 from chat_gui.view.dialogs.preferences import PreferencesDialog
-from chat_gui.view.dialogs.shortcuts import ShortcutSheet, Switcher
+from chat_gui.view.dialogs.shortcuts import ShortcutSection, ShortcutSheet, Switcher, section_of
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.search_bar import SearchBar
 
@@ -70,12 +70,12 @@ class Desk(QObject):
         edit.addAction(self._action(self.tr("&Preferences…"), "Ctrl+,", self.ask_preferences))
         view.addAction(self._action(self.tr("&Go to a group…"), "Ctrl+K", self.ask_group))
         view.addAction(self._action(self.tr("Next &unread tab"), "Alt+Shift+Down", self.go_to_unread))
-        view.addAction(self._action(self.tr("Go to the first un&read message"), "Shift+PgUp", self.go_to_marker))
+        view.addAction(self._action(self.tr("Go to the &first unread message"), "Shift+PgUp", self.go_to_marker))
         view.addAction(self._action(self.tr("All is &seen, go to the newest"), "Esc", self.settle))
         view.addSeparator()
         for text, keys, step in (
-            (self.tr("Zoom &in"), ("Ctrl++", "Ctrl+="), 1),
-            (self.tr("Zoom &out"), ("Ctrl+-",), -1),
+            (self.tr("&Zoom in"), ("Ctrl++", "Ctrl+="), 1),
+            (self.tr("Zoom ou&t"), ("Ctrl+-",), -1),
             (self.tr("Zoom &back to 100 %"), ("Ctrl+0",), 0),
         ):
             action = self._action(text, keys[0], partial(self.zoom, step))
@@ -83,7 +83,9 @@ class Desk(QObject):
             view.addAction(action)
         for number in range(1, TABS_BY_KEY + 1):
             text = self.tr("Go to tab {}").format(number)
-            self._window.addAction(self._action(text, f"Ctrl+{number}", partial(self._turn_to, number - 1)))
+            turn = self._action(text, f"Ctrl+{number}", partial(self._turn_to, number - 1))
+            turn.setShortcuts([QKeySequence(f"Ctrl+{number}"), QKeySequence(f"Alt+{number}")])
+            self._window.addAction(turn)
         sheet = self._action(self.tr("&Shortcuts"), "F1", self.show_shortcuts)
         sheet.setShortcuts([QKeySequence("F1"), QKeySequence("Ctrl+/")])
         about.addAction(sheet)
@@ -96,13 +98,21 @@ class Desk(QObject):
 
     def show_shortcuts(self) -> None:
         """Show what each key does."""
-        more = [
+        ShortcutSheet(self.shortcuts(), self._window).exec()
+
+    def shortcuts(self) -> list[ShortcutSection]:
+        """Return all keys: those of the menus, and those of the input."""
+        tabs = self.tr("Ctrl+1 to Ctrl+{}, Alt+1 to Alt+{}").format(TABS_BY_KEY, TABS_BY_KEY)
+        typing = [
             (self.tr("Enter"), self.tr("Send the message")),
             (self.tr("Shift+Enter"), self.tr("Begin a new line")),
             (self.tr("Tab"), self.tr("Complete a name or a command")),
             (self.tr("Up, Down"), self.tr("Walk through what was sent")),
+            (tabs, self.tr("Go to a tab")),
         ]
-        ShortcutSheet(self._window.findChildren(QAction), more, self._window).exec()
+        menus = [action.menu() for action in self._window.menuBar().actions()]
+        sections = [section_of(menu) for menu in menus if isinstance(menu, QMenu)]
+        return [(self.tr("Writing"), typing), *sections]
 
     def ask_preferences(self) -> None:
         """Open the preferences."""

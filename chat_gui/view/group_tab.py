@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QMouseEvent, QPalette
+from PySide6.QtWidgets import QLabel, QSplitter, QTabBar, QVBoxLayout, QWidget
 
-from chat_gui.model.chat import GroupState
+from chat_gui.model.chat import Chat, GroupState
+from chat_gui.model.commands import typed
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import DRAFT_CHARS_MAX, SavedTab
+from chat_gui.view import colours
 from chat_gui.view.banner import Banner, words
 from chat_gui.view.conversation_view import ConversationView
 from chat_gui.view.members_view import MembersView
@@ -17,6 +20,18 @@ from chat_gui.view.message_input import MessageInput
 
 # A letter per ordering for the tab, and what it gives.
 BADGES = {"NONORDERED": "U", "FIFO": "F", "CAUSAL": "C", "TOTAL": "T", "CAUSALTOTAL": "CT"}
+
+
+class ClosingTabBar(QTabBar):
+    """Tabs that the middle button closes, as in a browser."""
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Ask to close the tab under the middle button."""
+        at = self.tabAt(event.position().toPoint())
+        if event.button() is Qt.MouseButton.MiddleButton and at >= 0:
+            self.tabCloseRequested.emit(at)
+        else:
+            super().mouseReleaseEvent(event)
 
 
 class GroupTab(QWidget):
@@ -42,7 +57,7 @@ class GroupTab(QWidget):
         self.input = MessageInput(self._member_names, groups, self)
         self.input.entered.connect(lambda text: self.entered.emit(self.state.name, text))
         self.members.whisper.connect(self._whisper)
-        split = QSplitter(Qt.Orientation.Horizontal, self)
+        split = self._split = QSplitter(Qt.Orientation.Horizontal, self)
         split.addWidget(self.conversation)
         split.addWidget(self.members)
         split.setStretchFactor(0, 1)
@@ -65,21 +80,53 @@ class GroupTab(QWidget):
         self.input.setFocus()
 
     @property
+    def members_width(self) -> int:
+        """The width of the member list."""
+        return self._split.sizes()[1]
+
+    def show_width(self, members: int) -> None:
+        """Give the member list this width, and the conversation the rest; 0: as they are."""
+        if members:
+            self._split.setSizes([max(1, sum(self._split.sizes()) - members), members])
+
+    @property
+    def colour(self) -> QColor:
+        """The colour of the tab's text: of its own for a mention, and for what is unread; the signs say the same."""
+        talk = self.state.conversation
+        if talk.mentioned:
+            return colours.accent(self.palette())
+        return self.palette().color(QPalette.ColorRole.Link if talk.unread else QPalette.ColorRole.WindowText)
+
+    @property
+    def about(self) -> str:
+        """The signs of the tab in words."""
+        state, talk = self.state, self.state.conversation
+        lines = [self.tr("this chat leads the group")] if state.leads else []
+        lines += [state.definition.ordering.value] if state.definition else []
+        lines += [self.tr("%n message(s) held back: they wait for others", "", state.held)] if state.held else []
+        lines += [self.tr("%n unread", "", talk.unread)] if talk.unread else []
+        lines += [self.tr("%n mention(s)", "", talk.mentioned)] if talk.mentioned else []
+        return "\n".join(lines)
+
+    @property
     def title(self) -> str:
-        """The text of the tab: crown, name, members, ordering, unread."""
+        """The text of the tab: crown, name, members, ordering, held back, unread."""
         state, talk = self.state, self.state.conversation
         count = len(state.members.view.members) if state.members.view else 0
         order = BADGES[state.definition.ordering.value] if state.definition else ""
+        held = f" ⧗{state.held}" if state.held else ""
         marks = f" @{talk.mentioned}" if talk.mentioned else f" •{talk.unread}" if talk.unread else ""
-        return f"{'♛ ' if state.leads else ''}{state.name} ({count}) {order}{marks}".rstrip()
+        return f"{'♛ ' if state.leads else ''}{state.name} ({count}) {order}{held}{marks}".rstrip()
 
     def saved(self) -> SavedTab:
         """Return what is to be found again at the next start."""
         talk = self.state.conversation
-        draft = self.input.toPlainText()[:DRAFT_CHARS_MAX]
+        # What waits for the group is not sent by a chat that ends: it is typed already, and stands in the input then.
+        lines = [*(typed(*each) for each in talk.unsent.values()), self.input.toPlainText()]
+        draft = "\n".join(line for line in lines if line)[:DRAFT_CHARS_MAX]
         return SavedTab(self.state.name, draft, talk.marker or 0, talk.unread, talk.mentioned)
 
-    def refresh(self, registry_away: str) -> list[ChatRow]:
+    def refresh(self, chat: Chat, now_ms: int) -> list[ChatRow]:
         """Show what is new; return the rows to keep."""
         talk = self.state.conversation
         news = talk.news()
@@ -91,5 +138,5 @@ class GroupTab(QWidget):
         self.members.show_members(self.state.members.list(self.state.process))
         self._topic.setText(talk.topic)
         self._topic.setVisible(bool(talk.topic))
-        self.banner.say(*words(self.state, registry_away))
+        self.banner.say(*words(self.state, chat, now_ms))
         return news

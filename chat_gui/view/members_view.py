@@ -15,6 +15,9 @@ SIGNS = {Presence.HERE: "●", Presence.SUSPECTED: "◐", Presence.GONE: "○"}
 _NAME = Qt.ItemDataRole.UserRole
 
 
+_SHOWN_ANEW = QEvent.Type.PaletteChange, QEvent.Type.FontChange, QEvent.Type.LanguageChange
+
+
 class MembersView(QListWidget):
     """A line per member; a double click begins a private message."""
 
@@ -39,7 +42,7 @@ class MembersView(QListWidget):
     def changeEvent(self, event: QEvent) -> None:
         """Take new colours and fonts over."""
         super().changeEvent(event)
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange) and hasattr(self, "_shown"):
+        if event.type() in _SHOWN_ANEW and hasattr(self, "_shown"):
             shown, self._shown = self._shown, []
             self.show_members(shown)
 

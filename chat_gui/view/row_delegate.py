@@ -47,6 +47,12 @@ class RowDelegate(QStyledItemDelegate):
         self._heights: dict[int, int] = {}
         self._width = 0
         self.marked = ""  # what is searched for
+        self._clock = "%H:%M"
+        self.restyle()
+
+    def show_seconds(self, seconds: bool) -> None:
+        """Show times with seconds, or without."""
+        self._clock = "%H:%M:%S" if seconds else "%H:%M"
         self.restyle()
 
     def restyle(self) -> None:
@@ -57,7 +63,9 @@ class RowDelegate(QStyledItemDelegate):
         self._small.setPointSizeF(max(6.0, font.pointSizeF() * 0.86))
         self._metrics = QFontMetricsF(font)
         self._line = self._metrics.height()
-        self._time_width = QFontMetricsF(self._small).horizontalAdvance("00:00") + GAP
+        self._time_width = (
+            QFontMetricsF(self._small).horizontalAdvance("00:00:00" if "S" in self._clock else "00:00") + GAP
+        )
         self._name_width = QFontMetricsF(self._bold).horizontalAdvance("m" * 8) + GAP
         self.sign_width = QFontMetricsF(self._small).horizontalAdvance("✓✓") + GAP
         self._heights.clear()
@@ -184,7 +192,7 @@ class RowDelegate(QStyledItemDelegate):
         top = rect.top() + PAD
         painter.setFont(self._small)
         painter.setPen(faint)
-        clock = datetime.fromtimestamp(row.at_ms / 1000).strftime("%H:%M")
+        clock = datetime.fromtimestamp(row.at_ms / 1000).strftime(self._clock)
         time = QRectF(rect.left() + GAP, top, self._time_width, self._line)
         painter.drawText(time, Qt.AlignmentFlag.AlignVCenter, clock)
         place = QRectF(time.right(), top, self._name_width - GAP, self._line)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
 
 from chat_gui.model.conversation import Conversation
+from chat_gui.model.query import Query
 from chat_gui.model.search import Search
 
 Talks = Callable[[bool], list[Conversation]]  # of the tab in front, or of all
@@ -27,6 +28,9 @@ class SearchBar(QWidget):
         self.field = QLineEdit(self, clearButtonEnabled=True)
         self.field.setPlaceholderText(self.tr("Search"))
         self.field.setAccessibleName(self.tr("Search text"))
+        self.field.setToolTip(
+            self.tr("A text; or with from:bob number:7 view:3 concurrent-with:bob#17 the messages of which that holds.")
+        )
         self.everywhere = QCheckBox(self.tr("in &all tabs"), self)
         self.count = QLabel(self)
         layout = QHBoxLayout(self)
@@ -68,7 +72,7 @@ class SearchBar(QWidget):
         if self.isHidden():
             return
         self._search.begin(self.field.text(), self._talks(self.everywhere.isChecked()))
-        self.marked.emit(self.field.text())
+        self.marked.emit(Query.parse(self.field.text()).text)
         self._show_count()
 
     def next(self) -> None:

@@ -26,6 +26,7 @@ class StartPage(QWidget):
     connect_wanted = Signal(str, str)
     create_wanted = Signal()
     join_wanted = Signal()
+    demo_wanted = Signal()
 
     def __init__(self, nick: str, registry: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -38,9 +39,14 @@ class StartPage(QWidget):
         self.hint = _label("", self)
         self.trouble = _label("", self)
         self.trouble.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.connect_button = QPushButton(self.tr("&Connect"), self)
+        self.connect_button = QPushButton(self.tr("C&onnect"), self)
         self._create = QPushButton(self.tr("C&reate a group…"), self)
         self._join = QPushButton(self.tr("&Join a group…"), self)
+        self.demo = QPushButton(self.tr("De&mo with three companions"), self)
+        self.demo.setToolTip(
+            self.tr("A window of its own, which needs no registry and keeps nothing: gcom-chat --demo")
+        )
+        self.demo.clicked.connect(self.demo_wanted)
         self.copy = QPushButton(self.tr("Copy &details"), self)
         self._lay_out()
         self.nick.textChanged.connect(self.check)
@@ -75,7 +81,7 @@ class StartPage(QWidget):
         form.addRow(self.tr("&Registry"), self.registry)
         form.addRow("", self.hint)
         buttons = QHBoxLayout()
-        for button in (self.connect_button, self._create, self._join):
+        for button in (self.connect_button, self._create, self._join, self.demo):
             buttons.addWidget(button)
         buttons.addStretch(1)
         self._status = _label("", self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolBar, QWidget
 
 from chat_gui.view import colours
 
@@ -13,6 +13,7 @@ class Tour(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setWindowTitle(self.tr("Tour"))
         self._steps = self._texts()
         self._at = 0
         self._text = QLabel(self)
@@ -68,3 +69,11 @@ class Tour(QFrame):
         self._count.setText(f"{self._at + 1}/{len(self._steps)}")
         self._back.setEnabled(self._at > 0)
         self._next.setText(self.tr("Next") if self._at + 1 < len(self._steps) else self.tr("Done"))
+
+
+def tour_bar(window: QWidget) -> QToolBar:
+    """Return a bar with the tour in it, which goes with it."""
+    tour = Tour(window)
+    bar = QToolBar(tour.windowTitle(), window, movable=False)
+    bar.addWidget(tour)
+    return bar

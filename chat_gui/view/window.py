@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QCursor, QKeySequence, QMoveEvent, QResizeEvent
@@ -12,7 +13,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QStackedWidget,
     QTabWidget,
-    QToolBar,
     QToolTip,
     QVBoxLayout,
     QWidget,
@@ -20,12 +20,9 @@ from PySide6.QtWidgets import (
 
 import gcom
 from chat_gui.client.client import ChatClient
-from chat_gui.demo.script import DEFINITION
 from chat_gui.model.chat import Chat, GroupState, Notice
 from chat_gui.model.commands import BadCommand, parse
-from chat_gui.model.conversation import Conversation
-from chat_gui.model.rows import ChatRow
-from chat_gui.model.settings import SavedSession
+from chat_gui.model.settings import SavedSession, SavedTab
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, RegistryFound, Update, WishFailed
 from chat_gui.model.wire import TextTooLong
@@ -36,17 +33,19 @@ from chat_gui.view.conversation_view import receipt_text
 from chat_gui.view.desk import Desk
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.desktop.languages import install
-from chat_gui.view.dialogs.groups import REGISTRY, ConnectDialog, CreateDialog, JoinDialog
-from chat_gui.view.dialogs.trouble import TroubleDialog
+from chat_gui.view.desktop.retranslation import Retranslation
+from chat_gui.view.dialogs.asking import Asking
+from chat_gui.view.dialogs.groups import REGISTRY
 from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
-from chat_gui.view.group_tab import GroupTab
+from chat_gui.view.group_tab import ClosingTabBar, GroupTab
 from chat_gui.view.start_page import StartPage
-from chat_gui.view.tour import Tour
+from chat_gui.view.tour import tour_bar
 
 LIST_MS = 3_000  # how often the registry is asked while a list of groups is open, or the registry was away
 STATUS_MS = 8_000
+SAVE_MS = 200
 
 
 class ChatWindow(QMainWindow):
@@ -58,28 +57,30 @@ class ChatWindow(QMainWindow):
         registry: str = "",
         groups: tuple[str, ...] = (),
         places: Places | None = None,
-        demo: bool = False,
     ) -> None:
         """`places`: where settings, session and scrollback are kept; None: nowhere."""
         super().__init__()
         self.chat = Chat()
         self.bridge = Bridge(self)
         self.keeper = Keeper(places, self.bridge.post, self)
-        if places:
-            install(self.keeper.settings.language)
+        self._language = install(self.keeper.settings.language) if places else ""
+        self._chosen = self.keeper.settings.language
         self.client = ChatClient(self.bridge.post)
         self.tabs: dict[str, GroupTab] = {}
         self._commands = CommandRunner(self)
         self._wanted = groups
-        self._demo = demo
         self._restored = False
-        self._asked: set[str] = set()  # what the user wished for, and has not heard of
         self._joins: dict[str, gcom.Definition | None] = {}  # that wait for their scrollback; what to create
         self._nick, self._registry = nick or self.keeper.settings.nick, registry or self.keeper.settings.registry
-        self._join_dialog: JoinDialog | None = None
+        self.keeper.turn_to(self._registry)
+        self.asking = Asking(self, self, self._nick, self._registry)
+        self._saving = QTimer(self, interval=SAVE_MS, singleShot=True)
+        self._saving.timeout.connect(self._save_now)
         self._build()
         self._restore()
         self.bridge.arrived.connect(self.on_updates)
+        self.keeper.changed.connect(self._on_settings)
+        self._on_settings()
         self._poll = QTimer(self, interval=LIST_MS)
         self._poll.timeout.connect(self._on_poll)
         self._poll.start()
@@ -95,13 +96,17 @@ class ChatWindow(QMainWindow):
         self.resize(980, 640)
         self._tabs = QTabWidget(self, movable=True, tabsClosable=True, documentMode=True)
         self._tabs.setAccessibleName(self.tr("Groups"))
+        self._tabs.setTabBar(ClosingTabBar(self._tabs))
+        self._tabs.setMovable(True)
+        self._tabs.setTabsClosable(True)
         self._tabs.tabCloseRequested.connect(self._on_close_wanted)
         self._tabs.currentChanged.connect(self._on_turned)
         self._tabs.tabBar().tabMoved.connect(self.save_session)
         self._start = StartPage(self._nick, self._registry, self)
         self._start.connect_wanted.connect(self.connect_to)
-        self._start.create_wanted.connect(self.ask_create)
-        self._start.join_wanted.connect(self.ask_join)
+        self._start.create_wanted.connect(self.asking.create)
+        self._start.join_wanted.connect(self.asking.join)
+        self._start.demo_wanted.connect(self.asking.demo)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self._start)
         self._stack.addWidget(self._tabs)
@@ -126,10 +131,10 @@ class ChatWindow(QMainWindow):
             bar.addMenu(self.tr("&Edit")),
             bar.addMenu(self.tr("&View")),
         )
-        connection.addAction(self._action(self.tr("&Connect to a registry…"), "Ctrl+R", self.ask_connect))
+        connection.addAction(self._action(self.tr("&Connect to a registry…"), "Ctrl+R", self.asking.connect_to))
         connection.addAction(self._action(self.tr("&Quit"), "Ctrl+Q", self.close))
-        group.addAction(self._action(self.tr("C&reate…"), "Ctrl+N", self.ask_create))
-        group.addAction(self._action(self.tr("&Join…"), "Ctrl+J", self.ask_join))
+        group.addAction(self._action(self.tr("C&reate…"), "Ctrl+N", self.asking.create))
+        group.addAction(self._action(self.tr("&Join…"), "Ctrl+J", self.asking.join))
         group.addAction(self._action(self.tr("&Leave"), "Ctrl+W", self._leave_current))
         view.addAction(self._action(self.tr("&Next tab"), "Ctrl+PgDown", lambda: self._turn(1)))
         view.addAction(self._action(self.tr("&Previous tab"), "Ctrl+PgUp", lambda: self._turn(-1)))
@@ -139,15 +144,13 @@ class ChatWindow(QMainWindow):
         self._stripe.off_wanted.connect(lambda: self.dock.debug.switch.setChecked(False))
         self.dock.debug.changed.connect(self._stripe.show_faults)
         self.addToolBar(self._stripe)
+        self.dock.tabs.currentChanged.connect(self.save_session)
         self.dock.audit.logs_wanted.connect(self._on_logs_wanted)
         self.dock.audit.reconnect_wanted.connect(self._reconnect)
         self.dock.message_wanted.connect(self._reveal)
         self.dock.hide()
         self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.dock)
-        inside = self.dock.toggleViewAction()
-        inside.setText(self.tr("&Inside the group"))
-        inside.setShortcut(QKeySequence("F12"))
-        view.addAction(inside)
+        view.addAction(self.dock.action)
         view.addAction(self._action(self.tr("&Ordering duel…"), "", lambda: DuelDialog(self).show()))
         self.desk.add_actions(edit, view, bar.addMenu(self.tr("&Help")))
 
@@ -159,10 +162,7 @@ class ChatWindow(QMainWindow):
 
     def show_tour(self) -> None:
         """Show the guided tour."""
-        tour = Tour(self)
-        bar = QToolBar(self.tr("Tour"), self, movable=False)
-        bar.addWidget(tour)
-        self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, bar)
+        self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, tour_bar(self))
 
     # updates
 
@@ -170,6 +170,8 @@ class ChatWindow(QMainWindow):
     def on_updates(self, updates: list[Update]) -> None:
         """Bring the model up to date, then what is shown."""
         for update in updates:
+            if isinstance(update, HistoryCame) and not self.keeper.is_current(update):
+                continue
             for notice in self.chat.apply(update, now_ms()):
                 self._tell(notice)
             if isinstance(update, Connected):
@@ -181,28 +183,17 @@ class ChatWindow(QMainWindow):
             elif isinstance(update, RegistryFound):
                 self._start.on_found(update.address)
             elif isinstance(update, WishFailed):
-                self._on_failed(update)
+                self.asking.on_failed(update, None if self.tabs else self._start.show_trouble)
         self.dock.on_updates(updates)
         self.refresh()
 
     def _on_connected(self) -> None:
         self.keeper.change(nick=self.chat.nick, registry=self.chat.registry)
+        if self.keeper.turn_to(self.chat.registry):
+            self._open_anew()
         wanted, self._wanted = self._wanted, ()
-        if self._demo:  # the companions may come later
-            self.join(DEFINITION.group, DEFINITION)
         for name in wanted:
             self.join(name)
-
-    def _on_failed(self, failed: WishFailed) -> None:
-        """Say what failed where it was wished for: on the start page, else in a dialog, once per wish."""
-        what = self.tr("Could not {}").format(failed.what)
-        todo = self.tr("Check the address, and that gcom-registry runs there; the chat tries again by itself.")
-        todo = todo if failed.what == translate("wish", "connect") else ""
-        if not self.tabs:
-            self._start.show_trouble(f"{what}: {failed.why}\n{todo}".strip())
-        elif failed.what in self._asked:
-            TroubleDialog(what, failed.why, todo, self).open()
-        self._asked.discard(failed.what)
 
     def _on_history(self, update: HistoryCame) -> None:
         self.keeper.on_history(update)
@@ -239,37 +230,56 @@ class ChatWindow(QMainWindow):
     def _restore(self) -> None:
         """Open the tabs of the last time; they are joined once there is a connection."""
         session = self.keeper.session
+        self._open_tabs(session, self._wanted)
+        self._wanted = tuple(self.chat.groups)
+        if session.geometry:
+            self.restoreGeometry(QByteArray.fromBase64(session.geometry.encode()))
+        self.dock.restore(session)
+        for trouble in self.keeper.troubles:
+            self._tell(Notice(trouble, error=True, lasting=True))
+        self._restored = True
+
+    def _open_tabs(self, session: SavedSession, more: tuple[str, ...] = ()) -> None:
         for saved in session.tabs:
             talk = self._open(saved.group).conversation
             talk.marker, talk.unread, talk.mentioned = saved.marker or None, saved.unread, saved.mentioned
-        for group in self._wanted:
+        for group in more:
             self._open(group)
-        self._wanted = tuple(self.chat.groups)
         self.refresh()
         for saved in session.tabs:
             self.tabs[saved.group].input.give_back(saved.draft)
         if session.current in self.tabs:
             self._tabs.setCurrentWidget(self.tabs[session.current])
-        if session.geometry:
-            self.restoreGeometry(QByteArray.fromBase64(session.geometry.encode()))
-        for trouble in self.keeper.troubles:
-            self._tell(Notice(trouble, error=True))
-        self._restored = True
 
-    def save_session(self) -> None:
-        """Keep what is open."""
-        if not self._restored:
-            return
+    def _open_anew(self) -> None:
+        """Open all tabs for another registry, whose groups of the same names are others; what is typed stays."""
+        session = self._session()
+        for tab in list(self.tabs.values()):
+            self._drop(tab)
+        self.tabs.clear()
+        self._open_tabs(replace(session, tabs=tuple(SavedTab(tab.group, tab.draft) for tab in session.tabs)))
+
+    def _session(self) -> SavedSession:
         current = self._current()
         geometry = bytes(self.saveGeometry().toBase64().data()).decode()
         tabs = [tab for at in range(self._tabs.count()) if isinstance(tab := self._tabs.widget(at), GroupTab)]
-        saved = tuple(tab.saved() for tab in tabs)
-        self.keeper.save_session(SavedSession(saved, current.state.name if current else "", geometry))
+        width = current.members_width if current else self.keeper.session.members_width
+        saved = SavedSession(tuple(tab.saved() for tab in tabs), current.state.name if current else "", geometry)
+        return self.dock.saved(replace(saved, members_width=width))
+
+    def save_session(self) -> None:
+        """Keep what is open, in a moment: a long draft would take its time at every key."""
+        if self._restored and not self._saving.isActive():
+            self._saving.start()
+
+    @Slot()
+    def _save_now(self) -> None:
+        self.keeper.save_session(self._session())
 
     def _tell(self, notice: Notice) -> None:
         self.statusBar().showMessage(notice.text, STATUS_MS)
         self.desk.notify(notice, now_ms())
-        tab = self.tabs.get(notice.group)
+        tab = self._current() if notice.lasting else self.tabs.get(notice.group)
         if tab and notice.returned:
             tab.input.give_back(notice.returned)
         if tab and notice.error:
@@ -285,22 +295,25 @@ class ChatWindow(QMainWindow):
             if front:
                 state.conversation.watched = True
                 state.conversation.seen()
-            self.keeper.add(name, tab.refresh(self.chat.registry_away))
+            self.keeper.add(name, tab.refresh(self.chat, now_ms()))
             at = self._tabs.indexOf(tab)
             if self._tabs.tabText(at) != tab.title:
                 self._tabs.setTabText(at, tab.title)
-        if self._join_dialog:
-            self._join_dialog.show_groups(self.chat.listed)
+                self._tabs.setTabToolTip(at, tab.about)
+                self._tabs.tabBar().setTabTextColor(at, tab.colour)
+        self.asking.refresh()
         self._show_connection()
         self.save_session()
 
     def _add_tab(self, name: str) -> None:
         state = self.chat.groups[name]
-        tab = self.tabs[name] = GroupTab(state, _older_of(state.conversation), self._group_names, self)
+        tab = self.tabs[name] = GroupTab(state, state.conversation.before, self._group_names, self)
         tab.entered.connect(self._on_entered)
         tab.banner.pressed.connect(lambda: self._on_banner(name))
         tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(name, row.number))
         tab.input.textChanged.connect(self.save_session)
+        tab.conversation.delegate.show_seconds(self.keeper.settings.seconds)
+        tab.show_width(self.keeper.session.members_width)
         tab.conversation.older_wanted.connect(lambda key: self.keeper.load_older(name, key))
         self._tabs.setCurrentIndex(self._tabs.addTab(tab, name))
         self._stack.setCurrentWidget(self._tabs)
@@ -321,11 +334,26 @@ class ChatWindow(QMainWindow):
         return [group.definition.group for group in self.chat.listed]
 
     @Slot()
+    def _on_settings(self) -> None:
+        """Take over what the desk does not know of."""
+        settings = self.keeper.settings
+        self.dock.audit.restore(settings.log_folder, settings.write_logs)
+        self.client.log_dir = self.dock.audit.wanted
+        if settings.language != self._chosen:
+            self._chosen, before = settings.language, self._language or "en"
+            self._language = install(settings.language)
+            Retranslation(before, self._language).run()
+        for tab in self.tabs.values():
+            tab.conversation.delegate.show_seconds(settings.seconds)
+            tab.conversation.scheduleDelayedItemsLayout()
+
+    @Slot()
     def _on_poll(self) -> None:
         if self._nick and self._registry and not self.chat.registry:
             self.client.connect(self._nick, self._registry)
-        elif self._join_dialog or self.chat.registry_away:
+        elif self.asking.wants_list or self.chat.registry_away:
             self.client.list_groups()
+        self.refresh()  # a word that all is well again goes after a while
 
     # what is typed
 
@@ -342,9 +370,9 @@ class ChatWindow(QMainWindow):
             tab.conversation.to_end()
         self.refresh()
 
-    @Slot(str)
-    def _on_logs_wanted(self, folder: str) -> None:
-        self.client.log_dir = folder or None
+    @Slot(str, bool)
+    def _on_logs_wanted(self, folder: str, write: bool) -> None:
+        self.keeper.change(log_folder=folder, write_logs=write)
 
     @Slot()
     def _reconnect(self) -> None:
@@ -378,18 +406,12 @@ class ChatWindow(QMainWindow):
 
     # wishes
 
-    def ask_connect(self) -> None:
-        """Ask for nick and registry, and connect."""
-        dialog = ConnectDialog(self.chat.nick or self._nick, self.chat.registry or self._registry, self)
-        if dialog.exec():
-            self.connect_to(dialog.nick.text().strip(), dialog.registry.text().strip())
-
     @Slot(str, str)
     def connect_to(self, nick: str, registry: str) -> None:
         """Take a name at a registry, and come to all groups that are open."""
         self._nick, self._registry = nick, registry
         self._wanted = tuple(self.chat.groups)
-        self._asked.add(translate("wish", "connect"))
+        self.asking.wished(translate("wish", "connect"))
         self.client.connect(nick, registry)
 
     @Slot(list)
@@ -401,33 +423,11 @@ class ChatWindow(QMainWindow):
         for group in groups:
             self.join(group)
 
-    def ask_create(self) -> None:
-        """Ask for the properties of a group, make it and join it."""
-        if not self.chat.registry:
-            self.ask_connect()
-            return
-        dialog = CreateDialog(self)
-        if dialog.exec():
-            definition = dialog.definition()
-            self._asked.add(translate("wish", "create the group {}").format(definition.group))
-            self.join(definition.group, definition)
-
-    def ask_join(self) -> None:
-        """Ask which group to join."""
-        if not self.chat.registry:
-            self.ask_connect()
-            return
-        self.client.list_groups()
-        self._join_dialog = JoinDialog(self.chat.listed, self)
-        if self._join_dialog.exec():
-            self.join(self._join_dialog.chosen())
-        self._join_dialog = None
-
     def _on_banner(self, group: str) -> None:
         if self.client.group(group):
             self.client.list_groups()
         else:
-            self.join(group)
+            self.asking.again(group)
 
     def _leave_current(self) -> None:
         if tab := self._current():
@@ -440,15 +440,18 @@ class ChatWindow(QMainWindow):
 
     def close_group(self, group: str) -> None:
         """Leave a group, and close its tab."""
-        tab = self.tabs.pop(group)
+        self._drop(self.tabs.pop(group))
+        self.client.leave(group)
+        self._show_connection()
+        self.save_session()
+
+    def _drop(self, tab: GroupTab) -> None:
+        group = tab.state.name
         self.chat.close(group)
         self._joins.pop(group, None)
         self.keeper.forget(group)
-        self.client.leave(group)
         self._tabs.removeTab(self._tabs.indexOf(tab))
         tab.deleteLater()
-        self._show_connection()
-        self.save_session()
 
     def _current(self) -> GroupTab | None:
         widget: QWidget | None = self._tabs.currentWidget()
@@ -480,17 +483,11 @@ class ChatWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave all groups, and end."""
-        self.save_session()
+        self._saving.stop()
+        self._save_now()
         self._poll.stop()
         self.dock.close_all()
         self.bridge.close()
         self.client.close()
         self.keeper.close()
         event.accept()
-
-
-def _older_of(conversation: Conversation) -> Callable[[int, int], list[ChatRow]]:
-    def older(key: int, count: int) -> list[ChatRow]:
-        return [row for row in conversation.rows if row.key < key][-count:]
-
-    return older

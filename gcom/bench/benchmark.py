@@ -37,10 +37,12 @@ class BenchSetup:
     members: Annotated[int, Between(1, limits.MEMBERS_MAX)]
 
     def __post_init__(self) -> None:
+        # The bound stands at the field, as `Annotated`, so one loop serves the setups of all benchmarks.
         for name, hint in get_type_hints(type(self), include_extras=True).items():
             for least, most, why in getattr(hint, "__metadata__", ()):
                 if not least <= (value := getattr(self, name)) <= most:
                     raise BadValue(f"{name.replace('_', ' ')} {value} is not {least} to {most}{why and f': {why}'}")
+        # Behind the bounds, so that it may rely on each field by itself.
         if refusal := self.refusal():
             raise BadValue(refusal)
 
@@ -55,6 +57,7 @@ class BenchSetup:
     def words(self, registry: Address) -> tuple[str, ...]:
         """Return the first arguments of a member process, which `parse` understands."""
         group = self.definition
+        # As words of a command line: the member is a process of its own, and may be started by hand to look at it.
         return registry, group.group, group.ordering, group.multicast, str(group.safe)
 
     def row(self, kind: str) -> dict[str, object]:
@@ -95,6 +98,7 @@ class Figure:
     def value(self) -> float | None:
         """Return the value that counts against the goal; None if any round has none."""
         there = [value for value in self.values if value is not None]
+        # A round in which it did not happen is worse than any number: the figure has none.
         if not there or len(there) < len(self.values):
             return None
         return median(there) if self.goal.by == "median" else max(there)

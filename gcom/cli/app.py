@@ -17,7 +17,7 @@ import typer
 
 from gcom import __version__
 from gcom.cli import options
-from gcom.cli.commands import audit, bench
+from gcom.cli.commands import audit, bench, certs
 from gcom.cli.output import Output, OutputClosed, notice, open_standard_descriptors
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import refusal
@@ -37,10 +37,12 @@ app = typer.Typer(
 )
 app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
+app.add_typer(certs.app, name="certs")
 
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
     """Run as the entry point of the script."""
+    # First of all: the next file that is opened would take the number of a closed descriptor.
     open_standard_descriptors()
     SIGNALLED.install()
     status = run(words)
@@ -56,6 +58,7 @@ def run(words: Sequence[str] | None = None) -> int:
     """Carry out one command line; return the exit status. Errors are printed as one line on standard error."""
     try:
         return int(app(words, prog_name="gcom", standalone_mode=False) or 0)
+    # From the most particular to the most general: BadValue and RegistryUnavailable are GComErrors too.
     except typer.TyperException as error:
         return _fail(f"{refusal(error)} ({_path_of(error)} --help)", error.exit_code)
     except BadValue as error:
@@ -78,6 +81,7 @@ def _path_of(error: typer.TyperException) -> str:
 
 
 def _fail(text: str, status: int) -> int:
+    # One line, whatever the error says: scripts read standard error by lines.
     notice(" ".join(text.split()))
     return status
 
@@ -94,6 +98,11 @@ def top(
     show_version: Annotated[  # noqa: ARG001 - its callback does it
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    cert: options.Cert = None,
+    key: options.Key = None,
+    ca: options.Authority = None,
+    listen: options.Listen = None,
+    advertise: options.Advertise = None,
 ) -> None:
     """Groups of processes that deliver each other's messages, in an order that their group promises.
 
@@ -107,9 +116,57 @@ def top(
       gcom groups                              what groups there are
       gcom demo                                see it all work
     """
+    options.into_environment(cert, key, ca, listen, advertise)
     if context.invoked_subcommand is None:
+        # To standard error, with the status of bad usage: `gcom | head` of a script that forgot the word must not
+        # look like data.
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(EXIT_USAGE)
+
+
+@app.command()
+def accept(
+    invitation: Annotated[str, typer.Argument(help="The line that gcom-registry invite printed.", show_default=False)],
+) -> None:
+    """Take up an invitation: make a key here, and get its certificate. Then `gcom join` works, from this machine too.
+
+    \b
+    Example:
+      gcom accept gcom1/10.0.0.5:7411/bob/…
+    """
+    from gcom.certificates.invitation import parse
+    from gcom.runtime.security.enrolment import accept as take_up
+
+    invited = parse(invitation)
+    folder = take_up(invited)
+    notice(f"you are {invited.name} at the registry {invited.registry}; key and certificate are in {str(folder)!r}")
+    notice(f"next: gcom join GROUP --name {invited.name}")
+
+
+@app.command()
+def doctor(
+    name: Annotated[str | None, typer.Option(help="As this member. [default: the identity stored last]")] = None,
+    registry: options.Registry = None,
+    as_json: options.Json = False,
+) -> int:
+    """Say what is wrong with the way to the registry and to other members; exit status 1 if something is.
+
+    \b
+    Examples:
+      gcom doctor
+      gcom --advertise 203.0.113.9 doctor --name bob --registry 10.0.0.5:7411
+    """
+    from gcom.cli.commands.doctor import examine
+
+    output, good = Output(), True
+    for found in examine(registry, name):
+        good = good and found.good
+        if as_json:
+            output.row({"code": found.code, "good": found.good, "text": found.text})
+        else:
+            output.text(f"{'ok   ' if found.good else 'WRONG'}  {found.text}")
+    output.flush()
+    return 0 if good else EXIT_FAILED
 
 
 @app.command()
@@ -217,6 +274,8 @@ def join(
         wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker)
     else:
         wanted = None
+        # Without --create they would be passed over silently, and the user believe in an order that the
+        # group does not have.
         given = {"netsplit": netsplit, "tie-breaker": tie_breaker}
         options.refuse_without_create(ordering=ordering, multicast=multicast, static=static, safe=safe, **given)
     _log_to_stderr()
@@ -352,7 +411,8 @@ def fork(
 
 
 def _directory(registry: str | None) -> DirectoryClient:
-    from gcom.runtime.registry.directory_client import DirectoryClient, registry_address
+    from gcom.runtime.registry.directory_client import DirectoryClient
+    from gcom.runtime.security.process import registry_address
 
     return DirectoryClient(registry_address(registry), REGISTRY_S)
 
@@ -361,6 +421,7 @@ def _log_to_stderr() -> None:
     """Print the log of the library, which is silent by itself, on standard error."""
     from loguru import logger
 
+    # loguru writes to standard error in a form of its own; here a warning is one line like all others.
     logger.remove()
     logger.add(lambda message: notice(str(message).strip()), level="WARNING", format="{message}", diagnose=False)
     logger.enable("gcom")

@@ -27,6 +27,7 @@ class LineReader:
 
     def batches(self) -> Iterator[list[bytes | str]]:
         """Yield lines that came together, without their ends; the last line may have none. Raises OSError."""
+        # As much as is there, and no more: what was typed is sent at once, and a file's lines come many at a time.
         while data := os.read(self._descriptor, READ_BYTES):
             *lines, rest = data.split(b"\n")
             if lines and (batch := self._messages([self._end(lines[0]), *lines[1:]])):
@@ -34,6 +35,7 @@ class LineReader:
             self._rest.append(rest)
             self._size += len(rest)
             if self._size > limits.MESSAGE_BYTES_MAX:
+                # The line is over the limit already: its bytes are counted from here on, and not kept.
                 self._skipped += self._size
                 self._rest, self._size = [], 0
         if (self._size or self._skipped) and (batch := self._messages([self._end(b"")])):

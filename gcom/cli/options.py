@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -46,6 +47,26 @@ TieBreakerWord = Annotated[
         metavar="WHO",
     ),
 ]
+Cert = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Certificate of this process, with --key and --ca. [default: $GCOM_TLS_CERT]"),
+]
+Key = Annotated[str | None, typer.Option(metavar="FILE", help="Its private key. [default: $GCOM_TLS_KEY]")]
+Authority = Annotated[
+    str | None,
+    typer.Option("--ca", metavar="FILE", help="The one authority that is trusted. [default: $GCOM_TLS_CA]"),
+]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST[:PORT[-PORT]]",
+        help="Where a member listens. [default: $GCOM_LISTEN, else where its registry can reach it]",
+    ),
+]
+Advertise = Annotated[
+    str | None,
+    typer.Option(metavar="HOST[:PORT]", help="Its address for others, where another. [default: $GCOM_ADVERTISE]"),
+]
 Wait = Annotated[
     int,
     typer.Option(min=1, max=limits.MEMBERS_MAX, metavar="N", help="Send nothing until the view has N members."),
@@ -71,6 +92,7 @@ def definition(
 ) -> Definition:
     """Return the definition that the options give; raises BadValue."""
     given = {"ordering": ordering, "multicast": multicast, "netsplit": netsplit, "tie_breaker": tie_breaker}
+    # What was not given is left out, so that the defaults stand in Definition alone.
     words = {what: word for what, word in given.items() if word is not None}
     names = [name.strip() for name in static.split(",")] if static is not None else []
     return Definition.parse(group, static=names, safe=safe, **words)
@@ -85,6 +107,17 @@ def refuse_without_create(**given: object) -> None:
 
 def checked_linger(seconds: float | None) -> float | None:
     """Return the seconds; raises BadValue unless they are 0 to LINGER_S_MAX, or None."""
+    # NaN compares as neither less nor more, and would pass a plain comparison of bounds.
     if seconds is not None and (math.isnan(seconds) or not 0 <= seconds <= LINGER_S_MAX):
         raise BadValue(f"linger {seconds} is not 0 to {LINGER_S_MAX:.0f} seconds")
     return seconds
+
+
+def into_environment(
+    cert: str | None, key: str | None, ca: str | None, listen: str | None, advertise: str | None
+) -> None:
+    """Have the options of all commands stand where a library looks for them."""
+    given = {"TLS_CERT": cert, "TLS_KEY": key, "TLS_CA": ca, "LISTEN": listen, "ADVERTISE": advertise}
+    for variable, value in given.items():
+        if value is not None:
+            os.environ[f"GCOM_{variable}"] = value

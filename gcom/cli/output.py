@@ -21,6 +21,8 @@ PATIENCE = 10  # polls after a signal; then the rest is dropped, unread
 
 # Control characters, and those that turn the direction of writing; a line break is up to the caller.
 _CONTROLS = [*range(32), *range(127, 160), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+# Tab and line break stay. What turns the direction of writing could show a name backwards, so that
+# it passes for another.
 _STRIP = dict.fromkeys(code for code in _CONTROLS if code not in (9, 10))
 
 
@@ -55,6 +57,7 @@ class Output:
         """Write all lines; those that could not be written are dropped."""
         if self._lines:
             data = b"\n".join([*self._lines, b""])
+            # Before writing: if the reader is gone, a later flush must not write the same lines again.
             self.discard()
             self._write(memoryview(data))
 
@@ -70,6 +73,8 @@ class Output:
         ready.register(self.descriptor, select.POLLOUT)
         try:
             while rest:
+                # 1. poll says that PIPE_BUF bytes fit. 2. A write of no more than these cannot block. 3. So a signal
+                #    is seen within POLL_MS, also where the reader has stopped reading (`gcom join | less`).
                 if ready.poll(POLL_MS):
                     rest = rest[self._write_some(rest[: select.PIPE_BUF]) :]
                 elif SIGNALLED.caught is not None:

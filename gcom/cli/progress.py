@@ -135,6 +135,7 @@ class _Lines:
         notice(f"{ordering}: {deliveries} deliveries to come")
 
     def delivered(self, deliveries: int) -> None:
+        # Four lines per ordering: enough to see in a log of a build that it goes on.
         if deliveries * 4 >= self._total * self._next:
             self._next = deliveries * 4 // max(1, self._total) + 1
             notice(f"{self._ordering}: {deliveries} of {self._total} deliveries")
@@ -154,6 +155,7 @@ def _watching() -> Iterator[Watcher]:
 def show(table: Table, output: Output) -> None:
     """Print a table, as wide as it needs to be where there is no terminal: rich would cut words at 80 columns."""
     console = Console() if output.terminal else Console(width=200)
+    # Rich would write to the descriptor itself, and exit with 1 where its reader is gone; Output says OutputClosed.
     with console.capture() as captured:
         console.print(table)
     output.text(captured.get().rstrip())

@@ -10,28 +10,11 @@ from __future__ import annotations
 import base64
 import os
 from json.encoder import encode_basestring
-from typing import Protocol
 
 import gcom
 from gcom.cli.output import Output, harmless, notice
 from gcom.cli.wording import many
-from gcom.values import limits
 from gcom.values.names import name_of
-
-
-class RowFormat(Protocol):
-    """A form of output for the events of a member."""
-
-    def message(self, message: gcom.Message) -> None: ...
-    def ready(self, group: gcom.Group) -> None: ...
-    def view(self, change: gcom.ViewChange) -> None: ...
-    def lost(self, lost: gcom.Lost) -> None: ...
-    def suspicion(self, suspicion: gcom.Suspicion) -> None: ...
-    def quorum(self, event: gcom.QuorumLost | gcom.QuorumRegained) -> None: ...
-    def settled(self, settled: gcom.Settled) -> None: ...
-    def departure(self, departure: gcom.Departure) -> None: ...
-    def returned(self, returned: gcom.Returned) -> None: ...
-    def refused(self, line: int, size: int) -> None: ...
 
 
 class PlainRows:
@@ -41,6 +24,7 @@ class PlainRows:
         self._output = output
         self._group = group
         self._prefixes: dict[str, bytes] = {}
+        # As programs agree to ask (no-color.org), and only where a terminal shows it.
         self._colour = output.terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def message(self, message: gcom.Message) -> None:
@@ -49,6 +33,7 @@ class PlainRows:
         if self._output.terminal:
             data = harmless(message.text).encode("utf-8", "replace")
         else:
+            # To a file or a program the bytes go as they are; only a terminal obeys what stands in them.
             data = payload if isinstance(payload, bytes) else payload.encode("utf-8", "replace")
         if b"\n" in data:
             data = data.replace(b"\n", b"\\n")
@@ -94,6 +79,7 @@ class PlainRows:
         words = f"; {_messages(*doubt)} may not have arrived" if doubt else ""
         if departure.unsent:
             words += f"; {many(departure.unsent, 'message')} not sent"
+        # It left without being told that the others have everything: what is unconfirmed is said.
         if departure.reason == "exit":
             return notice(f"left group {self._group!r} without the others' answer{words}")
         why = _REASONS.get(departure.reason, departure.reason)
@@ -103,12 +89,9 @@ class PlainRows:
     def returned(self, returned: gcom.Returned) -> None:
         notice(f"back in group {self._group!r} as {returned.process}")
 
-    def refused(self, line: int, size: int) -> None:
-        notice(_refusal(line, size))
-
 
 class JsonRows:
-    """One object per line, all on standard output; a refused line is reported on standard error too."""
+    """One object per line, all on standard output."""
 
     def __init__(self, output: Output, group: str) -> None:
         self._output = output
@@ -122,6 +105,8 @@ class JsonRows:
             text, raw = message.text, _base64(payload)
         else:
             text, raw = payload, ""
+        # Written by hand around JSON's own escaping of the text: else an object would be made per delivery, to be
+        # taken apart at once.
         row = f'{prefix}{message.number},"view":{message.view},"text":{encode_basestring(text)}{raw}}}'
         self._output.line(row.encode("utf-8", "replace"))
 
@@ -158,13 +143,11 @@ class JsonRows:
     def returned(self, returned: gcom.Returned) -> None:
         self._row("returned", process=returned.process, instance=returned.instance)
 
-    def refused(self, line: int, size: int) -> None:
-        notice(_refusal(line, size))
-
     def _row(self, kind: str, **fields: object) -> None:
         self._output.row({"type": kind, "group": self._group, **fields})
 
 
+RowFormat = PlainRows | JsonRows
 _REASONS = {
     "expelled": "the others went on without it",
     "succession": "no quorum of it can be again, and what is left goes on in an instance that succeeds it",
@@ -205,7 +188,3 @@ def _base64(payload: bytes) -> str:
     except UnicodeDecodeError:
         return f',"base64":"{base64.b64encode(payload).decode()}"'
     return ""
-
-
-def _refusal(line: int, size: int) -> str:
-    return f"line {line} is {size} bytes and was not sent: at most {limits.MESSAGE_BYTES_MAX} are allowed"

@@ -39,6 +39,7 @@ class Signals:
 
     def restore(self) -> None:
         """Install the handlers again: a library may have replaced them."""
+        # Where all are ignored, as before `install`, there is nothing to restore.
         if len(self._ignored) < len(SIGNALS):
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_IGN if number in self._ignored else self._handle)
@@ -54,6 +55,8 @@ class Signals:
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
         self.caught = number
+        # 1. The first signal is being handled, and leaving may take its time. 2. A second one meets the default
+        #    action, and ends the process at once.
         for other in SIGNALS:
             if signal.getsignal(other) is not signal.SIG_IGN:
                 signal.signal(other, signal.SIG_DFL)
@@ -64,6 +67,7 @@ class Signals:
 @contextmanager
 def interrupts_held() -> Iterator[None]:
     """Hold Ctrl-C back while children start that work for this process, until they called `ignore_interrupts`."""
+    # A child inherits the mask: a Ctrl-C that comes before it ignores them waits until then, and is ignored.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

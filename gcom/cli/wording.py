@@ -23,6 +23,7 @@ def many(count: int, one: str) -> str:
 
 def plural(one: str) -> str:
     """Return the plural of a regular noun, or of a phrase that one leads or ends."""
+    # Of "crash between calls" the first word has the plural, and not the last.
     head, *rest = re.split(r"(?= (?:of|over|between|without) )", one, maxsplit=1)
     if re.search(r"[^aeiou]y$", head):
         head = f"{head[:-1]}ies"
@@ -34,6 +35,8 @@ def plural(one: str) -> str:
 def refusal(error: typer.TyperException) -> str:
     """Return the fault of a command line, without the words of the library that parsed it."""
     option = getattr(getattr(error, "param", None), "opts", None)
+    # The command line's library wraps another one that validates; its errors have a type and a bound, from which a
+    # sentence can be made.
     errors: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
     if not option or not errors:
         return error.format_message()

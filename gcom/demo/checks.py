@@ -28,6 +28,7 @@ class DemoStream:
     def add(self, line: bytes) -> None:
         digest = hashlib.blake2b(line, digest_size=16).digest()
         self.count += 1
+        # A sum and not an exclusive or: two equal lines must not cancel out.
         self._sum = (self._sum + int.from_bytes(digest)) % _SUM
         self._order.update(digest)
 
@@ -102,6 +103,7 @@ def faults(
             seen = streams.get(sender, DemoStream().report())
             if (seen.count, seen.same_set) != (expected.count, expected.same_set):
                 sets.append(f"{member} delivered {seen.count} lines of {sender}, not the {expected.count} that it sent")
+            # Only of equal sets: with a line missing every order differs, and the loss is what counts.
             elif ordered and seen.same_order != expected.same_order:
                 orders.append(f"{member} delivered the lines of {sender} in another order")
         sets += [f"{member} delivered from {stranger}, who sends nothing" for stranger in streams.keys() - sent.keys()]

@@ -16,6 +16,7 @@ def empty_log_folder(folder: Path) -> None:
     """Make `folder` an empty folder; raises BadValue, having changed nothing, if it holds what is no delivery log."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise BadValue(f"{str(folder)!r} is no folder: name another with --log-dir")
+    # All of it before anything is removed: --log-dir may name a folder of the user's by mistake.
     strange = next((path for path in sorted(folder.rglob("*")) if not _is_ours(path, folder)), None)
     if strange is not None:
         raise BadValue(

@@ -50,6 +50,7 @@ class DemoTurn:
     def take_until(self, count: int) -> None:
         """Take what is delivered, until that many were, or nothing comes any more."""
         told_at = monotonic()
+        # A delivery that never comes must end the turn: the parent then says whose lines are missing.
         while self.count < count and self._take_one(STALL_S):
             if monotonic() - told_at > PROGRESS_S:
                 told_at = monotonic()
@@ -70,6 +71,7 @@ class DemoTurn:
             self._streams[name].add(event.data)
             self._all.add(name.encode() + b"\0" + event.data)
             self.count += 1
+            # One in so many: keeping the times of all messages would cost more memory than the messages.
             stride = self._strides.get(name)
             if stride and event.number % stride == 0:
                 self._delivered_ns[name][event.number] = monotonic_ns()
@@ -95,11 +97,13 @@ def take_turn(node: gcom.Node, name: str, lines: tuple[bytes, ...], order: dict[
         go = child.hear("go")
         began = monotonic()
         turn = DemoTurn(group, go["strides"])
+        # In a thread: sending waits for the window, which only reading here opens.
         turn.start_sending(lines, go["strides"].get(name, 1))
         turn.take_until(go["count"])
         child.say("done", seconds=monotonic() - began)
         child.hear("leave")
         group.leave(JOIN_S)
+        # After leaving: a delivery that comes now was not part of the group's last view.
         turn.take_rest()
     child.say("left", **turn.report())
 

@@ -42,8 +42,7 @@ def run(texts: Sequence[Text], log_dir: Path, watcher: Watcher) -> list[DemoResu
             children.start(text.name, "gcom.demo.member", registry, text.name, str(log_dir.resolve()), *files)
         children.gather("ready", names, START_S)
         results = [_Turn(children, texts, ordering, watcher).take() for ordering in Ordering]
-        for name in names:
-            children.tell(name, "end")
+        children.tell_all(names, "end")
     return results
 
 
@@ -70,20 +69,19 @@ class _Turn:
 
     def take(self) -> DemoResult:
         group = f"demo-{self._ordering.lower()}"
-        self._tell_all("join", group=group, ordering=str(self._ordering), members=len(self._names))
+        self._children.tell_all(
+            self._names, "join", group=group, ordering=str(self._ordering), members=len(self._names)
+        )
         self._children.gather("joined", self._names, QUIET_S)
         self._watcher.begin(self._ordering, self._messages * len(self._names))
         strides = {name: max(1, seen.count // SAMPLES) for name, seen in self._sent.items()}
-        self._tell_all("go", count=self._messages, strides=strides)
+        self._children.tell_all(self._names, "go", count=self._messages, strides=strides)
         done = self._children.gather("done", self._names, QUIET_S, self._on_progress)
-        self._tell_all("leave")
+        # Only when all are done: a view change in between would be measured too.
+        self._children.tell_all(self._names, "leave")
         left = self._children.gather("left", self._names, QUIET_S)
         self._watcher.delivered(sum(report["count"] for report in left.values()))
         return self._result(max(report["seconds"] for report in done.values()), left)
-
-    def _tell_all(self, say: str, **fields: object) -> None:
-        for name in self._names:
-            self._children.tell(name, say, **fields)
 
     def _on_progress(self, name: str, report: Report) -> None:
         self._progress[name] = report["count"]
@@ -96,6 +94,7 @@ class _Turn:
         }
         ordered = promises_order(self._ordering)
         sets, orders = faults(self._sent, delivered, ordered)
+        # One sequence for all: compared only where the sets are equal, as a lost line is told already.
         if self._ordering.is_total and not sets:
             orders = [*orders, *sequence_faults({member: report["sequence"] for member, report in left.items()})]
         latencies = _latencies_ms(left)

@@ -81,5 +81,6 @@ def _built_in(name: str) -> Text:
 def _name(stem: str, texts: Sequence[Text]) -> str:
     """Return a member's name after a file's, unlike those that are there."""
     taken = {text.name for text in texts}
+    # A file's name may hold what a member's may not.
     base = re.sub(r"[^A-Za-z0-9._-]", "-", stem)[:28].lstrip("._-") or "text"
     return next(name for name in (base, *(f"{base}-{i}" for i in range(2, 100))) if name not in taken)

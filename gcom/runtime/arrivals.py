@@ -17,17 +17,25 @@ NOTICES_MAX = 100_000  # views, suspicions and losses that wait to be read; at t
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The end of a session; `returning`: another one follows."""
+    """The end of a session; `returning`: another one follows.
+
+    `told`: the application was handed what it would have brought to the next one.
+    """
 
     ended: Ended
     returning: bool
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """The start of the next session, of which is all that follows; `first`: it began the instance."""
+    """The start of the next session, of which is all that follows; `first`: it began the instance.
+
+    `told`: the application was handed the state of which the instance has nothing.
+    """
 
     first: bool
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from gcom.core.messages import events
 from gcom.core.messages.frames import Refused, Reply
 from gcom.core.messages.registry import Answer, Lookup, Request
 from gcom.core.messages.sequencer import SequencerRequest
-from gcom.errors import GComError, GComTimeout, LocalError, NotAMember, PeerError, VersionMismatch
+from gcom.errors import GComError, GComTimeout, LocalError, NotAMember, PeerError, Untrusted, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.fault_injection import REGISTRY, FaultInjector, wanted
 from gcom.runtime.faults import Faults, refuse_off_loopback
@@ -36,8 +36,10 @@ from gcom.runtime.links.link import Link
 from gcom.runtime.links.reader import Reader
 from gcom.runtime.logs import DeliveryLogs
 from gcom.runtime.membership import Membership, Uses
-from gcom.runtime.registry.directory_client import DirectoryClient, registry_address
+from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.registry.sequencer_client import SequencerClient
+from gcom.runtime.security.process import Listening, credentials_for, node_place, registry_address
+from gcom.runtime.security.upkeep import CertificateUpkeep
 from gcom.runtime.session import Session
 from gcom.runtime.session_table import SessionTable
 from gcom.runtime.step_lock import StepLock
@@ -53,29 +55,38 @@ class Host:
     """The machine room of one `Node`. Any thread may call it; the headings below say where the lock is held."""
 
     def __init__(
-        self, name: str, registry: str | None, log_dir: str | Path | None, faults: str | Faults | None
+        self,
+        name: str,
+        registry: str | None,
+        log_dir: str | Path | None,
+        faults: str | Faults | None,
+        listening: Listening,
     ) -> None:
         self.name = names.member_name(name)
+        address = registry_address(registry, self.name)
+        self.credentials = credentials_for(address, self.name, listening.certificates)
         wanted_faults = wanted(faults)
         self._faults = FaultInjector(self.name, wanted_faults) if wanted_faults else None
-        self.directory = DirectoryClient(registry_address(registry), put=self.call_registry)
+        self.directory = DirectoryClient(address, put=self.call_registry, credentials=self.credentials)
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
         self.lock = StepLock()
         self.logs = DeliveryLogs(log_dir)
         self.sessions = SessionTable()
         self._entered: set[str] = set()
         self._process = self._new_process()
-        self.links: dict[Address, Link] = {}
+        self.links: dict[tuple[Address, str], Link] = {}
         self.reader = Reader(self, lambda: [*self.links.values(), self._sequencer])
         self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
-        self._sequencer = SequencerClient(self, self.directory.address)
+        self._sequencer = SequencerClient(self, address, self.credentials)
         self._ticking = self.lock.condition()
         self._leaving = False  # closed for joins; the threads go on until every group is left
         self._next_tick_ms = 0
         self._closing = Event()
         self.misbehaved: Counter[Process] = Counter()
         self._refused: Counter[str] = Counter()  # frames, by the code of the refusal
-        self._server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(self._receive)})
+        place = node_place(self.credentials, address, listening.listen, listening.advertise)
+        serves: dict[str, object] = {pyro.NODE: pyro.Endpoint(self._receive)}
+        self._server = pyro.Server.at(place, serves, self.credentials, toward=address)
         self._server.start()
         self._life = Life()
         self.address: Address = self._server.address + (f"@{self._life.name}" if self._life.name else "")
@@ -86,7 +97,10 @@ class Host:
 
     def _works(self) -> list[Callable[[], None]]:
         flushing = [self._flush_logs] if self.logs.folder else []
-        return [self._tick, self._serve_registry, self._sequencer.serve, *flushing]
+        keeping = []
+        if isinstance(self.credentials, pyro.Credentials):
+            keeping = [CertificateUpkeep(self.directory.address, self.credentials, self._closing).run]
+        return [self._tick, self._serve_registry, self._sequencer.serve, *flushing, *keeping]
 
     @property
     def closed(self) -> bool:
@@ -206,15 +220,16 @@ class Host:
         address = session.machine.address_of(peer)
         if address is None:
             return
-        link = self.links.get(address)
+        key = address, names.name_of(peer)
+        link = self.links.get(key)
         if link is None:
-            link = self.links[address] = Link(self, address)
+            link = self.links[key] = Link(self, *key)
             self.reader.look()
         link.serve(session, peer)
 
     def forget(self, link: Link) -> None:
         """Let go of a link that has no peer left."""
-        self.links.pop(link.address, None)
+        self.links.pop((link.address, link.member), None)
 
     def ask_registry(self, session: Session, request: Request) -> None:
         """Have the registry thread put a request; the answer comes back to the session."""
@@ -239,6 +254,9 @@ class Host:
             frame = codec.decode(data)
         except VersionMismatch as error:
             return self._answer(Refused("version", str(error)))
+        who = pyro.peer()
+        if who is not None and not who.speaks_for(frame.source):
+            raise Untrusted(f"the certificate of this connection is of {who}, and not of {frame.source}")
         with self.lock:
             session = self.sessions.target(frame, self.name)
             over = self.sessions.is_over(frame)

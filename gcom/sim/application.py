@@ -27,7 +27,7 @@ from gcom.core.messages.effects import (
 from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.sim.checks.state import BEFORE, State
 from gcom.sim.plan.events import Fault
-from gcom.sim.unicasts import Correspondent, MemberSession
+from gcom.sim.unicasts import MemberSession, UnicastTraffic
 from gcom.values.definition import Netsplit
 from gcom.values.run import Brought, Payload
 from gcom.values.view import View
@@ -56,19 +56,25 @@ class Application:
         self._view = 0  # installed, but not reached by the reader
         self._reading = False
         self._composed = 0
-        self._endpoint = Correspondent(session, Random(f"mail {rng.random()}"), lambda: self.has_state)
+        # With a random stream of its own: a plan in which nobody writes letters draws the same messages
+        # as one with letters.
+        self._endpoint = UnicastTraffic(session, Random(f"mail {rng.random()}"), lambda: self.has_state)
         self._entered = False
-        self._bringing = StateReconciliation()
+        self._reconciliation = StateReconciliation()
         self._had: tuple[str, bytes] | None = None  # the instance of its former session, and its state there
 
     def go_on_from(self, former: Application) -> None:
         """Take over the state of the former session of the same process, which has read all that was handed to it."""
+        # A successor goes on with the state that its former session leaves, so what that one had
+        # queued is read first.
         for arrival in former._queue.arrivals:
             former._take_in(arrival)
-        self._state, self._bringing = former._state, former._bringing
+        self._state, self._reconciliation = former._state, former._reconciliation
+        # Only sides of a PARTITIONABLE group merge: a PRIMARY group's successor has all that was confirmed, and MERGE
+        # would ask for what was rightly given up.
         if self._keeps and self._simulation.plan.definition.netsplit is Netsplit.PARTITIONABLE:
             self._had = former._session.machine.instance, self._state.dump()
-            self._bringing.leave(*self._had, merged)
+            self._reconciliation.leave(*self._had, merged)
 
     def start(self) -> None:
         """Begin to send, once it is a member."""
@@ -92,15 +98,18 @@ class Application:
         self._session.handle(events.Submit(payloads))
 
     def _compose(self, mark: str) -> Payload:
+        # Numbered, so that no two payloads are equal: a message that comes in another's place shows.
         self._composed += 1
         words = self._rng.choice(_WORDS) * self._rng.choice((1, self._simulation.plan.size))
         text = f"{mark}{self._session.process} {self._composed} {words}"
+        # Texts and bytes are different kinds on the wire, and both must come back as what they were.
         return text.encode() if self._rng.random() < 0.3 else text
 
     def _write(self) -> None:
         if self._session.is_over:
             return
         if self.has_room:
+            # Bursts and silence in turn: runs of many messages, and of one, and links that are idle.
             count = self._burst()
             if count:
                 self.submit(count)
@@ -113,6 +122,7 @@ class Application:
         behind = self._simulation.behind
         if self._simulation.silent:
             return 0
+        # A little more than the plan asks for, so that links are idle at times and busy at others.
         if behind <= 0:
             return int(self._rng.random() < 0.2)
         return min(BURST_MAX, self._rng.choice((0, 1, 1, 2, behind // self._simulation.plan.members, behind)))
@@ -137,36 +147,44 @@ class Application:
 
     def arrived(self, arrival: Handed | AwaitState) -> None:
         match arrival:
+            # Before the queue: whoever has the state is known when the view is, as STATE_LOST compares members then.
+            # What the reader learns of the view comes in _consume().
             case Installed(view):
                 self._enter(view)
                 if self._keeps and view.number == 1 and self.has_state and not self._queue.arrivals:  # and no loss
+                    # Who founds a group has its state from the beginning, and so has a member of the predecessor: but
+                    # only if it never lost it (`origin` is the view of a loss).
                     goes_on = arrival.succeeds and arrival.succeeds.by != "ended"
                     if not goes_on or self._state.origin == 0:  # else it has only what it saw since a loss
                         self._session.checker.states.on_given(self._session.process, BEFORE if goes_on else 0)
                 self._view = view.number
             case SetState():
                 self._session.checker.states.on_given(self._session.process, self._view)
-                self._bringing.given()
+                self._reconciliation.given()
             case StateUnavailable():
-                self._bring(self._bringing.lost())
+                self._bring(self._reconciliation.lost())
             case MergeState(_, sender, data):
+                # While this member's own state is on its way, what is merged here would be replaced by it.
                 awaiting = not self._queue.is_open
-                self._bringing.merged(self._session.process, sender, data, awaiting=awaiting)
+                self._reconciliation.merged(self._session.process, sender, data, awaiting=awaiting)
             case _:
                 pass
+        # A state covers messages that were queued before it came: nobody will read them, and their credit
+        # is given at once.
         for covered in self._queue.put(arrival):
             self._later(0, partial(self._credit, covered))
         if self._queue.arrivals and not self._reading:
             self._reading = True
-            self._later(self._patience_ms(), self._read)
+            self._later(self._read_delay_ms(), self._read)
 
     def _enter(self, view: View) -> None:
         """Bring the state of the last session, with the first view."""
         if self._entered:
             return
         self._entered = True
+        # Who is alone in the first view has nobody to merge with: its state is the instance's.
         first = view.members == (self._session.process,)
-        brought = self._bringing.enter(self._session.machine.instance, first)
+        brought = self._reconciliation.enter(self._session.machine.instance, first)
         if first:
             self._state.origin = 0  # of this instance
         elif self._had and self._had[0] != self._session.machine.instance:
@@ -196,9 +214,9 @@ class Application:
     @property
     def has_brought_all(self) -> bool:
         """Tell whether nothing of an earlier instance waits to be merged."""
-        return self._bringing.done
+        return self._reconciliation.done
 
-    def _patience_ms(self) -> int:
+    def _read_delay_ms(self) -> int:
         slow = self._session.node.reads_slowly
         if slow:
             self._simulation.count_once(Fault.SLOW_READER, self._session.node.name + slow)
@@ -209,17 +227,20 @@ class Application:
         if self._session.is_over:
             return
         slow = self._session.node.reads_slowly
+        # Nobody tells when a stall is over, so it looks again from time to time.
         if slow == "stalls":
             self._later(STALL_POLL_MS, self._read)
             return
         arrivals = self._queue.arrivals
+        # A listener takes all that is there; a slow one takes one and is late for the rest, so windows fill.
         for _ in range(1 if slow else len(arrivals)):
             self._consume(arrivals.popleft())
+            # A callback may end the session, and then the rest is nobody's.
             if self._session.is_over:
                 return
         self._reading = bool(arrivals)
         if self._reading:
-            self._later(self._patience_ms(), self._read)
+            self._later(self._read_delay_ms(), self._read)
 
     def _consume(self, arrival: Handed | Ended) -> None:
         match arrival:
@@ -244,6 +265,7 @@ class Application:
 
     def _take_in(self, arrival: Handed | Ended) -> None:
         match arrival:
+            # What a side brought is not a message of the group: it comes as MergeState, in its place of the order.
             case Deliver(run) if not isinstance(run.payloads[0], Brought):
                 self._state.add(arrival)
             case SetState(_, data):
@@ -277,6 +299,7 @@ class Application:
     def _give(self, view: int) -> None:
         """Answer the machine with the state, as get_state does, or with its failure."""
         if self._session.machine.transfer.asks(view):
+            # The failure of an application's get_state is a fault of its own: another donor must be asked.
             fails = self._rng.random() < self._simulation.plan.refusing
             data = None if fails else self._state.dump()
             self._session.handle(events.StateTaken(view, data, "its get_state raised" if fails else ""))

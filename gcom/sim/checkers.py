@@ -47,6 +47,7 @@ def rules_of(definition: Definition) -> list[type[Rule]]:
     kinds += _TOTAL if ordering.is_total else ()
     if definition.multicast is Multicast.RELIABLE:
         kinds += [*_RELIABLE, *([SameSequence] if ordering.is_total else [])]
+        # Over BASIC a past may be lost, and then a message is delivered without it.
         kinds += [WholePast] if ordering.is_causal else []
     return [*kinds, *([Safety] if definition.safe else [])]
 
@@ -60,11 +61,11 @@ class Checker:
         self.states = States(definition)
         self.letters = Letters(self.record)
         rules = [kind(self.record) for kind in rules_of(definition)] + ([self.calls] if calls else [])
-        self._installed = _told(rules, "installed")
-        self._sent = _told(rules, "sent")
-        self._delivered = _told(rules, "delivered")
-        self._skipped = _told(rules, "skipped")
-        self._ended = _told(rules, "ended")
+        self._installed = _methods_of(rules, "installed")
+        self._sent = _methods_of(rules, "sent")
+        self._delivered = _methods_of(rules, "delivered")
+        self._skipped = _methods_of(rules, "skipped")
+        self._ended = _methods_of(rules, "ended")
 
     @property
     def messages(self) -> int:
@@ -81,47 +82,48 @@ class Checker:
 
     def see(self, who: Process, effect: object) -> None:
         """Check one effect that an application sees; raises Violation."""
-        witness = self.record.witness(who)
+        history = self.record.history(who)
         match effect:
             case Deliver():
+                # Rules first, then the record: each rule compares the effect with what was before it.
                 for rule in self._delivered:
-                    rule(witness, effect)
-                self.record.deliver(witness, effect)
+                    rule(history, effect)
+                self.record.deliver(history, effect)
             case Sent(run):
                 for rule in self._sent:
-                    rule(witness, run)
-                self.record.send(witness, run)
+                    rule(history, run)
+                self.record.send(history, run)
             case Skip():
                 for rule in self._skipped:
-                    rule(witness, effect)
-                self.record.skip(witness, effect)
+                    rule(history, effect)
+                self.record.skip(history, effect)
             case Installed():
                 for rule in self._installed:
-                    rule(witness, effect)
-                self.record.install(witness, effect)
+                    rule(history, effect)
+                self.record.install(history, effect)
             case Suspected(process):
                 self.record.suspected.add(process)
                 self.record.suspecting.add(who)
             case Ended():
                 for rule in self._ended:
-                    rule(witness, effect)
-                self.record.end(witness, effect)
+                    rule(history, effect)
+                self.record.end(history, effect)
 
     def settled_by(self, who: Process, sender: Process, number: int) -> bool:
         """Tell whether a process has settled 1…number of a sender."""
-        return not self.record.witness(who).first_unsettled(sender, 1, number)
+        return not self.record.history(who).first_unsettled(sender, 1, number)
 
     def delivered_by(self, who: Process, sender: Process, number: int) -> bool:
         """Tell whether a process has delivered a message, and not skipped it."""
-        witness = self.record.witness(who)
-        skipped = witness.skipped.get(sender)
-        return witness.has_settled(sender, number) and not (skipped and number in skipped)
+        history = self.record.history(who)
+        skipped = history.skipped.get(sender)
+        return history.has_settled(sender, number) and not (skipped and number in skipped)
 
     def sent_by(self, who: Process) -> int:
         """Return the number of messages that a process has sent."""
         return len(self.record.stream(who).payloads)
 
 
-def _told(rules: list[Rule], method: str) -> list[Callable[[Any, Any], None]]:
+def _methods_of(rules: list[Rule], method: str) -> list[Callable[[Any, Any], None]]:
     """Return the rules for one kind of event: most rules look at few kinds, and events are many."""
     return [getattr(rule, method) for rule in rules if getattr(type(rule), method) is not getattr(Rule, method)]

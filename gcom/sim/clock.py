@@ -19,6 +19,7 @@ class Clock:
 
     def true_ms(self, local_ms: int) -> int:
         """Return a local duration in true milliseconds, rounded up so that the clock shows its end; at least 1."""
+        # At least 1: a timer that fires at once, again and again, would stop virtual time.
         return max(1, -(-local_ms * 1000 // self._rate))
 
     def true_until(self, local_at_ms: int) -> int:

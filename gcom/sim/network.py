@@ -22,7 +22,7 @@ from gcom.values.names import Address
 CALL_TIMEOUT_MS = 2_500  # of the caller's clock, as gcom/runtime/links/link.py
 LATE_MS_MAX = 4_000  # no call arrives later than this after it was made, a pause of the callee not counted
 STORM_RATE = 0.4
-HELD_UP_MS = (10, 400)  # from, to
+DELAYED_MS = (10, 400)  # from, to
 RESENT_MS = (200, 600, 1_400, 3_000)  # a packet that is not acknowledged is sent again so long after the first time
 
 ReplyTo = Callable[[bytes | None], None]  # the callee's reply; None: it broke off
@@ -75,7 +75,7 @@ class Network:
         self._addresses = addresses
         self._rng = rng
         self._cuts: list[tuple[Fault, _Cut]] = []
-        self._held_up: set[str] = set()
+        self._delayed: set[str] = set()
         self._slow: dict[str, int] = {}  # by name: the largest delay added to its packets, in ms
         self._latest: dict[tuple[Address, Address], int] = {}  # by caller and callee: the latest-made call that arrived
         self._made = 0
@@ -90,6 +90,7 @@ class Network:
     def split(self, event: TroubleEvent) -> None:
         """Split the network into sides that do not reach each other; a node on no side still reaches all."""
         sides = event.sides
+        # Of different sides, both ways; who is on no side is in no pair.
         blocks = {(a, b) for mine in sides for side in sides if side is not mine for a in mine for b in side}
         refuses = event.detail == REFUSED
         self._break(event, _Cut(blocks, refuses or event.detail == "unreachable", refuses))
@@ -112,17 +113,17 @@ class Network:
 
         self._simulation.at(event.for_ms, recover)
 
-    def hold_up(self, name: str) -> None:
+    def delay_packets_of(self, name: str) -> None:
         """Delay every packet that the node of this name sends from now on."""
-        self._held_up.add(name)
+        self._delayed.add(name)
 
-    def let_go(self, name: str) -> None:
+    def stop_delaying(self, name: str) -> None:
         """Stop delaying the packets of a name: another process begins under it."""
-        self._held_up.discard(name)
+        self._delayed.discard(name)
 
     def heal(self) -> None:
         self.healed = True
-        self._held_up.clear()
+        self._delayed.clear()
         self._cuts.clear()
         self._slow.clear()
 
@@ -130,6 +131,8 @@ class Network:
         """Return the break that blocks packets from one name to another, if there is one."""
         for kind, cut in self._cuts:
             if (one, other) in cut.blocks:
+                # A cut counts as a fault when it has stopped a packet, not when it is drawn: a run must show
+                # what it was for.
                 if not cut.counted:
                     cut.counted = True
                     self._simulation.count(kind)
@@ -155,6 +158,7 @@ class Network:
 
     def draws(self, kind: Fault) -> bool:
         """Draw whether a fault that has a rate hits the call at hand."""
+        # A rate of 0 draws no number, so plans without a fault are not disturbed by the question.
         rate = 0.0 if self.healed else self._plan.rates.get(kind, 0.0)
         if self.stormy and kind is Fault.LOSS:
             rate = STORM_RATE
@@ -163,8 +167,11 @@ class Network:
     def carry(self, one: str, other: str, action: Callable[[], None], on_broken: Callable[[], None]) -> None:
         """Carry a packet from one node to another. Across a break that is not `fast`, TCP tries again."""
         cut = self.blocked(one, other)
+        # 1. Without a cut the packet arrives, a little later. 2. Across a `fast` one the caller is told, as by a
+        #    router. 3. Across a silent one TCP sends again at growing intervals, and succeeds if the cut heals
+        #    meanwhile; the call's own time-out runs beside it.
         if cut is None:
-            late_ms = self.between(*HELD_UP_MS) if one in self._held_up else 0
+            late_ms = self.between(*DELAYED_MS) if one in self._delayed else 0
             self._simulation.at(self.leg_ms(one, other) + late_ms, action)
         elif cut.fast:
             self._simulation.at(self.leg_ms(), on_broken)
@@ -172,6 +179,7 @@ class Network:
             self._carry_again(one, other, action, 0)
 
     def _carry_again(self, one: str, other: str, action: Callable[[], None], tries: int) -> None:
+        # RESENT_MS counts from the first time, `at` from now.
         waited_ms = RESENT_MS[tries - 1] if tries else 0
 
         def again() -> None:
@@ -209,6 +217,7 @@ class Network:
 
     def arrived(self, caller: Address, callee: Address, made: int) -> None:
         """Record the arrival of a call; one made before another that has arrived counts as reordered."""
+        # Only what really came behind a later call counts: most late calls have none to be late for.
         if made < self._latest.get((caller, callee), 0):
             self._simulation.count(Fault.REORDERING)
         else:
@@ -296,9 +305,12 @@ class _Call:
         simulation, network, caller = self._simulation, self._network, self._caller
         self._connection.put(self)
         callee = self._addresses.at_address(self._address)
+        # By the caller's clock, which may drift: a time-out of 2.5 s is one of its own seconds.
         simulation.at(caller.clock.true_ms(CALL_TIMEOUT_MS), self._break)
         if network.happens(Fault.LOSS):
             simulation.at(network.leg_ms(), self._break)
+            # In half of the cases the call is lost on its way there, in half the answer on its way back: the caller
+            # cannot tell, and the callee has done it.
             if network.between(0, 1):
                 return
         elif network.draws(Fault.REORDERING):  # counted if it is overtaken
@@ -320,6 +332,8 @@ class _Call:
     def arrive(self, here: Callable[[_Call], None], serve: Callable[[NetworkNode], None]) -> None:
         """Hand the call to the node at the address; it may be another node than when the call was made."""
         callee = self._addresses.at_address(self._address)
+        # A crashed process on a living machine has a kernel that refuses. A machine that is gone says nothing, and
+        # only the caller's time-out ends the call.
         if not callee.crashed:
             here(self)
             callee.run(lambda: serve(callee))

@@ -90,7 +90,10 @@ class SimNode:
     def crash(self) -> None:
         self.crashed = True
         self.paused = False
+        # What the paused process would have done dies with it.
         self._held.clear()
+        # What a process had written and not flushed is lost with it, or not: both must leave a log
+        # that is judged rightly.
         whole = self._rng.random() < 0.5
         for session in self.sessions.values():
             session.lose_log(whole)
@@ -108,8 +111,10 @@ class SimNode:
         """Run again; several threads take up what has come meanwhile, in no certain order."""
         self.paused = False
         for session in self.sessions.values():
-            session.forgive()
+            session.forget_silence()
         held, self._held = self._held, []
+        # 1. A stopped process wakes up. 2. Its timer, its callers and the answers to its calls are all due. 3. Their
+        #    threads race, so every order must be right.
         self._rng.shuffle(held)
         for action in held:
             self.run(action)
@@ -117,6 +122,7 @@ class SimNode:
     def receive(self, data: bytes, answer: ReplyTo) -> None:
         """Answer a frame, as the exposed endpoint does; None if the node crashes over the call."""
         frame = codec.decode(data)
+        # A hail asks whoever lives at the address, under whichever incarnation.
         session = self.session if frame.hail and self.sessions else self._session_of(frame)
         if session is None:
             text = f"{frame.target} is not in group {frame.group!r} here"
@@ -124,9 +130,10 @@ class SimNode:
         else:
             session.receive(frame, answer)
 
-    def unless_returning(self, reply: Reply) -> Reply:
+    def mark_returning(self, reply: Reply) -> Reply:
         """Add to the refusal for a session that is over that its process is coming back, if it is."""
         session = self.session
+        # A process that founds or enters the next instance knows by this that the member will be back with its state.
         back = session.lost or (session.machine.stage is Stage.ENTERING and session.machine.returns)
         if not isinstance(reply, Refused) or reply.code != "ended" or self.away or self.intrudes or not back:
             return reply
@@ -135,6 +142,7 @@ class SimNode:
     def _session_of(self, frame: Frame) -> SimSession | None:
         """Return the session of the frame's instance, else the latest one of the process that the frame is for."""
         for session in self._succeeded:
+            # Two sessions of one process: the succeeded one still answers for its instance.
             if (session.process, session.machine.instance) == (frame.target, frame.instance):
                 return session
         return self.sessions.get(frame.target)
@@ -164,8 +172,10 @@ class SimNode:
         """Go on as the same process, with its state, in the instance that succeeds its own."""
         former = self.session
         self._succeeded.append(former)
+        # The key is the process, and that is the same in the successor.
         del self.sessions[former.process]
         session = self.sessions[former.process] = SimSession(self, former.process, Random(self._rng.random()), former)
+        # Who asked to leave before the succession leaves in the successor, and LEAVE must know that it asked.
         if former.machine.leaving:
             session.checker.calls.leave(session.process)
         session.start()
@@ -185,12 +195,14 @@ class SimNode:
         self.world.simulation.at(delay_ms, lambda: self.run(self._enter_if_out))
 
     def _enter_if_out(self) -> None:
+        # Asked again when the time has come: it may have left on purpose, or be in already.
         if not self.away and self.session.is_over:
             self.enter()
 
     def ask_registry(self, session: SimSession, request: Request) -> None:
         """Put requests one at a time, as the runtime's registry thread does."""
         self._requests.append((session, request))
+        # One at a time: an answer that came after a later request's would be of an older state of the directory.
         if len(self._requests) == 1:
             self._ask_next()
 
@@ -201,6 +213,7 @@ class SimNode:
         )
 
     def _on_answer(self, session: SimSession, request: Request, answer: Answer | None) -> None:
+        # Before the session hears of it: its next request may come from within.
         self._requests.popleft()
         if self._requests:
             self._ask_next()

@@ -79,8 +79,9 @@ class Registry:
         self._outage = False
         self._disk: dict[str, WitnessRecord] = {}
         self._store = _Disk()
-        self._doomed: list[TroubleEvent] = []  # restarts and outages that wait for an answer of a kind
+        self._armed: list[TroubleEvent] = []  # restarts and outages that wait for an answer of a kind
         self._queued: list[Callable[[], None]] = []  # requests to a stopped registry, carried out when it runs again
+        # The first one of a run waits for nobody: there was no registry before it.
         self._live(grace_ms=0)
         self._tick()
 
@@ -88,12 +89,16 @@ class Registry:
         def save(record: WitnessRecord) -> None:
             self._disk[record.instance] = record
 
+        # From the disk: its votes outlive the process, and so do its rows (`_store`); nothing else of its memory does.
         witness = Witness(self._disk.values(), save)
         self.directory = Directory(self._mint, witness, self._store, grace_ms=grace_ms)
+        # A new one knows nothing: it is soft state, which the leader opens anew (ARCHITECTURE 7).
         self.sequencer = Sequencer()
 
     def _tick(self) -> None:
         self._ticks += 1
+        # A stopped process does not tick. When it runs again its own pause shows it that time passed
+        # without it (ARCHITECTURE 11).
         if self._down != STOPPED:
             self.directory.tick(self._simulation.now_ms)
             if self._ticks % limits.REAP_TICKS == 0:
@@ -116,7 +121,7 @@ class Registry:
     def fail(self, event: TroubleEvent) -> None:
         """Be out of reach for a while: at once, or right after the answer that the event names."""
         if event.until == NOTED:
-            self._doomed.append(event)
+            self._armed.append(event)
         else:
             self._fail(event)
 
@@ -127,27 +132,30 @@ class Registry:
     def arm(self, event: TroubleEvent) -> None:
         """Restart at once, or right after an answer of the kind that the event names."""
         if event.detail == VOTE or (event.detail == ORDER and self._simulation.plan.definition.total):
-            self._doomed.append(event)
+            self._armed.append(event)
         else:
             self.restart(event)
 
     def disarm(self) -> None:
-        self._doomed.clear()
+        self._armed.clear()
 
     def _answered(self, kind: str) -> None:
-        event = next((event for event in self._doomed if kind in (event.detail, event.until)), None)
+        event = next((event for event in self._armed if kind in (event.detail, event.until)), None)
         if event:
-            self._doomed.remove(event)
+            self._armed.remove(event)
             happens = self._fail if event.kind is Fault.OUTAGE else self.restart
             self._simulation.at(0, lambda event=event: happens(event))  # type: ignore[misc]
 
     def restart(self, event: TroubleEvent) -> None:
         """Be gone for a while, then come back with what is on the disk, if that is still there."""
         self._simulation.count(Fault.AMNESIA)
+        # Requests in its sockets die with the process; those of a stopped one do not (queue()).
         self._queued.clear()
         self._outage = False
         if event.detail == FORGETS:
             self._disk, self._store = {}, _Disk()
+        # Without its disk it must wait longer before it grants a claim: it does not even know which
+        # groups may come back.
         self._live(limits.FORGOTTEN_GRACE_MS if event.detail == FORGETS else limits.START_GRACE_MS)
         if event.for_ms:
             self._go_down("unreachable", event.for_ms)
@@ -155,11 +163,13 @@ class Registry:
     def _go_down(self, how: str, for_ms: int) -> None:
         self._down = how
         self._downs += 1
+        # A second outage may begin before the first one's end: then that end is not the end.
         this = self._downs
         self._simulation.at(for_ms, lambda: self.heal() if this == self._downs else None)
 
     def heal(self) -> None:
         self._down = ""
+        # Before they are carried out: an answer may lead to another outage.
         queued, self._queued = self._queued, []
         for arrive in queued:
             arrive()
@@ -177,20 +187,15 @@ class Registry:
             done(decode_answer(answer) if answer else None)
 
         data = encode_request(request)
-        self._question(node, data, lambda data: self._answer(node, data), finish).begin(again=True)
-
-    def _question(
-        self,
-        node: NetworkNode,
-        data: bytes,
-        answer: Callable[[bytes], bytes | None],
-        done: Callable[[bytes | None], None],
-    ) -> _Question:
-        return _Question(self._simulation, self._network, self, node, data, answer, done)
+        _RegistryCall(
+            self._simulation, self._network, self, node, data, lambda data: self._answer(node, data), finish
+        ).begin(again=True)
 
     def _answer(self, node: NetworkNode, data: bytes) -> bytes:
         request = decode_request(data)
         answer = self.directory.ask(request, self._simulation.now_ms)
+        # The events that wait for an answer fire behind it: a registry that dies between its disk and its answer is
+        # the hardest moment for those who asked.
         if isinstance(answer, WitnessDecided):
             self._answered(VOTE)
             if isinstance(request, WitnessAccept) and answer.decision.succession:
@@ -206,6 +211,8 @@ class Registry:
         sequencer = self.sequencer
 
         def answer(data: bytes) -> bytes | None:
+            # A question that comes late meets another life, which knows nothing of its view, and must
+            # not answer for it.
             if self.sequencer is not sequencer:
                 return None
             answer = sequencer.ask(sequencer_codec.decode_request(data))
@@ -217,7 +224,7 @@ class Registry:
             done(sequencer_codec.decode_answer(answer) if answer else None)
 
         data = sequencer_codec.encode_request(request)
-        self._question(node, data, answer, finish).begin(again=False)
+        _RegistryCall(self._simulation, self._network, self, node, data, answer, finish).begin(again=False)
 
     @property
     def down(self) -> str:
@@ -227,7 +234,7 @@ class Registry:
         return self._down
 
 
-class _Question:
+class _RegistryCall:
     """One request on its way there, and its answer on the way back."""
 
     def __init__(

@@ -55,7 +55,9 @@ def run_seed(seed: int, log_dir: Path | None = None) -> SeedResult:
         world.run()
     except Violation as found:
         violation = str(found)
+        # A broken run's logs are worth most: they are closed, so that the audit can judge them.
         world.close_logs()
+    # No verdict about the seed: the logs could not be written, say.
     except GComError:
         raise
     except Exception:  # outermost: of one seed's run, which others follow
@@ -73,6 +75,7 @@ def run_seed(seed: int, log_dir: Path | None = None) -> SeedResult:
         world.simulation.deliveries,
         world.simulation.views,
         len(world.simulation.checkers),
+        # Sorted: --json is compared between runs, and must not depend on what happened first.
         dict(sorted(world.simulation.happened.items())),
         dict(sorted(world.simulation.moves.items())),
         world.now_ms,
@@ -97,10 +100,13 @@ def run_seeds(
         for seed, folder in folders.items():
             yield run_seed(seed, folder)
         return
+    # Spawned: a fork would copy this process's threads' locks, and not the threads.
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=prepare)
     try:
         seeds = iter(folders.items())
         with starting():
+            # A few seeds ahead and not all: results are printed in the order of seeds, and Ctrl-C need
+            # not wait for thousands.
             running = deque(pool.submit(run_seed, *given) for given in islice(seeds, jobs * AHEAD))
         while running:
             yield running.popleft().result()

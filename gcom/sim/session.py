@@ -88,7 +88,7 @@ class SessionNode(NetworkNode, Protocol):
 
     def resume(self) -> None: ...
 
-    def unless_returning(self, reply: Reply) -> Reply: ...
+    def mark_returning(self, reply: Reply) -> Reply: ...
 
     def ask_registry(self, session: SimSession, request: Request) -> None: ...
 
@@ -117,8 +117,10 @@ class SimSession:
         self.lost = False  # it was in the group, or on its way back, and did not want to be out
         self._log: DeliveryLog | None = None
         if former:
+            # With what the former one knows of the group: its last view, its state, whom to ask.
             self.machine = former.machine.again(process)
             self.application.go_on_from(former.application)
+            # One process writes one log; another incarnation has a folder of its own.
             self._log = former._log if former.process == process else None
         self._connections: dict[Process, SimConnection] = {}
         self._in_hand: set[Process] = set()  # peers for which a frame was taken and is not yet put
@@ -169,14 +171,17 @@ class SimSession:
         reply, effects = self.machine.receive(frame, self.node.clock.now_ms)
         self._carry_out(effects)
         self._log_before_frame()
-        reply = self.node.unless_returning(reply)
+        reply = self.node.mark_returning(reply)
         data = None if self.node.crashed else codec.encode(reply)
+        # A reply with an item of a view change is a place to crash at, as a call is: Promise and CutOk go in replies.
         if data and isinstance(reply, Frame) and reply.control:
             self._say(reply, lambda: answer(data), lambda: answer(None))
         else:
             answer(data)
 
     def _carry_out(self, effects: list[Effect]) -> None:
+        # 1. A step has several effects, a delivery and a view, say. 2. The process dies between two of them. 3. The
+        #    application saw the first and nobody else ever saw the second. The real process can die there, too.
         last = self.world.failpoints.last_effect(self, effects) if effects else None
         for index, effect in enumerate(effects):
             if index == last:
@@ -186,13 +191,15 @@ class SimSession:
         if last is not None:
             self.node.crash()
             return
+        # After all effects, as in the runtime: lock, step, take effects, unlock, act.
         for peer in self.machine.woken():
             self._call(peer)
         self._arm()
 
     def _perform(self, effect: Effect) -> None:
+        # A view is what the quorum is of: who hears nobody of the new one must have its full time for it.
         if isinstance(effect, Installed):
-            self.forgive()
+            self.forget_silence()
             self.node.on_entered()
         match effect:
             case AskRegistry(request):
@@ -217,6 +224,8 @@ class SimSession:
                 self.lost = self.machine.returns and not final  # else its application begins anew
                 self.node.on_failed()
             case Ended(_, reason):
+                # A real process comes back from these by itself, with the state that it had; from a
+                # leave it does not.
                 self.lost = reason in RETURNS
                 self.application.posted(effect)
                 self.node.on_ended(reason)
@@ -237,18 +246,22 @@ class SimSession:
     def _heard(self, peer: Process) -> None:
         self._heard_ms[peer] = self.node.clock.now_ms
 
-    def forgive(self) -> None:
+    def forget_silence(self) -> None:
         """Forget the silence of all peers: the process was paused, or has come to another view."""
         self._since_ms = self.node.clock.now_ms
 
     def _must_have_quorum(self) -> None:
         """QUORUM: a member that has heard less than half of its view for too long may not go on in it."""
         view = self.machine.view
+        # Of the time since it runs, or is in its view: a process that was stopped heard nobody, and must first have
+        # its chance to hear.
         since_ms = self.node.clock.now_ms - QUORUM_LOST_MS
         if not self.is_member or self.machine.detached or view is None or self._since_ms > since_ms:
             return
         heard = [peer for peer in view.members if self._heard_ms.get(peer, self._since_ms) > since_ms]
+        # Half is enough: with the tie-breaker half of a view is a quorum.
         if 2 * (len(heard) + 1) < len(view.members):
+            # Broken where a process without a quorum stays as if it were in the group.
             raise Violation(f"QUORUM: {self.process} goes on in view {view.number} and hears only {heard}")
 
     # its timer
@@ -258,11 +271,13 @@ class SimSession:
         machine, due_ms = self.machine, self.machine.deadline_ms
         if due_ms is None:
             return
+        # A peer with a call in flight cannot be called, so its turn is no reason to wake up.
         for peer in machine.peers:
             if peer not in self._connections or self._connections[peer].idle:
                 peer_ms = machine.due_ms(peer)
                 if peer_ms is not None and peer_ms < due_ms:
                     due_ms = peer_ms
+        # Only earlier: a timer that fires too soon finds nothing due, and is armed anew.
         if self._armed_ms is None or due_ms < self._armed_ms:
             self._armed_ms = due_ms
             self._timer += 1
@@ -270,12 +285,14 @@ class SimSession:
             self.simulation.at(self.node.clock.true_until(due_ms), lambda: self.node.run(lambda: self._wake(this)))
 
     def _wake(self, timer: int) -> None:
+        # An earlier deadline was armed since: the later timer is stale, and events cannot be taken out of the heap.
         if timer != self._timer:
             return
         self._armed_ms = None
         now_ms = self.node.clock.now_ms
         deadline_ms = self.machine.deadline_ms
         if deadline_ms is not None and deadline_ms <= now_ms:
+            # The tick before the calls: it may change what the peers are told.
             self.handle(events.Tick())
             self._must_have_quorum()
         for peer in self.machine.peers:
@@ -312,6 +329,8 @@ class SimSession:
     def _say(self, frame: Frame, put: Callable[[], None], broken: Callable[[], None] = lambda: None) -> None:
         """Send a call or a reply, unless a failpoint makes the process crash or pause over it."""
         event = self.world.failpoints.at_call(self, frame)
+        # `last`: the frame goes out, and then the process dies: the peer knows what the process never
+        # hears an answer to.
         if event is None or event.last:
             put()
         if event is None:
@@ -356,6 +375,7 @@ class SimSession:
             self.simulation.continuity.see(self.machine.instance, self.process, effect)
             definition = self.machine.definition
             if self.simulation.log_dir and definition:
+                # Not before the first record: who never got in has no log, as in the runtime.
                 if self._log is None:
                     self._log = DeliveryLog(
                         self.simulation.log_dir,
@@ -374,6 +394,8 @@ class SimSession:
         """Crash the log: it ends here, or where it last had to be written."""
         if self._log:
             if whole:
+                # The kernel had it all; else only what had to be written before a frame left is there, as
+                # after a real crash.
                 self._log.flush()
             self._log.abandon()
             self._log = None

@@ -47,6 +47,8 @@ class Simulation:
 
     def at(self, delay_ms: int, action: Callable[[], None]) -> None:
         """Schedule an action; equal times run in the order in which they were asked for."""
+        # The number breaks ties, so the heap never compares two actions, and equal times keep their order: a
+        # seed is a run.
         self._sequence += 1
         heapq.heappush(self._heap, (self.now_ms + delay_ms, self._sequence, action))
 
@@ -55,6 +57,7 @@ class Simulation:
         heap = self._heap
         look_ms = 0
         while heap and heap[0][0] <= end_ms:
+            # Conditions look at all members, so they are asked every 5 ms of virtual time and not after each event.
             if done is not None and self.now_ms >= look_ms:
                 if done():
                     return True
@@ -63,6 +66,7 @@ class Simulation:
             action()
         if done is not None and done():
             return True
+        # Also where nothing happens any more: time passes all the same.
         self.now_ms = max(self.now_ms, end_ms)
         return False
 
@@ -71,6 +75,7 @@ class Simulation:
     def note(self, who: Process, effect: Effect) -> None:
         """Put an effect into the digest."""
         match effect:
+            # Without payloads and clocks: they follow from what is here, and are most of the bytes.
             case Sent(run) | Deliver(run):
                 what: object = (run.sender, run.view, run.first, run.last)
             case Skip(sender, first, count):
@@ -105,6 +110,7 @@ class Simulation:
         self.moves[move.value] = self.moves.get(move.value, 0) + 1
 
     def checker(self, instance: str) -> Checker:
+        # One checker per instance: numbers and views begin again in the next one, and only CONTINUITY looks across.
         known = self.checkers.get(instance)
         if known is None:
             known = self.checkers[instance] = Checker(self.plan.definition, calls=True)
@@ -136,6 +142,8 @@ class Simulation:
         """Return the number of messages that should have been sent by now and were not."""
         if self._faulty_since_ms is None:
             return 0
+        # Faults may have let too little through for the run to show anything (MESSAGES_MIN): the rest
+        # is sent in peace.
         if self.faults_over:
             return 0 if self.has_enough else CATCH_UP
         passed_ms = min(self.plan.fault_ms, self.now_ms - self._faulty_since_ms)

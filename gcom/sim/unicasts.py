@@ -51,7 +51,7 @@ class MemberSession(Protocol):
     def handle(self, event: events.Event) -> None: ...
 
 
-class Correspondent:
+class UnicastTraffic:
     """The unicasts and calls of one session. `is_ready` tells whether it has its state: before, it answers nothing."""
 
     def __init__(self, session: MemberSession, rng: Random, is_ready: Callable[[], bool]) -> None:
@@ -68,6 +68,7 @@ class Correspondent:
         if view is None or not self._session.is_member or rng.random() >= self._session.simulation.plan.posting:
             return
         self._known += [member for member in view.members if member not in self._known]
+        # Now and then also to one that has left: UnicastLost must say so.
         members = self._known if rng.random() < 0.1 else list(view.members)
         self._made += 1
         text = f"{self._session.process} {self._made}"
@@ -79,6 +80,8 @@ class Correspondent:
 
     def _post(self, target: str, text: str) -> None:
         view = self._session.machine.view
+        # Without room `send` would block, which a simulated application cannot; to one that is out nothing
+        # is sent at all.
         if (
             self._session.is_member
             and view
@@ -117,10 +120,13 @@ class Correspondent:
     def _serve(self, request: Serve) -> None:
         if self._session.is_over:
             return
+        # A handler needs the state, as in the runtime: requests wait until it has come.
         if not self._is_ready():
             self._later(request)
             return
+        # A handler that raises is an answer, too: ERROR.
         failed = self._rng.random() < 0.2
+        # The answer names who gives it, and the question: a wrong pairing shows.
         text = f"{self._session.process} to {request.payload!s}"
         self._session.checker.letters.answer(self._session.process, request.caller, request.call, text, failed)
         self._session.handle(events.Served(request.caller, request.call, text, failed))

@@ -43,6 +43,7 @@ class World:
         self.network = Network(self.simulation, self, Random(f"network {plan.seed}"))
         self.failpoints = Failpoints(self.simulation, self.network, self)
         self.registry = Registry(self.simulation, self.network, self.is_proven_dead, self._on_accepted)
+        # A stream per part: a change in how one draws leaves the others' draws as they were.
         self._rng = Random(f"world {plan.seed}")
         self._by_name: dict[str, SimNode] = {}
         self._everybody: list[SimNode] = []
@@ -96,14 +97,16 @@ class World:
     def start(self, name: str, address: Address | None = None) -> None:
         """Start a process under a name."""
         node = self._by_name[name] = self._new(name, address)
-        self.network.let_go(name)
+        self.network.stop_delaying(name)
         node.enter()
 
     def _new(self, name: str, address: Address | None = None) -> SimNode:
         rate, offset_ms = self.plan.drift[self.plan.names.index(name)]
         if rate != 1000:
             self.simulation.count_once(Fault.DRIFT, name)
+        # Never used twice: a life names one process of the whole run.
         count = len(self._everybody)
+        # The address names a life, `port@host.life`: a second process at the same port has another one.
         place = address.partition("@")[0] if address else f"{name}-{count}:1"
         clock = Clock(lambda: self.now_ms, rate, offset_ms)
         node = SimNode(self, name, f"{place}@sim.{count}", clock, Random(f"{self._rng.random()}"))
@@ -131,6 +134,8 @@ class World:
         """Note that a second process under a name is in: the first one is started no more."""
         holder = self._by_name[node.name]
         self._by_name[node.name] = node
+        # Two processes under one name: the group took the second one because the first was silent. It is killed, so
+        # that one program goes on.
         if not holder.crashed:
             holder.crash()
 
@@ -143,6 +148,7 @@ class World:
         """Restart a crashed process unless that was done; at its old port only where no other listens there."""
         if self._by_name[node.name] is node:
             self.simulation.count(Fault.RESTART)
+            # A newcomer may have got the port meanwhile (plan/boundaries.py, another listens at a dead port).
             free = self.at_address(node.address) is node
             self.start(node.name, node.address if same_port and free else None)
 
@@ -181,7 +187,7 @@ class World:
         with _bounds(self.plan):
             try:
                 self._form()
-                self._suffer()
+                self._run_faulty_phase()
                 Healing(self.simulation, self.network, self.registry, self, self._rng).run()
                 self._must_have_happened()
             except Violation as violation:
@@ -201,6 +207,7 @@ class World:
         early = names[: len(names) - self.plan.late]
         for name in early:
             self.simulation.at(self._rng.randint(0, 40), lambda name=name: self.start(name))  # type: ignore[misc]
+        # Cold: faults begin while the founders still look for each other.
         if not self.plan.cold:
             formed = self.until(self.now_ms + FORMED_MS, lambda: self._have_formed(len(early)))
             if not formed:
@@ -210,7 +217,7 @@ class World:
         views = [node.session.machine.view for node in self.living if node.is_member]
         return len(views) == count and len({view.members for view in views if view}) == 1
 
-    def _suffer(self) -> None:
+    def _run_faulty_phase(self) -> None:
         self.simulation.begin_faults()
         self.network.healed = False
         FaultDriver(self.simulation, self.network, self.registry, self.failpoints, self).schedule()
@@ -231,6 +238,7 @@ class World:
         """Raise Violation for a run that shows nothing: too few faults or messages."""
         shown = self.simulation
         if not shown.has_enough:
+            # A run in which nothing happened would pass every rule: it is a defect of the plan, and fails.
             raise Violation(f"VACUOUS: {shown.messages} messages sent, {shown.deliveries} delivered")
         if len(shown.happened) < KINDS_MIN:
             raise Violation(f"VACUOUS: only {', '.join(sorted(shown.happened)) or 'nothing'} went wrong")
@@ -243,12 +251,14 @@ def _bounds(plan: Plan) -> Iterator[None]:
     """
     load_bytes = min(plan.load_bytes, limits.LOAD_BYTES_MAX)
     small = {
+        # A run has some 500 messages in 10 s: with the real bounds no window, state or frame would ever be full.
         "WINDOW_MESSAGES_MAX": plan.window,
         "WINDOW_BYTES_MAX": plan.window * MESSAGE_BYTES,
         "UNICASTS_UNREAD_MAX": UNICASTS_UNREAD,
         "REQUESTS_UNSERVED_MAX": REQUESTS_UNSERVED,
         "STATE_CHUNK_BYTES": STATE_CHUNK_BYTES,
         "LOAD_BYTES_MAX": load_bytes,
+        # A run must fit into a frame with its header; else every run would be cut into fragments.
         "RUN_BYTES_MAX": min(load_bytes - 64, limits.RUN_BYTES_MAX),
     }
     usual = {name: getattr(limits, name) for name in small}

@@ -78,6 +78,8 @@ def opening(at: int, process: Process, segment: int, wall_ns: int, state: dict[s
 def line(at: int, us: int, definition: Definition, session: LoggedSession, event: Event) -> str:
     """Return the line of an event at position `at`, `us` after the segment's opening; bring the session up to date."""
     kind, rest = _body(definition, session, event)
+    # Written as text and not by json.dumps: a run is one line, and with the fields in one order the audit finds plain
+    # lines by their first letters (audit/input/records.py).
     return f'{{"type":"{kind}","at":{at},"t":{us},{session.head},{rest}}}'
 
 
@@ -109,6 +111,8 @@ def _body(definition: Definition, session: LoggedSession, event: Event) -> tuple
 
 def _deliver(session: LoggedSession, event: Delivered) -> str:
     view, sent_view, sender, first, last, serial = event
+    # As lines are made, not as events happen: the session must stand where the log stands, or a rotation in between
+    # would give the next segment a state that its predecessor's lines do not lead to.
     session.deliver(sender, first, last)
     placed = _serial(session, serial, last - first + 1)
     return f'"view":{view},"sent_view":{sent_view},"sender":{_quoted(sender)},{_numbers(first, last)}{placed}'
@@ -117,9 +121,9 @@ def _deliver(session: LoggedSession, event: Delivered) -> str:
 def _send(session: LoggedSession, event: Numbered) -> str:
     view, first, last, clock = event
     # What the last send told already is left out; the format says that an absent entry is unchanged.
-    told = session.send(last, session.changed(clock))
-    entries = ",".join([f"{_quoted(who)}:{heard}" for who, heard in told.items()])
-    return f'"view":{view},{_numbers(first, last)},"clock":{{{entries}}}'
+    entries = session.send(last, session.changed(clock))
+    clock_text = ",".join([f"{_quoted(who)}:{number}" for who, number in entries.items()])
+    return f'"view":{view},{_numbers(first, last)},"clock":{{{clock_text}}}'
 
 
 def _skip(session: LoggedSession, event: Skip) -> str:
@@ -152,6 +156,7 @@ def _view(definition: Definition, session: LoggedSession, event: Installed) -> s
     optional = {"safe": definition.safe, "netsplit": definition.netsplit, "base": event.base or {}}
     optional["base_serial"] = event.base_serial
     fields.update({name: value for name, value in optional.items() if value != _ABSENT[name]})
+    # In the first view of a successor, where the audit's CONTINUITY looks for it.
     if event.succeeds:
         fields["succeeds"] = [_succeeds(event.succeeds)]
     return _compact(fields)[1:-1]

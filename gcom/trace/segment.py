@@ -45,11 +45,13 @@ class Segment:
         done = 0
         try:
             while done < len(data):
+                # A full disk takes a part of it, and only the next call says so.
                 done += os.write(self._file, data[done:])
         except OSError:
             self._cut_back(data[:done])
             raise
         self._written += len(data)
+        # As it is written, so that sealing 64 MiB need not read them again.
         self._crc = zlib.crc32(data, self._crc)
 
     def seal(self, at: int, reason: str) -> None:
@@ -73,6 +75,7 @@ class Segment:
                 os.close(file)
 
     def _cut_back(self, written: bytes) -> None:
+        # What the disk took of the last write ends in the middle of a line: up to the last newline it is true.
         whole = written.rfind(b"\n") + 1
         with suppress(OSError):  # if even this fails, a half line stays, and readers drop it
             os.ftruncate(self._file, self._written + whole)

@@ -26,6 +26,7 @@ class SettledNumbers:
         self.beyond: list[tuple[int, int]] = []
 
     def add(self, first: int, last: int) -> None:
+        # NONORDERED and BASIC deliver beyond a gap; in all other groups nothing ever lies beyond.
         if first > self.prefix + 1:
             self.beyond = _merged(sorted([*self.beyond, (first, last)]))
             return
@@ -38,8 +39,9 @@ class SettledNumbers:
 class LoggedSession:
     """The log's knowledge of one process in one instance of a group.
 
-    `heard` is the highest number delivered from each other process, `told` what its sends have said of that. They
-    differ between a delivery and the next send. `told_all` is false until a send of this segment has carried all.
+    `true_clock` is the highest number delivered from each other process, `logged_clock` what its sends have said of
+    that. They differ between a delivery and the next send. `logged_all` is false until a send of this segment has
+    carried all.
     """
 
     def __init__(self, process: Process, group: str, instance: str) -> None:
@@ -49,9 +51,9 @@ class LoggedSession:
         self.number = 0
         self.serial = 0  # the last one delivered, skipped, or in the base; 0 in an order without serials
         self.settled: dict[Process, SettledNumbers] = {}
-        self.heard: dict[Process, int] = {}
-        self.told: dict[Process, int] = {}
-        self.told_all = True
+        self.true_clock: dict[Process, int] = {}
+        self.logged_clock: dict[Process, int] = {}
+        self.logged_all = True
         self.cuts: dict[int, dict[Process, int]] = {}  # where each stream stood at the barriers of the last views
         self._process = process
         self._members: tuple[Process, ...] = ()
@@ -63,29 +65,30 @@ class LoggedSession:
             self.deliver(sender, 1, number)
         self._members = members
         self.cuts[view] = {sender: done.prefix for sender, done in self.settled.items()}
+        # A donor's state may come views after its barrier, and its `adopt` names what had been settled at that.
         if len(self.cuts) > CUTS_MAX:
             del self.cuts[min(self.cuts)]
 
     def changed(self, clock: dict[Process, int]) -> dict[Process, int]:
         """Return the entries of a run's clock that the last send did not say."""
         # Over BASIC a run repeats what its view's runs have told; the log need not.
-        return {who: number for who, number in clock.items() if self.told.get(who) != number}
+        return {who: number for who, number in clock.items() if self.logged_clock.get(who) != number}
 
     def send(self, last: int, clock: dict[Process, int]) -> dict[Process, int]:
         """Record a send; return the clock that its line carries."""
         self.number = last
-        self.told.update(clock)
+        self.logged_clock.update(clock)
         # The first send of a segment tells all, since the lines that told the rest may be gone.
-        if self.told_all:
+        if self.logged_all:
             return clock
-        self.told_all = True
-        return self._of_members(self.told)
+        self.logged_all = True
+        return self._of_members(self.logged_clock)
 
     def deliver(self, sender: Process, first: int, last: int) -> None:
         self.settle(sender, first, last)
         # The clock in the log is of other processes: the own number is in every send.
-        if sender != self._process and last > self.heard.get(sender, 0):
-            self.heard[sender] = last
+        if sender != self._process and last > self.true_clock.get(sender, 0):
+            self.true_clock[sender] = last
 
     def settle(self, sender: Process, first: int, last: int) -> None:
         if sender not in self.settled:
@@ -101,7 +104,7 @@ class LoggedSession:
             "number": self.number,
             "delivered": {who: done.prefix for who, done in self.settled.items()},
             "beyond": beyond,
-            "clock": dict(self.heard),
+            "clock": dict(self.true_clock),
             "serial": self.serial,
         }
 

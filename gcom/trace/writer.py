@@ -127,7 +127,10 @@ class DeliveryLog:
 
     def _put(self, next_at: int, definition: Definition, instance: str, event: Event) -> None:
         at, self._next_at = self._next_at, next_at
+        # deque.append and popleft are atomic, so the two halves share it without a lock.
         self._waiting.append(_Record(at, next_at, self._clock_us(), definition, instance, event))
+        # At the bound the caller pays: a log that dropped records silently would make the audit UNKNOWN, and one that
+        # grew would take the memory.
         if len(self._waiting) >= WAITING_MAX:
             self.flush()
 
@@ -155,6 +158,7 @@ class DeliveryLog:
 
     def _guard(self, work: Callable[[], None]) -> None:
         trouble = None
+        # One flush at a time: two would write the lines of two moments in any order.
         with self._lock:
             if self._ended:
                 return
@@ -192,8 +196,10 @@ class DeliveryLog:
             self._rotate(now_us)
 
     def _write_waiting(self) -> None:
+        # Only what waits now: the caller's half goes on appending while this runs.
         for _ in range(len(self._waiting)):
             self._encode(self._waiting.popleft())
+        # One system call for all lines of a flush.
         self._open_one.write()
         self._written_at = self._encoded_at
 
@@ -216,6 +222,8 @@ class DeliveryLog:
         self._open_one.append(line(record.at, us, record.definition, session, record.event))
         self._encoded_at = record.next_at
         if isinstance(record.event, Ended):
+            # A process enters an instance once. What follows under the group's name is another session,
+            # with its own state.
             del self._sessions[record.definition.group]
 
     def _session(self, group: str, instance: str) -> LoggedSession:
@@ -240,7 +248,7 @@ class DeliveryLog:
         self._open(segment.number + 1, now_us, {group: session.state() for group, session in self._sessions.items()})
         # The next segment's first send must carry the whole clock: this segment may be gone when that is judged.
         for session in self._sessions.values():
-            session.told_all = False
+            session.logged_all = False
 
     def _open(self, number: int, now_us: int, state: dict[str, dict[str, object]] | None) -> None:
         self._segment = Segment(self._folder, number)

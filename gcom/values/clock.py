@@ -49,6 +49,7 @@ class VectorClock(Mapping[str, int]):
         self._numbers = {process: number for process, number in sorted((numbers or {}).items()) if number}
 
     def __getitem__(self, process: str) -> int:
+        # 0 for a stranger, so that clocks of processes with unlike members compare as BSS's vectors would.
         return self._numbers.get(process, 0)
 
     def __contains__(self, process: object) -> bool:
@@ -87,6 +88,7 @@ class VectorClock(Mapping[str, int]):
         """Return the clock that knows what either knows: per process the higher number. Raise BadValue for no clock."""
         if not isinstance(other, VectorClock):
             raise BadValue(f"a clock is merged with a VectorClock, not with {type(other).__name__}")
+        # Only what is higher there replaces what is here: the merge is the maximum, entry by entry.
         return VectorClock({**self._numbers, **other.changed_since(self)})
 
     def changed_since(self, other: VectorClock) -> VectorClock:

@@ -70,6 +70,8 @@ STATE_CHUNKS_MAX = -(-STATE_BYTES_MAX // STATE_CHUNK_BYTES)
 # Connections to one server at once, each with a thread: members of several full groups, and as many strangers. At the
 # bound the longest idle one gives way to a new one; where all are being served, the new one is told so and closed.
 CONNECTIONS_MAX = 300
+# Connections from one other machine that have not shown who they are. At the bound the oldest of them gives way.
+NEWCOMERS_PER_HOST_MAX = 64
 CONNECTION_IDLE_MS = 60_000  # a connection without a request for this long is ended; its caller dials anew
 
 MEMBERS_MAX = 64  # a full mesh; beyond it a view change costs more than it is worth. At the bound a join is refused.

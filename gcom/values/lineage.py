@@ -1,8 +1,10 @@
 """Instance ids that carry their lineage, fixed at birth (ARCHITECTURE 10; docs/protocols/continuity.md).
 
 A founded instance's id is its *origin*: when it was founded, then chance. A successor's id is the origin, the count of
-successions since, and its beginner: `origin-2-7f3a`. So all that meet two instances of one name rank them by their ids
-alone, everywhere alike and for good: never by size, length or load, which change.
+successions since, and its beginner: `origin-2-7f3a`. It is `origin-3.2-7f3a` where the second of them was begun *anew*:
+somebody claimed the name when an operator had given up members that may live, and had nothing of what they had. So all
+that meet two instances of one name rank them by their ids alone, everywhere alike and for good: never by size, length
+or load, which change.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ Precedence = tuple[str, int, str]
 
 def founded(founded_ms: int, chance: str) -> str:
     """Return the id of an instance founded at `founded_ms` of wall time; `chance` makes equal instants differ."""
+    # 11 digits of hexadecimal: texts of equal length sort as their times do, until the year 2527.
     return f"{founded_ms:011x}{chance}"
 
 
@@ -22,17 +25,30 @@ def origin_of(instance: str) -> str:
 
 def generation(instance: str) -> int:
     """Return how many successions lie between an instance and its origin."""
+    return _counts(instance)[0]
+
+
+def _counts(instance: str) -> tuple[int, int]:
+    """Return the successions since the origin, and the last of them that was begun anew; 0: none was."""
+    # An id without a hyphen is an origin: generation 0.
     _, _, rest = instance.partition("-")
-    return int(rest.partition("-")[0]) if rest else 0
+    since, _, anew = rest.partition("-")[0].partition(".")
+    return int(since or 0), int(anew or 0)
 
 
-def successor(instance: str, founder: str) -> str:
-    """Return the id of the instance that succeeds this one; `founder` is the incarnation of its beginner."""
-    return f"{origin_of(instance)}-{generation(instance) + 1}-{founder}"
+def successor(instance: str, founder: str, anew: bool = False) -> str:
+    """Return the id of the instance that succeeds this one; `founder` is the incarnation of its beginner.
+
+    `anew`: it has nothing of those who were given up, and may live.
+    """
+    since, begun = _counts(instance)
+    begun = since + 1 if anew else begun
+    return f"{origin_of(instance)}-{since + 1}{f'.{begun}' if begun else ''}-{founder}"
 
 
 def rank(instance: str, view: int) -> int:
     """Return a number that is the greater the later a view is: in a successor the views begin again at 1."""
+    # The view in the low 40 bits: any view of a later generation is above all views of the one before.
     return (generation(instance) << 40) + min(view, (1 << 40) - 1)
 
 
@@ -41,11 +57,18 @@ def descends(instance: str, ancestor: str) -> bool:
     return origin_of(instance) == origin_of(ancestor) and generation(instance) > generation(ancestor)
 
 
+def carries_on(instance: str, former: str) -> bool:
+    """Return whether an instance has what a former one had: it is that, or came of it and was not begun anew since."""
+    return instance == former or (descends(instance, former) and _counts(instance)[1] <= generation(former))
+
+
 def precedence(instance: str) -> Precedence:
     """Return a key by which the smaller of two instances of a PRIMARY name stands above, and the other yields.
 
     A successor stands above its predecessors; of strangers the one founded earlier does.
     """
+    # By the id alone, which both sides know and nothing changes: by size or length two sides might each find itself
+    # the higher (continuity.md).
     return origin_of(instance), -generation(instance), instance
 
 

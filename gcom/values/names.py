@@ -15,6 +15,8 @@ InstanceId = str  # of one instance of a group; it carries its lineage (gcom/val
 Process = str  # `name#incarnation`
 Address = str  # `host:port`, and `@host.life` behind it where a life is named (docs/protocols/continuity.md)
 
+# JSON escapes none of these (cli/rows.py, trace/lines.py), and `#` and `@`, which identities are made with,
+# are not among them.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 _GROUP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _INCARNATION = re.compile(r"[0-9a-z]{1,16}")

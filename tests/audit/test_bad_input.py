@@ -108,6 +108,16 @@ def test_a_field_that_a_record_does_not_have_is_ignored(field: dict[str, object]
     assert problem_of({**deliver, **field}) == ""
 
 
+def test_a_line_longer_than_what_is_parsed_at_once_is_one_bad_line(tmp_path: Path) -> None:
+    folder = _logs(tmp_path / "logs")
+    lines = _file(folder).read_bytes().splitlines(keepends=True)[:-1]
+    _file(folder).rename(_file(folder, "a/1/.000000.jsonl"))
+    _file(folder, "a/1/.000000.jsonl").write_bytes(lines[0] + b"x" * (9 << 20) + b"\n" + b"".join(lines[1:]))
+    outcome = audit(folder)
+    assert any("/.000000.jsonl:2: no record: " in note for note in outcome.notes), outcome.notes
+    assert outcome.coverage[A] == "lost"
+
+
 def test_a_wrong_checksum_a_missing_segment_and_a_second_writer_are_named(tmp_path: Path) -> None:
     records = life()[A]
     for name, damage, said in (

@@ -35,9 +35,9 @@ def test_the_audit_says_what_the_oracle_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", daily_and_rest(range(1000, 3000, 100), 2))
+@pytest.mark.parametrize("first", daily_and_rest(range(1000, 3000, 50), 2))
 def test_two_thousand_groups_are_judged_as_the_oracle_judges_them(first: int, tmp_path: Path) -> None:
-    _sweep(tmp_path, range(first, first + 100))
+    _sweep(tmp_path, range(first, first + 50))
 
 
 @pytest.mark.soak
@@ -46,9 +46,9 @@ def test_a_fresh_case_is_judged_as_the_oracle_judges_it(fresh_seed: int, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", daily_and_rest(range(5000, 5040, 10), 1))
+@pytest.mark.parametrize("first", daily_and_rest(range(5000, 5040, 5), 1))
 def test_spark_says_the_same_of_many_groups_in_one_folder(first: int, spark: Any, tmp_path: Path) -> None:
-    logs = _folder(tmp_path, range(first, first + 10))
+    logs = _folder(tmp_path, range(first, first + 5))
     for chain_bytes in (1 << 20, 1):
         outcome = run(catalogue(list_segments([str(logs)])), chain_bytes, engine=SparkEngine(spark), all_rules=True)
         check(logs, f"chains of {chain_bytes} bytes", outcome, judge(logs))

@@ -82,8 +82,8 @@ def test_kinds_of_kills() -> None:
 def test_survivors_of_every_kill_go_on(kind: Definition) -> None:
     told: list[str] = []
     setup = FailoverSetup(kind, 3, 2, Kill.parse("all"))
-    with Scenario() as cast:
-        outcomes = list(measure(setup, cast, told.append))
+    with Scenario() as scenario:
+        outcomes = list(measure(setup, scenario, told.append))
     assert [outcome.kill for outcome in outcomes] == list(setup.wanted)
     assert len(told) == 2 * len(outcomes)
     for outcome in outcomes:

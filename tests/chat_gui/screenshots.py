@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from PIL import Image
@@ -19,10 +20,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 import gcom
+from chat_gui.model.backlog import Backlog
+from chat_gui.model.insight.duel import DuelRun
+from chat_gui.model.wire import decode
 from chat_gui.view.desktop.appearance import palette_of
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
 from chat_gui.view.dialogs.preferences import PreferencesDialog
 from chat_gui.view.dock.duel_dialog import DuelDialog
+from chat_gui.view.dock.duel_picture import PANEL
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.window import ChatWindow
 
@@ -84,11 +89,12 @@ class Story:
             nodes = {name: stack.enter_context(gcom.connect(name, registry.address)) for name in ("bob", "carol")}
             nodes["bob"].create("builds", "CAUSALTOTAL")
             nodes["bob"].create("lunch", "FIFO")
-            groups = {name: node.join("builds") for name, node in nodes.items()}
-            lunch = nodes["bob"].join("lunch")
+            groups = {name: _join(node, "builds") for name, node in nodes.items()}
+            lunch = _join(nodes["bob"], "lunch")
             window = ChatWindow("alice", registry.address, ("lunch", "builds"))
             self._show(window)
             _wait(lambda: len(groups["bob"].members) == 3 and len(lunch.members) == 2)
+            _wait(lambda: all(state.members.view for state in window.chat.groups.values()))
             window.desk.go_to("builds")
             lunch.send("alice: soup or salad?")
             self._talk(window, groups)
@@ -107,7 +113,7 @@ class Story:
         tab = window.tabs["builds"]
         for name, text in TALK:
             groups[name].send(text)
-            QTest.qWait(150)
+            _wait(partial(_shows, tab, text))
         for text in ("/topic Builds and releases", "Merging now.", "/me opens a bottle"):
             _type(tab, text)
         _wait(lambda: not tab.state.conversation.outbox and not tab.state.conversation.awaited)
@@ -137,6 +143,7 @@ class Story:
     def _dock(self, window: ChatWindow, bob: gcom.Node, groups: dict[str, gcom.Group]) -> None:
         window.resize(1100, 860)
         window.dock.show()
+        window.dock.audit.folder.setText("/var/tmp/gcom-logs")
         for name, text in TALK * 3:
             groups[name].send(text)
             QTest.qWait(60)
@@ -149,9 +156,12 @@ class Story:
             self._take(f"dock-{at + 1}-{type(page).__name__.removesuffix('Page').lower()}", window)
         window.dock.tabs.setCurrentWidget(window.dock.debug)
         window.dock.debug.switch.setChecked(True)
+        for name, rest in (("delay", "bob pareto:60ms"), ("drop", "5%")):
+            window.dock.debug.command(name, rest)
         QTest.qWait(600)
         self._take("debug", window)
         window.dock.debug.switch.setChecked(False)
+        window.dock.debug.heal()
         window.dock.hide()
 
     def _banner(self, window: ChatWindow, nodes: dict[str, gcom.Node]) -> None:
@@ -172,9 +182,32 @@ class Story:
         duel.finished_run.connect(finished.append)
         duel.show()
         _wait(lambda: bool(finished))
+        duel.resize(3 * PANEL.width() + 40, 2 * PANEL.height() + 116)
         QTest.qWait(200)
         self._take("duel", duel)
+        for text in ("Lunch?", "At noon?", "See you"):
+            duel.field.setText(text)
+            duel.say()
+        _wait(lambda: len(duel.runs) == 5 and all(_is_whole(run) for run in duel.runs.values()))
+        QTest.qWait(200)
+        self._take("duel-live", duel)
         duel.close()
+
+
+def _join(node: gcom.Node, group: str) -> gcom.Group:
+    """Join as a chat does, with what was said before for those who come later."""
+    backlog = Backlog()
+    joined = node.join(group, get_state=backlog.get_state, set_state=backlog.set_state)
+    joined.listen(on_message=lambda message: backlog.add(message.name, decode(message.payload)))
+    return joined
+
+
+def _shows(tab: GroupTab, text: str) -> bool:
+    return any(row.text == text for row in tab.state.conversation.rows)
+
+
+def _is_whole(run: DuelRun) -> bool:
+    return run.goes_on and all(len(screen.lines) == len(run.script) == 9 for screen in run.screens)
 
 
 def _type(tab: GroupTab, text: str) -> None:

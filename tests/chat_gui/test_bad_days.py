@@ -13,8 +13,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialogButtonBox
 
 import gcom
+from chat_gui.model.chat import GroupStanding
 from chat_gui.model.rows import RowKind
 from chat_gui.model.text import SIGN
+from chat_gui.model.updates import StorageTold, Unsent
+from chat_gui.model.wire import ChatMessage, MessageKind
 from chat_gui.storage.places import Places
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog
 from chat_gui.view.rows_model import SHOWN_MAX
@@ -155,3 +158,69 @@ def test_a_read_only_place_does_not_keep_a_chat_from_talking(opened: Opener, tmp
         wait_until(lambda: is_in(window, "news", 2))
         say(window, "news", "still here")
         wait_until(lambda: "still here" in texts(window, "news"))
+
+
+def test_what_cannot_be_sent_comes_back_whole_to_the_input(opened: Opener) -> None:
+    window = opened("", "", "news")
+    long = "x" * 100_000
+    for message, to in (
+        (ChatMessage(MessageKind.TEXT, long, "a"), ""),
+        (ChatMessage(MessageKind.ACTION, "waves", "b"), ""),
+        (ChatMessage(MessageKind.TEXT, "psst", "c"), "bob"),
+    ):
+        window.chat.groups["news"].conversation.sending(message, "alice", 1, to)
+        window.on_updates([Unsent("news", message, "nobody is there", to)])
+    assert window.tabs["news"].input.toPlainText() == f"/msg bob psst\n/me waves\n{long}"
+    assert not window.chat.groups["news"].conversation.outbox
+
+
+def test_a_group_that_was_left_takes_no_text(opened: Opener, registry: str) -> None:
+    """A text that nobody would send must not wait for ever."""
+    with gcom.connect("bob", registry) as bob:
+        bob.create("news", "FIFO")
+        bob.join("news")
+        window = opened("alice", registry, "news")
+        wait_until(lambda: is_in(window, "news", 2))
+        group = window.client.group("news")
+        assert group is not None
+        threading.Thread(target=group.leave).start()
+        wait_until(lambda: window.chat.groups["news"].standing is GroupStanding.LEFT)
+        say(window, "news", "anybody?")
+        assert window.tabs["news"].input.toPlainText() == "anybody?"
+        assert not window.chat.groups["news"].conversation.outbox
+
+
+def test_what_waits_for_the_group_is_a_draft_at_the_next_start(opened: Opener) -> None:
+    window = opened("", "", "news")
+    talk = window.chat.groups["news"].conversation
+    talk.sending(ChatMessage(MessageKind.TEXT, "first", "a"), "alice", 1)
+    talk.sending(ChatMessage(MessageKind.TEXT, "second", "b"), "alice", 1)
+    window.tabs["news"].input.setPlainText("half")
+    assert window.tabs["news"].saved().draft == "first\nsecond\nhalf"
+    talk.on_sent("a", 1)
+    assert window.tabs["news"].saved().draft == "second\nhalf"
+
+
+def test_a_nick_that_cannot_be_is_told_to_nobody(opened: Opener, registry: str) -> None:
+    with gcom.connect("bob", registry) as bob:
+        bob.create("news", "FIFO")
+        news = bob.join("news")
+        window = opened("alice", registry, "news")
+        wait_until(lambda: is_in(window, "news", 2))
+        say(window, "news", "/nick a b")
+        assert window.tabs["news"].input.toPlainText() == "/nick a b"
+        assert "not allowed" in texts(window, "news")[-1]
+        say(window, "news", "the next")
+        wait_until(lambda: any(row.number for row in rows(window, "news")))
+        assert next(event for event in iter(news.receive, None) if isinstance(event, gcom.Message)).number == 1
+        assert next(row.number for row in rows(window, "news") if row.own) == 1
+
+
+def test_a_trouble_with_the_disk_stands_in_the_conversation(opened: Opener) -> None:
+    """A word in the status bar goes after some seconds, and nobody may have looked."""
+    window = opened("", "", "news", "work")
+    window.desk.go_to("work")
+    window.on_updates([StorageTold("the disk is full")])
+    assert texts(window, "work")[-1] == "the disk is full"
+    assert window.statusBar().currentMessage() == "the disk is full"
+    assert "the disk is full" not in texts(window, "news")

@@ -123,7 +123,7 @@ def test_links_are_chosen_in_the_matrix_and_set_by_sliders(page: DebugPage) -> N
     assert page.chosen() == [("alice", "carol")]
     page.editor.delay.slider.setValue(120)
     page.editor.cut.setChecked(True)
-    assert str(page.faults).startswith("seed=0,cut=alice>carol,drop[alice>carol]=0")
+    assert str(page.faults).startswith("seed=1,cut=alice>carol,drop[alice>carol]=0")
     assert page.faults.of_link("alice", "carol").delay == gcom.Delay("fixed", 120)
     item = page.matrix.item(0, 2)
     assert item is not None
@@ -211,3 +211,25 @@ def test_a_real_node_has_the_faults_and_the_window_says_so(qtbot: QtBot, expect_
         qtbot.waitUntil(lambda: node.faults.drop == 0, timeout=LIMIT_MS)
         assert not window._stripe.isVisible()
         window.close()
+
+
+def test_the_sliders_show_what_a_command_did_and_the_seed_that_is_used(page: DebugPage) -> None:
+    page.control.put = lambda faults: None  # type: ignore[method-assign]
+    page.switch.setChecked(True)
+    page.command("drop", "7%")
+    assert page.editor.drop.value == 7
+    assert page.faults.seed == page.seed.value()
+    page.heal()
+    assert page.editor.drop.value == 0
+    assert str(page.faults) == "none"
+
+
+def test_a_freeze_lasts_as_long_as_the_field_says(page: DebugPage) -> None:
+    put: list[gcom.Faults] = []
+    page.control.put = put.append  # type: ignore[assignment, method-assign]
+    page.switch.setChecked(True)
+    page.matrix.setCurrentCell(1, 2)
+    page.editor.freeze_s.setValue(1.5)
+    page.editor.freeze.click()
+    assert put[-1].freeze == {"bob": 1_500}
+    assert not page.faults.freeze

@@ -8,9 +8,9 @@ import pytest
 
 import gcom
 from chat_gui.model.conversation import Conversation
-from chat_gui.model.rows import MessageState
+from chat_gui.model.rows import ChatRow, MessageState, MessageTimes, RowKind
 from chat_gui.model.wire import ChatMessage, MessageKind
-from chat_gui.view.conversation_view import receipt_text
+from chat_gui.view.conversation_view import receipt_text, tooltip
 from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, rows, say, wait_until
 
@@ -53,6 +53,48 @@ def test_a_receipt_in_words() -> None:
     receipt = gcom.Receipt(4, "ordered", 9, ("alice#1", "bob#2"), ("carol#3",), "alice#1")
     text = receipt_text(receipt)
     assert text == "message 4: ordered; number 9 in the group's order; held by alice, bob; lacking: carol"
+
+
+def test_the_tooltip_tells_the_way_of_a_message_step_by_step() -> None:
+    row = ChatRow(1, RowKind.MESSAGE, 1_700_000_000_400, "bob", "hello", "bob#1", 9, 2, sent_ms=1_700_000_000_000)
+    row.times = MessageTimes(1_700_000_000_100, 1_700_000_000_350, None, 1_700_000_000_300, 12, {"bob#1": 9})
+    lines = tooltip(row).splitlines()
+    assert [line.partition(" ")[0] for line in lines] == [
+        "sent",
+        "received",
+        "ordered",
+        "delivered",
+        "held",
+        "serial",
+        "message",
+    ]
+    assert [line.partition(" (")[2] for line in lines[1:4]] == ["+100 ms)", "+200 ms)", "+50 ms)"]
+    assert lines[4] == "held back for 250 ms"
+    row.times = MessageTimes(1_700_000_000_100, 1_700_000_000_350, None, 1_700_000_000_050, 12)
+    assert [line.partition(" ")[0] for line in tooltip(row).splitlines()][1:4] == ["ordered", "received", "delivered"]
+
+
+def test_every_message_of_a_group_has_its_times_and_clock(opened: Callable[..., ChatWindow], registry: str) -> None:
+    with gcom.connect("bob", registry) as bob:
+        bob.create("news", "CAUSALTOTAL")
+        news = bob.join("news")
+        window = opened("alice", registry, "news")
+        wait_until(lambda: is_in(window, "news", 2))
+        news.send("question")
+        wait_until(lambda: any(row.text == "question" for row in rows(window, "news")))
+        say(window, "news", "answer")
+        wait_until(lambda: any(row.number and row.own for row in rows(window, "news")))
+        question, answer = (row for row in rows(window, "news") if row.number)
+        for row in (question, answer):
+            assert row.times is not None
+            assert row.times.received_ms <= row.times.delivered_ms
+            assert row.times.serial
+            assert row.times.clock is not None
+            assert row.times.clock[row.process] == row.number
+        assert answer.times is not None
+        assert answer.times.clock is not None
+        assert answer.times.clock[question.process] == question.number
+        assert answer.times.sent_ms is not None
 
 
 @pytest.mark.parametrize("ordering", list(gcom.Ordering)[1::3])

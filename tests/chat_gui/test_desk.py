@@ -10,15 +10,17 @@ from PySide6.QtGui import QAction, QFont, QGuiApplication, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+import gcom
 from chat_gui.model.chat import Notice
 from chat_gui.model.settings import settings_of
+from chat_gui.model.updates import HeldBackNow
 from chat_gui.model.wire import ChatMessage, MessageKind
 from chat_gui.storage.places import Places
 from chat_gui.storage.toml_files import read_table
 from chat_gui.view.dialogs.preferences import PreferencesDialog
 from chat_gui.view.dialogs.shortcuts import ShortcutSheet, Switcher
 from chat_gui.view.window import ChatWindow
-from tests.chat_gui.windows import wait_until
+from tests.chat_gui.windows import say, texts, wait_until
 
 Opener = Callable[..., ChatWindow]
 
@@ -38,8 +40,8 @@ def _look(request: pytest.FixtureRequest) -> Iterator[None]:
 def window(opened: Opener) -> ChatWindow:
     """A window with two tabs and no registry."""
     window = opened("", "", "news", "work")
-    for group, texts in (("news", ["tea?", "coffee", "tea!"]), ("work", ["teatime"])):
-        fill(window, group, *texts)
+    for group, said in (("news", ["tea?", "coffee", "tea!"]), ("work", ["teatime"])):
+        fill(window, group, *said)
     return window
 
 
@@ -107,6 +109,30 @@ def test_ways_between_tabs(window: ChatWindow) -> None:
     assert switcher.chosen() == "work"
     QTest.keyClicks(switcher.field, "nothing like that")
     assert switcher.chosen() == ""
+
+
+def test_the_middle_button_closes_a_tab(window: ChatWindow) -> None:
+    bar = window._tabs.tabBar()
+    at = list(window.tabs).index("work")
+    QTest.mouseClick(bar, Qt.MouseButton.MiddleButton, pos=bar.tabRect(at).center())
+    assert list(window.tabs) == ["news"]
+
+
+def test_a_tab_says_by_sign_colour_and_words_what_waits(window: ChatWindow) -> None:
+    window.on_updates([HeldBackNow("work", 3)])
+    tab = window.tabs["work"]
+    assert "⧗3" in window._tabs.tabText(window._tabs.indexOf(tab))
+    assert "3" in window._tabs.tabToolTip(window._tabs.indexOf(tab))
+    plain = tab.colour
+    tab.state.conversation.mentioned = 1
+    assert tab.colour != plain
+
+
+def test_order_tells_the_promise(window: ChatWindow) -> None:
+    window.desk.go_to("news")
+    window.chat.groups["news"].definition = gcom.Definition("news", "CAUSAL")
+    say(window, "news", "/order")
+    assert texts(window, "news")[-1].startswith("CAUSAL, RELIABLE: An answer never stands before")
 
 
 def test_three_forms_of_a_copy(window: ChatWindow) -> None:
@@ -178,13 +204,14 @@ def test_a_name_that_cannot_be_is_said_in_the_preferences(window: ChatWindow) ->
 
 
 def test_the_sheet_lists_every_action_with_a_key(window: ChatWindow) -> None:
-    actions = window.findChildren(QAction)
-    sheet = ShortcutSheet(actions, [("Enter", "Send")], window)
+    sheet = ShortcutSheet(window.desk.shortcuts(), window)
     table = sheet.table.model()
     rows = {table.index(row, 0).data(): table.index(row, 1).data() for row in range(table.rowCount())}
     assert rows["Ctrl+K"] == "Go to a group"
     assert rows["Ctrl+F"] == "Find"
-    assert rows["Enter"] == "Send"
+    assert rows["F12"] == "Inside the group"
+    assert rows["Enter"] == "Send the message"
+    assert set(rows) > {"Writing", "Connection", "Group", "Edit", "View", "Help"}
     assert len(rows) > 20
 
 

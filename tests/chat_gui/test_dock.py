@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -49,6 +50,18 @@ def test_the_matrix_has_a_cell_for_each_pair_and_says_it_in_words(qtbot: QtBot, 
     assert item is not None
     assert item.text() == "5"
     assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "carol has delivered of bob: 5"
+
+
+def test_the_messages_are_written_for_shiviz_or_it_is_said_why_not(
+    qtbot: QtBot, insight: GroupInsight, tmp_path: Path
+) -> None:
+    page = SpaceTimePage()
+    shown(qtbot, page, insight)
+    page.write(str(tmp_path / "messages.log"))
+    assert "deliver 1 of bob#1, serial 2" in (tmp_path / "messages.log").read_text("utf-8")
+    assert "Written to" in page.about.text()
+    page.write(str(tmp_path / "missing" / "messages.log"))
+    assert "choose another place" in page.about.text()
 
 
 def test_the_queue_is_a_table(qtbot: QtBot, insight: GroupInsight) -> None:

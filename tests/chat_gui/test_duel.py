@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from chat_gui.client.duel import run_duel
@@ -89,3 +91,26 @@ def test_a_window_that_is_closed_ends_the_duel(qtbot: QtBot) -> None:
         dialog.run()
         dialog.close()
     assert told.args == [False]
+
+
+@pytest.mark.slow
+def test_what_one_says_goes_through_all_orderings_and_is_answered(qtbot: QtBot) -> None:
+    dialog = DuelDialog(begin=False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    for text in ("Lunch?", "At noon?"):
+        QTest.keyClicks(dialog.field, text)
+        QTest.keyClick(dialog.field, Qt.Key.Key_Return)
+    assert dialog.field.text() == ""
+
+    def complete() -> bool:
+        lines = [screen.lines for run in dialog.runs.values() for screen in run.screens]
+        return len(lines) == 2 * len(ORDERINGS) and all(len(each) == 6 for each in lines)
+
+    qtbot.waitUntil(complete, timeout=120_000)
+    assert [line.text for line in dialog.runs["FIFO"].script[:2]] == ["Lunch?", "Yes: Lunch?"]
+    for strict in ("CAUSAL", "CAUSALTOTAL"):
+        assert score(dialog.runs[strict]).early == ()
+    assert score(dialog.runs["TOTAL"]).moved == ()
+    with qtbot.waitSignal(dialog.finished_run, timeout=120_000):
+        dialog.close()

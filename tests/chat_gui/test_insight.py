@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import gcom
@@ -9,6 +11,7 @@ from chat_gui.model.insight.clocks import FRESH_MS, ClockMatrix
 from chat_gui.model.insight.facts import heard_facts, held_lines, held_summary, order_facts
 from chat_gui.model.insight.latency import EDGES_MS, bucket_names, held_ms, held_share, histogram, own_ms
 from chat_gui.model.insight.names import milliseconds, seconds, span
+from chat_gui.model.insight.shiviz import EXPRESSION, shiviz
 from chat_gui.model.insight.spacetime import DOTS_MAX, space_time
 from chat_gui.model.insight.timeline import EntryKind, GroupTimeline
 from tests.chat_gui.insights import VIEW, snapshot, trace, view
@@ -142,3 +145,36 @@ def test_short_forms() -> None:
     assert (span(BOB, 5, 5), span(BOB, 5, 7)) == ("bob 5", "bob 5–7")
     assert (seconds(1.25), seconds(125)) == ("1.2 s", "2 min 5 s")
     assert (milliseconds(1.234), milliseconds(123.4), milliseconds(12_345)) == ("1.23 ms", "123 ms", "12.3 s")
+
+
+def test_the_log_for_shiviz_has_every_step_in_an_order_that_its_clocks_allow() -> None:
+    told = [
+        trace("bob", 1),
+        trace("carol", 1, {BOB: 1}),
+        trace("alice", 1, {BOB: 1, CAROL: 1}),
+        trace("bob", 2, {CAROL: 1}),
+    ]
+    head, _, *lines = shiviz(told, ALICE).splitlines()
+    assert head == EXPRESSION
+    seen: dict[str, dict[str, int]] = {}
+    steps = []
+    for who, text in zip(lines[::2], lines[1::2], strict=True):
+        process, _, stamp = who.partition(" ")
+        clock = json.loads(stamp)
+        before = seen.get(process, {})
+        assert clock[process] == before.get(process, 0) + 1
+        assert all(clock.get(other, 0) >= number for other, number in before.items())
+        assert all(number <= seen[other][other] for other, number in clock.items() if other != process)
+        seen[process] = clock
+        steps.append((process, text))
+    assert [text for process, text in steps if process == ALICE] == [
+        "deliver 1 of bob#1",
+        "deliver 1 of carol#1",
+        "send 1",
+        "deliver 2 of bob#1",
+    ]
+    assert [text for process, text in steps if process == BOB] == ["send 1", "deliver 1 of carol#1", "send 2"]
+
+
+def test_no_message_makes_an_empty_log_for_shiviz() -> None:
+    assert shiviz([], ALICE).splitlines() == [EXPRESSION, ""]

@@ -8,7 +8,8 @@ import gcom
 from chat_gui.model.alerts import Alerts
 from chat_gui.model.chat import Chat
 from chat_gui.model.conversation import Conversation
-from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.model.query import Query
+from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
 from chat_gui.model.search import Search, SearchHit
 from chat_gui.model.texts.copies import as_json, as_text, with_header
 from chat_gui.model.updates import Arrived, Connected, HistoryCame, Joined
@@ -39,6 +40,33 @@ def test_search_for_nothing_finds_nothing() -> None:
     search = Search()
     search.begin("", [talk_of("a", "x")])
     assert search.step(1) is None
+
+
+def timed(name: str, number: int, clock: dict[str, int]) -> ChatRow:
+    row = ChatRow(number, RowKind.MESSAGE, 1_000, name, f"{name} says {number}", f"{name}#1", number, 2)
+    row.times = MessageTimes(1.0, 2.0, None, None, 0, clock)
+    return row
+
+
+def test_filters_of_a_search() -> None:
+    bob = timed("bob", 1, {"bob#1": 1})
+    answer = timed("carol", 2, {"bob#1": 1, "carol#1": 2})
+    beside = timed("dave", 3, {"dave#1": 3})
+    plain = ChatRow(4, RowKind.MESSAGE, 1_000, "bob", "http://x from: nobody", "bob#1", 4, 3)
+    rows = [bob, answer, beside, plain]
+    for line, keys in {
+        "": [],
+        "SAYS": [1, 2, 3],
+        "from:Bob": [1, 4],
+        "from:bob says": [1],
+        "view:3": [4],
+        "number:2 from:carol": [2],
+        "concurrent-with:bob#1": [3],
+        "concurrent-with:nobody#1": [],
+        "http://x": [4],
+        "from: nobody": [4],
+    }.items():
+        assert Query.parse(line).find(rows) == keys, line
 
 
 def test_three_forms_of_a_copy() -> None:

@@ -12,7 +12,7 @@ import pytest
 import gcom
 from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.storage.places import Places
-from chat_gui.storage.scrollback import Scrollback
+from chat_gui.storage.scrollback import Scrollback, talk_of
 from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, say, texts, wait_until
 from tests.running import ROOT, Child, environment
@@ -46,7 +46,8 @@ def test_a_window_finds_what_the_last_one_left(opened: Opener, places: Places, r
 
 def test_what_was_said_long_ago_is_read_as_one_scrolls_up(opened: Opener, places: Places, registry: str) -> None:
     history = Scrollback(places.history)
-    history.add(("news", ChatRow(key, RowKind.MESSAGE, 1_000 * key, "bob", f"m{key}")) for key in range(1, 1_001))
+    talk = talk_of(registry, "news")
+    history.add((talk, ChatRow(key, RowKind.MESSAGE, 1_000 * key, "bob", f"m{key}")) for key in range(1, 1_001))
     history.close()
     window = opened("alice", registry, "news", places=places)
     wait_until(lambda: "m1000" in texts(window, "news"))
@@ -64,6 +65,45 @@ def test_what_was_said_long_ago_is_read_as_one_scrolls_up(opened: Opener, places
     assert found == [f"m{key}" for key in range(1, 1_001)]
 
 
+def test_groups_of_one_name_at_two_registries_have_a_scrollback_each(
+    opened: Opener, places: Places, registry: str
+) -> None:
+    with gcom.embedded() as other, gcom.connect("bob", registry) as bob, gcom.connect("bob", other.address) as twin:
+        for node in (bob, twin):
+            node.create("news", "TOTAL")
+        here, there = bob.join("news"), twin.join("news")
+        window = opened("alice", registry, "news", places=places)
+        wait_until(lambda: is_in(window, "news", 2))
+        here.send("said here")
+        wait_until(lambda: "said here" in texts(window, "news"))
+        window.tabs["news"].input.setPlainText("half a tho")
+        window.connect_to("alice", other.address)
+        wait_until(lambda: window.chat.registry == other.address and is_in(window, "news", 2))
+        there.send("said there")
+        wait_until(lambda: "said there" in texts(window, "news"))
+        assert "said here" not in texts(window, "news")
+        assert window.tabs["news"].input.toPlainText() == "half a tho"
+        window.connect_to("alice", registry)
+        wait_until(lambda: window.chat.registry == registry and "said here" in texts(window, "news"))
+        assert "said there" not in texts(window, "news")
+
+
+def test_the_dock_and_the_folder_of_logs_are_as_they_were(opened: Opener, places: Places, tmp_path: Path) -> None:
+    first = opened("", "", "news", places=places)
+    first.dock.action.trigger()
+    first.dock.tabs.setCurrentWidget(first.dock.debug)
+    first.dock.audit.folder.setText(str(tmp_path / "logs"))
+    first.dock.audit.write.setChecked(True)
+    first.close()
+    second = opened(places=places)
+    assert not second.dock.isHidden()
+    assert second.dock.action.isChecked()
+    assert second.dock.tabs.currentWidget() is second.dock.debug
+    assert second.client.log_dir == str(tmp_path / "logs")
+    second.dock.action.trigger()
+    assert second.dock.isHidden()
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("qapp")
 def test_a_chat_that_is_killed_loses_nothing(tmp_path: Path, registry: str) -> None:
@@ -75,7 +115,7 @@ def test_a_chat_that_is_killed_loses_nothing(tmp_path: Path, registry: str) -> N
             first.until(lambda: any("in the group" in line for line in first.out))
             news.send("before the kill")
             first.until(lambda: any("seen: before the kill" in line for line in first.out))
-            wait_until(lambda: _on_disk(tmp_path))  # by a thread of its own, which prints nothing
+            wait_until(lambda: _on_disk(tmp_path, registry))  # by a thread of its own, which prints nothing
             first.signal(signal.SIGKILL)
             first.end()
         with Child(program, environment(QT_QPA_PLATFORM="offscreen")) as second:
@@ -83,11 +123,13 @@ def test_a_chat_that_is_killed_loses_nothing(tmp_path: Path, registry: str) -> N
             second.until(lambda: any("seen: before the kill" in line for line in second.out))
 
 
-def _on_disk(folder: Path) -> bool:
+def _on_disk(folder: Path, registry: str) -> bool:
     history = Scrollback(folder / "h.db")
-    rows = history.before("news", 1 << 60, 100)
+    rows = history.before(talk_of(registry, "news"), 1 << 60, 100)
     history.close()
-    return any(row.text == "before the kill" for row in rows)
+    session = folder / "o.toml"
+    kept = session.read_text("utf-8") if session.exists() else ""
+    return any(row.text == "before the kill" for row in rows) and "not sent yet" in kept
 
 
 # A window that types a draft, and prints what it shows.

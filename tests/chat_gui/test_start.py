@@ -15,6 +15,7 @@ from chat_gui import display
 from chat_gui.model.updates import WishFailed
 from chat_gui.storage.places import Places, user_places
 from chat_gui.view.desktop.instance import SingleInstance
+from chat_gui.view.dialogs.groups import CreateDialog
 from chat_gui.view.dialogs.trouble import TroubleDialog
 from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import wait_until
@@ -134,17 +135,37 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert display.advice() == ""
 
 
+def test_a_group_that_could_not_be_created_is_created_by_the_banners_button(
+    opened: Opener, registry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = opened("alice", registry)
+    wait_until(lambda: window.chat.registry)
+
+    def fill_in(dialog: CreateDialog) -> bool:
+        dialog.name.setText("fresh")
+        dialog.ordering.setCurrentText("FIFO")
+        return True
+
+    monkeypatch.setattr(CreateDialog, "exec", fill_in)
+    joins: list[gcom.Definition | None] = []
+    monkeypatch.setattr(window.client, "create", joins.append)  # a registry that is away: nothing comes of it
+    window.asking.create()
+    window.on_updates([WishFailed("create the group fresh", "no registry", "fresh")])
+    window._on_banner("fresh")
+    assert joins == [gcom.Definition("fresh", "FIFO")] * 2
+
+
 def test_a_registry_that_dies_while_a_dialog_is_open(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     with gcom.embedded() as embedded:
         window = opened("alice", embedded.address, "news")
         wait_until(lambda: window.chat.registry)
-        monkeypatch.setattr("chat_gui.view.window.JoinDialog.exec", lambda dialog: wait_for_end(window, dialog))
+        monkeypatch.setattr("chat_gui.view.dialogs.asking.JoinDialog.exec", lambda dialog: wait_for_end(window, dialog))
 
         def wait_for_end(window: ChatWindow, dialog: object) -> int:
-            assert window._join_dialog is dialog
+            assert window.asking._list is dialog
             embedded.close()
             wait_until(lambda: window.chat.registry_away, "word that the registry is away")
             return 0
 
-        window.ask_join()
+        window.asking.join()
     assert window.chat.registry_away

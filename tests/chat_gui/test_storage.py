@@ -9,9 +9,9 @@ from queue import SimpleQueue
 
 import pytest
 
-from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
 from chat_gui.model.updates import HistoryCame, StorageTold, Update
-from chat_gui.storage.scrollback import Scrollback
+from chat_gui.storage.scrollback import Scrollback, talk_of
 from chat_gui.storage.storage import KEY_MAX, TRIM_EVERY, Storage
 
 LIMIT_S = 120.0
@@ -38,6 +38,17 @@ def begun(tmp_path: Path, told: Updates) -> Iterator[Callable[[], Storage]]:
         storage.close()
 
 
+# The table of version 1.
+OLD_TABLE = """
+CREATE TABLE said (
+    talk TEXT NOT NULL, key INTEGER NOT NULL, kind TEXT NOT NULL, at_ms INTEGER NOT NULL, name TEXT NOT NULL,
+    text TEXT NOT NULL, process TEXT NOT NULL, number INTEGER NOT NULL, view INTEGER NOT NULL, id TEXT NOT NULL,
+    sent_ms INTEGER NOT NULL, peer TEXT NOT NULL, own INTEGER NOT NULL, mention INTEGER NOT NULL,
+    PRIMARY KEY (talk, key)
+) WITHOUT ROWID
+"""
+
+
 def row(key: int, text: str = "") -> ChatRow:
     return ChatRow(key, RowKind.MESSAGE, 1_700_000_000_000 + key, "bob", text or f"message {key}")
 
@@ -52,6 +63,7 @@ def loaded(storage: Storage, told: Updates, before: int = KEY_MAX, count: int = 
 
 def test_rows_come_back_as_they_were(begun: Callable[[], Storage], told: Updates) -> None:
     full = ChatRow(7, RowKind.PRIVATE, 5, "bob", "a\n\u2603 \x00", "bob#1", 3, 2, "abc", 4, "alice", True, True)
+    full.times = MessageTimes(4.25, 5.5, 1.0, 5.25, 9, {"bob#1": 3, "alice#1": 1})
     first = begun()
     first.add("news", [full])
     first.close()
@@ -59,6 +71,34 @@ def test_rows_come_back_as_they_were(begun: Callable[[], Storage], told: Updates
     update = told.get(timeout=LIMIT_S)
     full.earlier = True
     assert update == HistoryCame("news", (full,), False)
+
+
+def test_a_file_that_knew_groups_alone_goes_to_the_last_registry(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    old = sqlite3.connect(path)
+    old.execute(OLD_TABLE)
+    old.execute("INSERT INTO said VALUES ('news', 1, 'message', 5, 'bob', 'hello', 'bob#1', 3, 2, 'abc', 4, '', 0, 0)")
+    old.execute("PRAGMA user_version = 1")
+    old.commit()
+    old.close()
+    for _ in range(2):  # once it is brought over, and once it is new
+        history = Scrollback(path, "127.0.0.1:7411")
+        found = history.before(talk_of("127.0.0.1:7411", "news"), KEY_MAX, 10)
+        assert [(each.text, each.number, each.times) for each in found] == [("hello", 3, None)]
+        assert history.before(talk_of("127.0.0.1:7500", "news"), KEY_MAX, 10) == []
+        history.close()
+
+
+@pytest.mark.parametrize("clock", ["", "{", "[1]", '{"bob#1": "x"}', "null", "[" * 100_000])
+def test_a_clock_that_makes_no_sense_is_left_out(tmp_path: Path, clock: str) -> None:
+    history = Scrollback(tmp_path / "history.db")
+    full = row(1)
+    full.times = MessageTimes(4.25, 5.5, None, None, 9, {"bob#1": 3})
+    history.add([("news", full)])
+    history._file.execute("UPDATE said SET clock = ?", (clock,))
+    times = history.before("news", KEY_MAX, 1)[0].times
+    history.close()
+    assert times == MessageTimes(4.25, 5.5, None, None, 9, None)
 
 
 def test_older_rows_are_read_in_pieces(begun: Callable[[], Storage], told: Updates) -> None:
@@ -192,3 +232,18 @@ def test_the_last_text_of_a_file_is_what_stays(tmp_path: Path, begun: Callable[[
         storage.write(tmp_path / "session.toml", text)
     storage.close()
     assert (tmp_path / "session.toml").read_text() == "three"
+
+
+def test_a_file_that_could_not_be_written_waits_for_room(
+    tmp_path: Path, begun: Callable[[], Storage], told: Updates
+) -> None:
+    place = tmp_path / "state"
+    place.write_text("a file where the folder should be")
+    storage = begun()
+    storage.write(place / "session.toml", "old")
+    assert isinstance(told.get(timeout=LIMIT_S), StorageTold)
+    storage.write(place / "session.toml", "new")
+    place.unlink()
+    assert loaded(storage, told) == []  # the next look, for whatever reason
+    storage.close()
+    assert (place / "session.toml").read_text() == "new"

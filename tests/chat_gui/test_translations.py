@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QTranslator
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from chat_gui.model import commands
@@ -19,6 +21,7 @@ from chat_gui.model.insight.facts import held_summary
 from chat_gui.model.texts import words
 from chat_gui.storage.places import Places
 from chat_gui.view.desktop.languages import FOLDER, install
+from chat_gui.view.dialogs.preferences import PreferencesDialog
 from chat_gui.view.tour import Tour
 from chat_gui.view.window import ChatWindow
 from tests.chat_gui.insights import snapshot
@@ -99,7 +102,7 @@ def test_a_window_speaks_german(opened: Callable[..., ChatWindow], places: Place
     places.settings.write_text('language = "de"')
     window = opened(places=places)
     assert [action.text() for action in window.menuBar().actions()][:2] == ["&Verbindung", "&Gruppe"]
-    assert window._start.connect_button.text() == "&Verbinden"
+    assert window._start.connect_button.text() == "Verbin&den"
     with pytest.raises(commands.BadCommand, match="unbekannter Befehl"):
         commands.parse("/nothing")
 
@@ -116,3 +119,39 @@ def test_the_tour_and_the_dock_speak_german(qtbot: QtBot) -> None:
 def test_a_language_that_nobody_wrote_is_english() -> None:
     assert install("tlh") == "en"
     assert install("de_AT") == "de"
+
+
+def test_another_language_is_spoken_at_once(opened: Callable[..., ChatWindow], places: Places) -> None:
+    places.settings.parent.mkdir()
+    places.settings.write_text('language = "en"')
+    window = opened("", "", "news", places=places)
+    window.dock.show()
+    dialog = PreferencesDialog(window.keeper, "", window)
+    dialog.language.setCurrentIndex(dialog.language.findData("de"))
+    assert [action.text() for action in window.menuBar().actions()][:2] == ["&Verbindung", "&Gruppe"]
+    assert window._start.connect_button.text() == "Verbin&den"
+    assert dialog.windowTitle() == "Einstellungen"
+    assert dialog.pages.tabText(1) == "&Aussehen"
+    assert dialog.theme.itemText(1) == "hell"
+    assert window.tabs["news"].input.placeholderText().startswith("Nachricht")
+    assert window.dock.tabs.tabText(0) == "Uhren"
+    assert window.dock.action.text() == "&Im Innern der Gruppe"
+    assert window.tabs["news"].state.name == "news"
+    german = [text for parent in (window, dialog) for text in shown(parent)]
+    dialog.language.setCurrentIndex(dialog.language.findData("en"))
+    english = [text for parent in (window, dialog) for text in shown(parent)]
+    assert english[: len(german)] != german
+    assert "&Connection" in english
+    left = {text for text in english if text in german and text in translations()}
+    assert left <= {text for text, other in translations().items() if other == text}
+
+
+def shown(parent: QWidget) -> list[str]:
+    """Return the texts of labels, buttons and menus."""
+    widgets = parent.findChildren(QAbstractButton) + parent.findChildren(QLabel)
+    return [each.text() for each in widgets if each.text()] + [each.text() for each in parent.findChildren(QAction)]
+
+
+def translations() -> dict[str, str]:
+    """Return what each English text is in German."""
+    return {source: translation(message)[0] for (_, source), message in texts(GERMAN).items()}

@@ -173,6 +173,24 @@ def test_a_fork_says_whom_it_gives_up_and_that_others_are_proven_dead(
     assert "not proven dead: alice, bob; a detached one of these begins a successor" in shown
     assert "is lost" in shown
     assert "whoever joins may begin the group anew, without its state" in shown
+    assert "if none has in 10 s the first that asks begins 'news'" in shown
+    assert "for 60 s: a member of view 3 that runs and hears no quorum takes it up" in shown
+    assert "a newcomer, or one put out that is on its way back" in shown
+
+
+def test_a_fork_names_by_process_who_is_given_up_beside_the_members(capfd: pytest.CaptureFixture[str]) -> None:
+    """One that was put out, and another process that took its name, are two."""
+    directory = _Told(entry("news", ALICE, others=(("dave#1", BOB), ("dave#2", ALICE))))
+    assert fork(cast(DirectoryClient, directory), "news", yes=True, force=False) == 0
+    assert "dave#1, dave#2 may be in service, or have what the group had: given up as well" in capfd.readouterr().err
+
+
+def test_a_fork_without_a_member_to_take_it_up_says_so(dead: str, capfd: pytest.CaptureFixture[str]) -> None:
+    directory = _Told(entry("news", dead, others=(("dave#1", BOB),)))
+    assert fork(cast(DirectoryClient, directory), "news", yes=True, force=False) == 0
+    shown = capfd.readouterr().err
+    assert "nobody of view 3 is left to take it up: in 10 s the first that asks begins 'news'" in shown
+    assert "by itself" not in shown
 
 
 def test_a_group_of_the_dead_alone_needs_no_fork(dead: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -215,7 +233,8 @@ def test_members_are_listed_at_their_addresses_and_the_dead_are_named(
     shown = capfd.readouterr().err
     assert "'news' is detached: its members register, but none of them hears a quorum" in shown
     assert "proven dead: carol\n" in shown
-    assert "not in this view, but known to the registry: dave\n" in shown
+    assert "not in this view, but known to the registry: dave#1\n" in shown
+    assert "was put out or missed a view, and may have what the group had" in shown
     rows = told(lambda client, output: show_members(client, output, "news", as_json=True), directory)
     assert [json.loads(row)["address"] for row in rows] == places
     assert [json.loads(row)["dead"] for row in rows] == [False, False, True]

@@ -65,8 +65,9 @@ def test_what_was_merged_before_a_state_that_is_awaited_depends_on_that_state() 
     assert not reconciliation.done
 
 
-def test_what_is_given_up_is_told_where_the_application_has_it_no_more() -> None:
-    assert left().give_up() is None  # nothing has taken its place
+def test_what_is_given_up_is_told_unless_it_was_merged() -> None:
+    assert StateReconciliation().give_up() is None
+    assert left().give_up() == b"x"  # on its way back: nobody else can know what it was about to bring
     reconciliation = left()
     reconciliation.enter("i2", first=False)
     assert reconciliation.give_up() == b"x"

@@ -44,8 +44,8 @@ def but(parts: list[Any], **changed: Any) -> tuple[Any, ...]:
         REGISTER,
         NOTE,
         ["fork", "news", "i1"],
-        ["prepare", "i1", 1, [1, 2], "news"],
-        ["prepare", "i1", 1, [1, 2], ""],
+        ["prepare", "i1", 1, [1, 2], "news", "bob#1"],
+        ["prepare", "i1", 1, [1, 2], "", ""],
     ],
 )
 def test_a_well_formed_request_is_taken(parts: list[Any]) -> None:

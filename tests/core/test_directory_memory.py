@@ -25,6 +25,7 @@ from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPas
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.lineage import descends
+from gcom.values.names import Process
 from gcom.values.view import View
 from tests.core.registry import (
     AWAY,
@@ -202,7 +203,16 @@ def test_an_order_frees_the_name_once_all_who_are_left_had_the_time_to_obey_it()
     it.run(limits.FREE_MS - 1)
     assert code(it.ask(claim(3))) == "Stale"
     it.run(1)
-    assert entry(it.ask(claim(3))).instance == "k2-1-1"
+    assert entry(it.ask(claim(3))).instance == "k2-1.1-1"  # begun anew: A or B may live, with what the group had
+
+
+def test_by_an_order_too_who_has_what_was_before_is_told_by_the_id_where_all_others_are_gone() -> None:
+    it = directory()
+    it.ask(register(3, A, B))
+    it.run(limits.LEASE_MS)
+    it.ask(Fork("news", "k2"))
+    it.run(limits.FREE_MS)
+    assert entry(it.ask(claim(3, A, B))).instance == "k2-1-1"
 
 
 def test_an_order_frees_no_name_of_a_group_in_service() -> None:
@@ -380,8 +390,10 @@ MADE = Succession("k2-1-1", "proof", {A: "dead"}, ())
 SUCCESSION = Decision(LEFT, (), {A: "dead"}, {A: 4, B: 7}, succession=MADE)
 
 
-def promises(it: Registry, ballot: tuple[int, int] = BALLOT, instance: str = "k2", number: int = 3) -> Answer:
-    return it.ask(WitnessPrepare(instance, number, ballot, "news"))
+def promises(
+    it: Registry, ballot: tuple[int, int] = BALLOT, instance: str = "k2", number: int = 3, by: Process = B
+) -> Answer:
+    return it.ask(WitnessPrepare(instance, number, ballot, "news", by))
 
 
 def accepts(it: Registry, ballot: tuple[int, int] = BALLOT, decision: Decision = SUCCESSION) -> Answer:
@@ -405,9 +417,27 @@ def test_it_names_all_who_may_be_in_a_later_view() -> None:
     assert promises(it) == WitnessPromised(3, BALLOT, ((C, AWAY),))
     assert promises(it, number=2) == WitnessPassed(3)
     it.ask(register(4, A, "dan#1", by="dan#1"))
-    assert promises(it) == WitnessPromised(3, BALLOT, ((A, HOME), ("dan#1", HOME)))
+    assert promises(it, by=A) == WitnessPromised(3, BALLOT, ((A, HOME), ("dan#1", HOME)))
     it.ask(Note("news", "k2", 4, ((C, AWAY),)))
-    assert promises(it) == WitnessPromised(3, BALLOT, ((C, AWAY), (A, HOME), ("dan#1", HOME)))
+    assert promises(it, by=A) == WitnessPromised(3, BALLOT, ((C, AWAY), (A, HOME), ("dan#1", HOME)))
+
+
+def test_it_gives_no_promise_to_one_that_a_later_view_goes_on_without() -> None:
+    it = known()
+    it.ask(register(4, A, by=A))
+    assert promises(it, by=A) == WitnessPromised(3, BALLOT, ((A, HOME),))
+    assert promises(it, by=B) == WitnessPassed(4)
+    it.ask(register(7, "dan#1", by="dan#1"))  # nobody of view 3 is left
+    assert promises(it, by=B) == promises(it, by=A) == WitnessPassed(7)
+
+
+def test_a_registry_that_forgot_and_learned_of_a_later_view_says_so_too() -> None:
+    it = directory()
+    it.ask(register(7, "dan#1", by="dan#1"))
+    assert promises(it, by=B) == WitnessPassed(7)
+    assert code(promises(it, number=7, by="dan#1")) == "Unavailable"  # it does not know who was noted
+    it.ask(Fork("news", "k2"))
+    assert promises(it, by=B) == WitnessPassed(7)
 
 
 def test_what_it_accepts_last_is_the_group_now() -> None:

@@ -181,10 +181,11 @@ class Twin:
                 self.last[definition.group] = Known(definition, successor(before[0], minted) if before else minted)
             case Register():
                 self.register(request, request.definition.group)
-            case Claim(group, _, _, process):
+            case Claim(group, _, _, process, _, gone):
                 it = self.last[group]
                 if not (it.number == 1 and it.members == (process,)):
-                    fresh = it.instance if it.number == 0 else successor(it.instance, process.partition("#")[2])
+                    anew = bool(it.all() - set(gone))  # by an order
+                    fresh = it.instance if it.number == 0 else successor(it.instance, process.partition("#")[2], anew)
                     kept = it if it.number == 0 else Known(it.definition, fresh)
                     kept.number, kept.members, kept.renewed = 1, (process,), self.now
                     self.last[group] = kept

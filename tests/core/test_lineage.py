@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcom.core.codec import kinds
-from gcom.values.lineage import descends, founded, generation, origin_of, precedence, successor
+from gcom.values.lineage import carries_on, descends, founded, generation, origin_of, precedence, successor
 
 chances = st.text("0123456789abcdef", min_size=8, max_size=8)
 origins = st.builds(founded, st.integers(0, 2**44 - 1), chances)
@@ -21,7 +21,7 @@ def instances(draw: st.DrawFn, origin: st.SearchStrategy[str] = origins) -> str:
     """One that was founded, or the successor of one."""
     found = draw(origin)
     for founder in draw(st.lists(founders, max_size=12)):
-        found = successor(found, founder)
+        found = successor(found, founder, anew=draw(st.booleans()))
     return found
 
 
@@ -37,6 +37,20 @@ def test_a_successor_stands_above_its_predecessor_and_descends_of_it(instance: s
     assert not descends(instance, following)
     assert not descends(instance, instance)
     assert (origin_of(following), generation(following)) == (origin_of(instance), generation(instance) + 1)
+
+
+@given(instances(), st.lists(st.tuples(founders, st.booleans()), max_size=6), founders)
+def test_what_an_instance_had_is_carried_on_until_one_is_begun_anew(
+    instance: str, made: list[tuple[str, bool]], founder: str
+) -> None:
+    last, carried = instance, True
+    for beginner, anew in made:
+        last, carried = successor(last, beginner, anew), carried and not anew
+        assert carries_on(last, instance) is carried
+        assert not carries_on(instance, last)
+    assert carries_on(last, last)
+    assert not carries_on(founded(0, "0") + "x", last)
+    assert carries_on(successor(last, founder), last)
 
 
 @given(st.integers(0, 2**44 - 1), st.integers(0, 2**44 - 1), chances, chances, st.data())

@@ -104,6 +104,11 @@ def test_a_taken_port_is_named_and_what_to_do(start: Start) -> None:
     ("arguments", "said"),
     [
         (["--host", "0.0.0.0"], "mutual TLS"),
+        pytest.param(["--listen", "203.0.113.77"], "is none of this machine's", marks=pytest.mark.slow),
+        pytest.param(["--listen", "127.0.0.1:x"], "ports 'x'", marks=pytest.mark.slow),
+        pytest.param(["--advertise", "x"], "--advertise is for --listen", marks=pytest.mark.slow),
+        pytest.param(["--cert", "x"], "--cert, --key and --ca belong together", marks=pytest.mark.slow),
+        pytest.param(["invite", "bob"], "gcom-registry --listen ADDRESS", marks=pytest.mark.slow),
         pytest.param(["--host", "nowhere"], "not an IP address", marks=pytest.mark.slow),
         pytest.param(["--port", "70000"], "70000", marks=pytest.mark.slow),
         pytest.param(["--port", "x"], "port 'x'", marks=pytest.mark.slow),

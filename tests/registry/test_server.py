@@ -169,7 +169,7 @@ def test_instances_are_never_minted_twice(client: DirectoryClient) -> None:
 
 def test_bytes_that_are_no_request_are_refused(registry: RegistryServer, expect_log: Callable[[str], None]) -> None:
     expect_log("MalformedFrame")
-    caller = pyro.Caller(registry.address, pyro.DIRECTORY)
+    caller = pyro.Caller(registry.address, pyro.DIRECTORY, pyro.UserSecret())
     with pytest.raises(PeerError, match="MalformedFrame"):
         caller.call(b"\xc1", 5)
     caller.close()
@@ -183,7 +183,7 @@ def test_a_client_of_another_version_is_told_both(registry: RegistryServer, monk
 
     data = encode_request(Lookup("news"))
     monkeypatch.undo()
-    caller = pyro.Caller(registry.address, pyro.DIRECTORY)
+    caller = pyro.Caller(registry.address, pyro.DIRECTORY, pyro.UserSecret())
     answer = decode_answer(caller.call(data, 5))
     caller.close()
     assert isinstance(answer, Refusal)

@@ -90,10 +90,12 @@ class Cluster:
         self.registry = registry
         self._log_dir = log_dir
         self._stack = ExitStack()
+        self._nodes: list[gcom.Node] = []
 
     def node(self, name: str) -> gcom.Node:
         node = self._stack.enter_context(gcom.connect(name, self.registry, log_dir=self._log_dir))
         _NODES[node._host] = node
+        self._nodes.append(node)
         return node
 
     def members(
@@ -112,6 +114,9 @@ class Cluster:
         return found
 
     def close(self) -> None:
+        for node in self._nodes:
+            if node._host._faults is not None:
+                node.inject("")  # who is still cut off would wait in its `leave` for what nobody says
         self._stack.close()
 
 

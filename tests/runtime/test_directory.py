@@ -20,8 +20,9 @@ from gcom.errors import (
     VersionMismatch,
 )
 from gcom.runtime import pyro
-from gcom.runtime.registry.directory_client import DirectoryClient, registry_address
+from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.registry.embedded import Embedded, embedded
+from gcom.runtime.security.process import registry_address
 from gcom.values import names
 from gcom.values.definition import Definition
 from gcom.values.view import View
@@ -133,7 +134,9 @@ def test_something_else_at_the_address_is_named() -> None:
     ],
 )
 def test_an_odd_answer_is_named(answer: bytes, error: type[Exception]) -> None:
-    server = pyro.Server("127.0.0.1", 0, {pyro.DIRECTORY: pyro.Endpoint(lambda _: answer)})
+    server = pyro.Server(
+        "127.0.0.1", 0, {pyro.DIRECTORY: pyro.Endpoint(lambda _: answer)}, credentials=pyro.UserSecret()
+    )
     server.start()
     client = DirectoryClient(server.address)
     with pytest.raises(error):
@@ -152,4 +155,4 @@ def test_the_address_comes_from_the_argument_the_environment_or_the_default(monk
     assert registry_address("127.0.0.1:7600") == "127.0.0.1:7600"
     for wrong in ("7411", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:x", "192.0.2.1:7411", "registry.example:7411"):
         with pytest.raises(BadValue):
-            registry_address(wrong)
+            DirectoryClient(registry_address(wrong))

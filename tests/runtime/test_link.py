@@ -36,7 +36,7 @@ class Stranger:
 
     def __init__(self, group: gcom.Group) -> None:
         self.group = group
-        self._caller = pyro.Caller(node_of(group).address, pyro.NODE)
+        self._caller = pyro.Caller(node_of(group).address, pyro.NODE, pyro.UserSecret())
 
     def put(self, data: bytes) -> Reply:
         return codec.decode_reply(self._caller.call(data, LIMIT_S))
@@ -225,7 +225,9 @@ def test_a_join_from_an_address_where_nobody_listens_ends_without_it(here: Clust
 def test_a_peer_that_answers_nonsense_is_said_once(here: Cluster, expect_log: ExpectLog) -> None:
     expect_log("answered what is no reply of ours")
     alice, bob = here.members("alice", "bob")
-    server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(lambda _: b"nonsense")})
+    server = pyro.Server(
+        "127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(lambda _: b"nonsense")}, credentials=pyro.UserSecret()
+    )
     server.start()
     with closing(Stranger(alice)) as stranger:
         stranger.put(stranger.frame(control=(frames.Join(server.address),)))

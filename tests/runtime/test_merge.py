@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,12 +25,14 @@ class Board:
         self.unmerged: list[gcom.StateUnmerged] = []
         self.departures: list[str] = []
         self.fails = False  # its get_state
+        self.at_departure: Callable[[], object] = lambda: None
+        self.at_message: Callable[[], object] = lambda: None
         self.node = here.node(name)
         definition = gcom.Definition.parse("news", "TOTAL", netsplit="PARTITIONABLE")
         self.group = self.node.join(
             "news", create=definition, get_state=self.get, set_state=self.set, merge_states=merge
         )
-        self.group.listen(on_message=lambda message: self.texts.add(message.text), on_event=self._on_event)
+        self.group.listen(on_message=self._on_message, on_event=self._on_event)
 
     def get(self) -> bytes:
         if self.fails:
@@ -39,9 +42,22 @@ class Board:
     def set(self, data: bytes) -> None:
         self.texts = set(data.decode().splitlines())
 
+    def find_name_taken(self) -> None:
+        """Its way back ends as it does when a member says that another has its name."""
+        with self.group._host.lock:
+            following = self.group._membership.following
+            assert following is not None
+            self.group._membership.on_failed(following, final=True)
+
+    def _on_message(self, message: gcom.Message) -> None:
+        self.texts.add(message.text)
+        self.at_message()
+
     def _on_event(self, event: gcom.Event) -> None:
         if isinstance(event, gcom.Departure):
             self.departures.append(event.reason)
+            if event.returning:
+                self.at_departure()
         elif isinstance(event, gcom.StateUnmerged):
             self.unmerged.append(event)
 
@@ -112,6 +128,40 @@ def test_a_state_too_large_to_be_brought_is_handed_to_its_application(
         carol.group.leave()
         until(lambda: carol.departures[-1] == "request", "the end")
         assert len(carol.unmerged) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ends", ["leaves", "leaves unread", "taken"])
+def test_who_ends_on_its_way_back_is_handed_what_it_would_have_brought(ends: str, expect_log: ExpectLog) -> None:
+    """1. Carol's side of one loses its instance. 2. It leaves before it has looked for another, or read of the loss."""
+    expect_log("on purpose")
+    with cluster() as here:
+        alice, _, carol = boards = [Board(here, name) for name in NAMES[:3]]
+        for board in boards:
+            board.group.wait_for_members(3, LIMIT_S)
+        carol.group.send("known to all")
+        until(lambda: all(board.texts for board in boards), "the message")
+        held = threading.Event()
+        if ends == "leaves":
+            carol.at_departure = carol.group.leave
+        elif ends == "taken":
+            carol.at_departure = carol.find_name_taken
+        else:
+            carol.at_message = held.wait
+            alice.group.send("read late")
+            until(lambda: "read late" in carol.texts, "a message that it is busy with")
+        for board in boards:
+            board.node.inject("cut=alice+bob<>carol+registry")
+        if ends == "leaves unread":
+            until(lambda: carol.group._membership.following is not None, "its way back")
+            carol.group.leave()
+            held.set()
+        listener = carol.group._listener
+        assert listener is not None
+        until(lambda: not listener.is_alive(), "the end")
+        assert carol.departures == ["fork", *{"leaves": ["request"], "taken": ["taken"]}.get(ends, [])]
+        assert [it.data for it in carol.unmerged] == [carol.get()]
+        assert "others may have merged it" in carol.unmerged[0].reason
 
 
 @pytest.mark.slow

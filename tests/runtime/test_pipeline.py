@@ -14,6 +14,7 @@ from Pyro5 import protocol
 
 from gcom.errors import PeerError
 from gcom.runtime import pyro
+from gcom.runtime.pyro import tls
 from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
 from tests.runtime.test_pyro import LIMIT_S, message, receive
@@ -23,14 +24,16 @@ SIZE = limits.FRAME_BYTES_MAX
 
 @pytest.fixture
 def echo() -> Iterator[pyro.Server]:
-    server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(lambda frame: frame[:64])})
+    server = pyro.Server(
+        "127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(lambda frame: frame[:64])}, credentials=pyro.UserSecret()
+    )
     server.start()
     with closing(server):
         yield server
 
 
 @contextmanager
-def pipeline_over(sock: socket.socket) -> Iterator[pyro.Pipeline]:
+def pipeline_over(sock: tls.Connection) -> Iterator[pyro.Pipeline]:
     pipeline = pyro.Pipeline(sock, pyro.NODE)
     try:
         yield pipeline
@@ -39,8 +42,8 @@ def pipeline_over(sock: socket.socket) -> Iterator[pyro.Pipeline]:
         pipeline.release()
 
 
-def dialled(server: pyro.Server) -> socket.socket:
-    return pyro.Caller(server.address, pyro.NODE).connect(LIMIT_S)
+def dialled(server: pyro.Server) -> tls.Connection:
+    return pyro.Caller(server.address, pyro.NODE, pyro.UserSecret()).connect(LIMIT_S)
 
 
 def answers(pipeline: pyro.Pipeline, count: int) -> list[bytes]:

@@ -38,7 +38,7 @@ class Room:
 
     def __init__(self, address: str) -> None:
         self.lock = StepLock()
-        self.client = SequencerClient(self, address)
+        self.client = SequencerClient(self, address, pyro.UserSecret())
         self.reader = Reader(self, lambda: [self.client])
         self.reader.start()
         self._thread = threading.Thread(target=self.client.serve, daemon=True)
@@ -74,7 +74,7 @@ def test_one_silent_call_is_the_answer_to_all_who_wait_behind_it(has_faults: boo
         over.wait(LIMIT_S)
         return b""
 
-    server = pyro.Server("127.0.0.1", 0, {pyro.SEQUENCER: pyro.Endpoint(silent)})
+    server = pyro.Server("127.0.0.1", 0, {pyro.SEQUENCER: pyro.Endpoint(silent)}, credentials=pyro.UserSecret())
     server.start()
     room = Room(server.address)
     room.has_faults = has_faults
@@ -93,7 +93,12 @@ def test_one_silent_call_is_the_answer_to_all_who_wait_behind_it(has_faults: boo
 @pytest.mark.parametrize("has_faults", [False, True], ids=["pipelined", "one by one"])
 def test_each_group_is_told_its_own_answer(has_faults: bool) -> None:
     sequencer = Sequencer()
-    server = pyro.Server("127.0.0.1", 0, {pyro.SEQUENCER: pyro.Endpoint(lambda data: _served(sequencer, data))})
+    server = pyro.Server(
+        "127.0.0.1",
+        0,
+        {pyro.SEQUENCER: pyro.Endpoint(lambda data: _served(sequencer, data))},
+        credentials=pyro.UserSecret(),
+    )
     server.start()
     room = Room(server.address)
     room.has_faults = has_faults
@@ -114,7 +119,7 @@ def _served(sequencer: Sequencer, data: bytes) -> bytes:
 
 
 def test_a_sequencer_that_is_gone_is_refused_to_all() -> None:
-    server = pyro.Server("127.0.0.1", 0, {})
+    server = pyro.Server("127.0.0.1", 0, {}, credentials=pyro.UserSecret())
     server.close()
     room = Room(server.address)
     waiter = Waiter()

@@ -439,9 +439,9 @@ def test_one_leader_is_named_by_all() -> None:
     # A view's leader is its first member, so VIEW_AGREEMENT would say it first; the rule stands by itself.
     story = Story(FIFO).view(1, "ab")
     rule = next(kind for kind in rules_of(FIFO) if kind.__name__ == "OneLeader")(story.checker.record)
-    rule.installed(story.checker.record.witness("a"), Installed(View(1, ("a", "b"), ("a:1", "b:1")), (), {}))
+    rule.installed(story.checker.record.history("a"), Installed(View(1, ("a", "b"), ("a:1", "b:1")), (), {}))
     with pytest.raises(Violation, match=r"^ONE_LEADER: "):
-        rule.installed(story.checker.record.witness("b"), Installed(View(1, ("b", "a"), ("b:1", "a:1")), (), {}))
+        rule.installed(story.checker.record.history("b"), Installed(View(1, ("b", "a"), ("b:1", "a:1")), (), {}))
 
 
 def test_calls_are_compared_with_what_came_of_them() -> None:
@@ -471,9 +471,9 @@ def test_two_orders_contradict_each_other() -> None:
     record = InstanceHistory()
     rule = TotalOrder(record)
     for who, sender in [("a", "x"), ("b", "y"), ("a", "y")]:
-        rule.delivered(record.witness(who), Deliver(run(sender, 1), 1))
+        rule.delivered(record.history(who), Deliver(run(sender, 1), 1))
     with pytest.raises(Violation, match=r"^TOTAL: b delivers against the others' order: x 1 before y 1 before x 1"):
-        rule.delivered(record.witness("b"), Deliver(run("x", 1), 1))
+        rule.delivered(record.history("b"), Deliver(run("x", 1), 1))
 
 
 def test_those_who_go_on_together_have_delivered_one_sequence() -> None:
@@ -481,9 +481,9 @@ def test_those_who_go_on_together_have_delivered_one_sequence() -> None:
     story = sent(Story(LOOSE)).deliver("a", "b", 1).deliver("a", "c", 1).deliver("b", "c", 1).deliver("b", "b", 1)
     rule, record = SameSequence(story.checker.record), story.checker.record
     following = Installed(View(2, ("a", "b"), ("a:1", "b:1")), (), {})
-    rule.installed(record.witness("a"), following)
+    rule.installed(record.history("a"), following)
     with pytest.raises(Violation, match=r"^TOTAL_GAP_FREE: in view 1 b and a deliver different sequences"):
-        rule.installed(record.witness("b"), following)
+        rule.installed(record.history("b"), following)
 
 
 def test_three_that_rotate_contradict_each_other() -> None:
@@ -492,9 +492,9 @@ def test_three_that_rotate_contradict_each_other() -> None:
     orders = {"a": ("x", "y"), "b": ("y", "z"), "c": ("z", "x")}
     told = [(who, sender) for who, senders in orders.items() for sender in senders]
     for who, sender in told[:-1]:
-        rule.delivered(record.witness(who), Deliver(run(sender, 1), 1))
+        rule.delivered(record.history(who), Deliver(run(sender, 1), 1))
     with pytest.raises(Violation, match=r"^TOTAL: c delivers"):
-        rule.delivered(record.witness("c"), Deliver(run("x", 1), 1))
+        rule.delivered(record.history("c"), Deliver(run("x", 1), 1))
 
 
 def test_orders_with_gaps_do_not_contradict_each_other() -> None:
@@ -502,7 +502,7 @@ def test_orders_with_gaps_do_not_contradict_each_other() -> None:
     rule = TotalOrder(record)
     for who, numbers in {"a": (1, 2, 5), "b": (2, 3, 5), "c": (1, 3, 4), "d": (3, 4, 5)}.items():
         for number in numbers:
-            rule.delivered(record.witness(who), Deliver(run("x", number), 1))
+            rule.delivered(record.history(who), Deliver(run("x", number), 1))
 
 
 def test_the_line_of_messages_finds_every_cycle() -> None:

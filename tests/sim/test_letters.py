@@ -18,7 +18,7 @@ Telling = Callable[[Letters], None]
 def letters(*members: str) -> Letters:
     """Of A, who has these in its view."""
     record = InstanceHistory()
-    record.install(record.witness(A), Installed(view(*members), members, {}))
+    record.install(record.history(A), Installed(view(*members), members, {}))
     return Letters(record)
 
 

@@ -43,10 +43,12 @@ class Layer:
 
 VALUES = ("gcom.errors", "gcom.values")
 BELOW_RUNTIME = (*VALUES, "gcom.core", "gcom.trace")
-PROGRAMS = (*BELOW_RUNTIME, "gcom", "gcom.audit", "gcom.runtime", "gcom.sim", "gcom.demo", "gcom.bench")
+SECURE = (*BELOW_RUNTIME, "gcom.certificates")  # the simulator knows no certificates
+PROGRAMS = (*SECURE, "gcom", "gcom.audit", "gcom.runtime", "gcom.sim", "gcom.demo", "gcom.bench")
 LAYERS = (
     Layer("gcom.errors", (), PURE),
     Layer("gcom.values", VALUES, PURE),
+    Layer("gcom.certificates", (*VALUES, "gcom.certificates"), STDLIB | {"cryptography", "platformdirs"}),
     Layer("gcom.core.codec", (*VALUES, "gcom.core"), PURE | {"msgpack"}),
     Layer("gcom.core", (*VALUES, "gcom.core"), PURE),
     Layer(
@@ -54,8 +56,8 @@ LAYERS = (
     ),
     Layer("gcom.sim.runs", (*BELOW_RUNTIME, "gcom.sim"), SIMULATED | {"concurrent", "multiprocessing", "traceback"}),
     Layer("gcom.sim", (*BELOW_RUNTIME, "gcom.sim"), SIMULATED),
-    Layer("gcom.runtime.pyro", (*BELOW_RUNTIME, "gcom.runtime"), STDLIB | {"Pyro5", "serpent", "msgpack", "loguru"}),
-    Layer("gcom.runtime", (*BELOW_RUNTIME, "gcom.runtime"), STDLIB | {"Pyro5", "loguru"}),
+    Layer("gcom.runtime.pyro", (*SECURE, "gcom.runtime"), STDLIB | {"Pyro5", "serpent", "msgpack", "loguru"}),
+    Layer("gcom.runtime", (*SECURE, "gcom.runtime"), STDLIB | {"Pyro5", "loguru"}),
     Layer(
         "gcom.demo", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench", "gcom.demo"), STDLIB | {"loguru", "rich"}
     ),
@@ -64,10 +66,10 @@ LAYERS = (
     Layer("gcom.bench", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),
-    Layer("gcom", (*VALUES, "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),
+    Layer("gcom", (*VALUES, "gcom.certificates", "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),
     Layer(
         "registry",
-        (*BELOW_RUNTIME, "gcom", "gcom.runtime", "registry"),
+        (*SECURE, "gcom", "gcom.runtime", "registry"),
         STDLIB | {"Pyro5", "loguru", "rich", "typer", "platformdirs"},
     ),
     Layer("chat_gui.model", ("gcom", "chat_gui.model"), PURE | {"datetime", "json"}),

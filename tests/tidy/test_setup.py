@@ -72,6 +72,20 @@ def test_a_moved_checkout_is_noticed(setup: ModuleType) -> None:
     assert not setup.whole()
 
 
+def test_another_checkouts_venv_is_left_alone(
+    setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = tmp_path / "theirs"
+    program(theirs / "bin" / "python", "theirs")
+    (theirs / "stamp").write_text("theirs")
+    setup.VENV.symlink_to(theirs)
+    monkeypatch.setattr(setup, "pip", lambda *_: None)
+    monkeypatch.setattr(setup, "make_venv", lambda: finish(setup, "gcom"))
+    monkeypatch.setattr(setup, "need_qt", lambda: None)
+    setup.install()
+    assert ((theirs / "stamp").read_text(), setup.ready()) == ("theirs", True)
+
+
 def test_another_python_is_noticed(setup: ModuleType) -> None:
     finish(setup, "gcom")
     program(setup.VENV_PYTHON, str(setup.VENV), "3.12.0", "gcom")

@@ -11,6 +11,7 @@ NOTES = ROOT / "docs" / "protocols"
 STATELESS = {
     "continuity",  # told of the machines whose tables other notes have
     "connectivity",  # what is computed anew from what members say, at every look
+    "security",  # handshakes, which end with what they decide
 }
 
 

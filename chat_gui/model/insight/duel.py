@@ -51,11 +51,16 @@ class DuelScreen:
 
 @dataclass(frozen=True, slots=True)
 class DuelRun:
-    """One run of the script, under one ordering; `wait_ms`: from sending to showing, on average."""
+    """One run of a script, under one ordering; `wait_ms`: from sending to showing, on average.
+
+    `goes_on`: what is missing on a screen is under way.
+    """
 
     ordering: str
     screens: tuple[DuelScreen, DuelScreen]
     wait_ms: int
+    script: tuple[DuelLine, ...] = SCRIPT
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +82,9 @@ class DuelScore:
         return len(self.early) + len(self.swapped) + len(self.moved) + len(self.missing)
 
 
-def score(run: DuelRun, script: Sequence[DuelLine] = SCRIPT) -> DuelScore:
+def score(run: DuelRun) -> DuelScore:
     """Return what is wrong in a run."""
+    script = run.script
     answers = [(at, line.answers) for at, line in enumerate(script) if line.answers is not None]
     return DuelScore(
         _turned(run, answers),
@@ -88,7 +94,7 @@ def score(run: DuelRun, script: Sequence[DuelLine] = SCRIPT) -> DuelScore:
             (number, line)
             for number, screen in enumerate(run.screens)
             for line in range(len(script))
-            if line not in screen.lines
+            if line not in screen.lines and not run.goes_on
         ),
     )
 
@@ -169,12 +175,12 @@ def findings(found: DuelScore) -> list[str]:
     return [translate("duel", words[len(each) > 1]).format(len(each)) for each, words in counts if each]
 
 
-def as_text(run: DuelRun, script: Sequence[DuelLine] = SCRIPT) -> str:
+def as_text(run: DuelRun) -> str:
     """Return a run as text: the two screens, and what is wrong."""
-    wrong = ", ".join(findings(score(run, script))) or translate("duel", "nothing wrong")
+    wrong = ", ".join(findings(score(run))) or translate("duel", "nothing wrong")
     lines = [f"{run.ordering}: {wrong}; {run.wait_ms} ms"]
     for screen in run.screens:
-        said = (f"{script[line].speaker}: {script[line].text}" for line in screen.lines)
+        said = (f"{run.script[line].speaker}: {run.script[line].text}" for line in screen.lines)
         sees = translate("duel", "{} sees").format(screen.member)
         lines.append(f"  {sees}  " + "  |  ".join(said))
     return "\n".join(lines)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
 from chat_gui.model.texts.words import translate
 
 
@@ -51,10 +51,18 @@ def _fields(group: str, row: ChatRow) -> dict[str, object]:
         "to": row.peer,
         "text": row.text,
         "sent": _utc(row.sent_ms),
-        "delivered": _utc(row.at_ms),
+        **_times(row.times),
+        "delivered": _utc(row.times.delivered_ms if row.times else row.at_ms),
     }
     return {name: value for name, value in fields.items() if value not in ("", 0)}
 
 
-def _utc(at_ms: int) -> str:
+def _times(times: MessageTimes | None) -> dict[str, object]:
+    if times is None:
+        return {}
+    stamps = {"received": _utc(times.received_ms), "ordered": _utc(times.ordered_ms or 0)}
+    return {**stamps, "serial": times.serial, "clock": times.clock or ""}
+
+
+def _utc(at_ms: float) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds") if at_ms else ""

@@ -16,6 +16,7 @@ from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import SavedSession, Settings, session_of, settings_of
 from chat_gui.model.updates import HistoryCame, Update
 from chat_gui.storage.places import Places
+from chat_gui.storage.scrollback import talk_of
 from chat_gui.storage.storage import Storage
 from chat_gui.storage.toml_files import read_table, session_text, settings_text
 
@@ -30,13 +31,16 @@ class Keeper(QObject):
         self.settings, self.session, self.troubles = Settings(), SavedSession(), list[str]()
         self._places = places
         self._storage: Storage | None = None
+        self.registry = ""  # whose groups are shown
+        self._sink = sink
         self._last: dict[str, int] = {}  # by group whose scrollback has come: the last row that is on disk
         if places:
             self.settings, self.session = (
                 settings_of(self._read(places, "settings")),
                 session_of(self._read(places, "session")),
             )
-            self._storage = Storage(places.history, sink, self.settings.history_max)
+            self.registry = self.settings.registry
+            self._storage = Storage(places.history, self._on_told, self.settings.history_max, self.registry)
 
     def _read(self, places: Places, name: str) -> dict[str, Any]:
         table, trouble = read_table(getattr(places, name))
@@ -65,17 +69,35 @@ class Keeper(QObject):
 
     # scrollback
 
+    def turn_to(self, registry: str) -> bool:
+        """Keep what is said at this registry from now on; return whether it is another: tabs are opened anew then."""
+        another = registry != self.registry
+        if another:
+            self.registry, self._last = registry, {}
+        return another
+
+    def is_current(self, update: HistoryCame) -> bool:
+        """Return whether what came from disk is of the registry whose groups are shown."""
+        return update.registry == self.registry
+
+    def _on_told(self, update: Update) -> None:
+        """Pass on what the storage says, with the group of a talk; in the storage's thread."""
+        if isinstance(update, HistoryCame):
+            registry, _, group = update.group.rpartition("/")
+            update = replace(update, group=group, registry=registry)
+        self._sink(update)
+
     def load(self, group: str) -> None:
         """Ask for the last rows of a group."""
         if self._storage:
-            self._storage.load(group)
+            self._storage.load(talk_of(self.registry, group))
         else:
             self._last[group] = 0
 
     def load_older(self, group: str, key: int) -> None:
         """Ask for rows before a key."""
         if self._storage:
-            self._storage.load(group, key)
+            self._storage.load(talk_of(self.registry, group), key)
 
     def on_history(self, update: HistoryCame) -> None:
         """Take note of what came from disk."""
@@ -87,10 +109,10 @@ class Keeper(QObject):
         return group in self._last
 
     def add(self, group: str, rows: Sequence[ChatRow]) -> None:
-        """Keep new rows."""
-        if self._storage and rows:
-            last = self._last.get(group, 0)
-            self._storage.add(group, [row for row in rows if row.key > last])
+        """Keep new rows. Before its scrollback has come, a group's rows have no numbers that fit, and are not kept."""
+        if self._storage and rows and group in self._last:
+            last = self._last[group]
+            self._storage.add(talk_of(self.registry, group), [row for row in rows if row.key > last])
 
     def forget(self, group: str) -> None:
         """Take note that a tab was closed: it is loaded anew when it is opened again."""

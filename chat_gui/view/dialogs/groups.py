@@ -20,7 +20,8 @@ from PySide6.QtWidgets import (
 )
 
 import gcom
-from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
+from chat_gui.model.texts.orderings import ORDERINGS
+from chat_gui.model.texts.words import translate
 
 REGISTRY = "127.0.0.1:7411"
 
@@ -91,26 +92,6 @@ def connection_problem(nick: str, registry: str) -> str:
     return ""
 
 
-# Per ordering: what it gives, and what that costs.
-ORDERINGS = {
-    "NONORDERED": QT_TRANSLATE_NOOP(
-        "orderings", "Messages are shown as they arrive: fastest, and an answer may stand before its question."
-    ),
-    "FIFO": QT_TRANSLATE_NOOP(
-        "orderings", "Each member's messages in the order of sending; those of two members may interleave as they like."
-    ),
-    "CAUSAL": QT_TRANSLATE_NOOP(
-        "orderings", "An answer never stands before what it answers. A message may wait for one that it follows."
-    ),
-    "TOTAL": QT_TRANSLATE_NOOP(
-        "orderings", "All members see one and the same order. A message waits for its number from the sequencer."
-    ),
-    "CAUSALTOTAL": QT_TRANSLATE_NOOP(
-        "orderings", "One order for all, and no answer before its question. Waits for both."
-    ),
-}
-
-
 class CreateDialog(FormDialog):
     """The properties of a new group."""
 
@@ -127,7 +108,7 @@ class CreateDialog(FormDialog):
         self.multicast.addItem(self.tr("reliable: what one has, all have"), "RELIABLE")
         self.multicast.addItem(self.tr("basic: one copy to each; a loss is told, not mended"), "BASIC")
         self.static = QLineEdit(self)
-        self.static.setPlaceholderText(self.tr("empty: anybody may join; else all names, with spaces between"))
+        self.static.setPlaceholderText(self.tr("empty: dynamic; else static, of these names"))
         self.safe = QCheckBox(self.tr("show a message only once a majority holds it"), self)
         self.netsplit = QComboBox(self)
         self.netsplit.addItem(self.tr("primary: the side with a majority goes on"), "PRIMARY")

@@ -20,7 +20,10 @@ from PySide6.QtWidgets import (
 
 import gcom
 from chat_gui.model.settings import HISTORY_MAX, HISTORY_MIN, ZOOMS, Settings, Theme
+from chat_gui.model.texts.orderings import ORDERINGS
+from chat_gui.model.texts.words import translate
 from chat_gui.view.desktop.keeper import Keeper
+from chat_gui.view.dock.audit_page import log_place
 
 LANGUAGES = {"": "", "en": "English", "de": "Deutsch"}
 
@@ -75,16 +78,30 @@ class PreferencesDialog(QDialog):
         self.history = QSpinBox(self, minimum=HISTORY_MIN, maximum=HISTORY_MAX, singleStep=1_000)
         self.history.setGroupSeparatorShown(True)
         self.collapse = QCheckBox(self.tr("one line for who comes and goes in a row"), self)
+        self.seconds = QCheckBox(self.tr("times with seconds"), self)
+        self.log_folder = QLineEdit(self)
+        self.write_logs = QCheckBox(self.tr("write delivery logs there, from the next connect on"), self)
+        self.orderings = QLabel(
+            "\n".join(f"{name}: {translate('orderings', text)}" for name, text in ORDERINGS.items())
+        )
+        self.orderings.setWordWrap(True)
         self.notify = QCheckBox(self.tr("tell of mentions and private messages"), self)
         self.quiet = QCheckBox(self.tr("do not disturb"), self)
         self.tray = QCheckBox(self.tr("show an icon in the tray"), self)
         self._add(self.tr("&Identity"), (self.tr("&Nick"), self.nick))
         look = (self.tr("&Colours"), self.theme), ("", self.own_font), (self.tr("&Font"), self.font_name)
         size = (self.tr("&Size"), self.font_points), (self.tr("&Zoom"), self.zoom)
-        self._add(self.tr("&Appearance"), *look, *size, (self.tr("&Language (at the next start)"), self.language))
-        self._add(self.tr("&Messages"), (self.tr("&Rows kept per group"), self.history), ("", self.collapse))
+        self._add(self.tr("&Appearance"), *look, *size, (self.tr("&Language"), self.language))
+        self._add(
+            self.tr("&Messages"),
+            (self.tr("&Rows kept per group"), self.history),
+            ("", self.collapse),
+            ("", self.seconds),
+        )
         quiet = ("", self.notify), ("", self.quiet), ("", self.tray)
         self._add(self.tr("N&otifications"), *quiet, (self.tr("&Words that count as a mention"), self.words))
+        logs = (self.tr("&Folder of delivery logs"), self.log_folder), ("", self.write_logs)
+        self._add(self.tr("Or&dering and debug"), *logs, ("", self.orderings))
 
     def _add(self, title: str, *rows: tuple[str, QWidget]) -> None:
         page = QWidget(self.pages)
@@ -107,6 +124,9 @@ class PreferencesDialog(QDialog):
         self.language.currentIndexChanged.connect(lambda: change(language=self.language.currentData()))
         self.history.valueChanged.connect(lambda rows: change(history_max=rows))
         self.collapse.toggled.connect(lambda on: change(collapse=on))
+        self.seconds.toggled.connect(lambda on: change(seconds=on))
+        self.log_folder.editingFinished.connect(lambda: change(log_folder=self.log_folder.text().strip()))
+        self.write_logs.toggled.connect(lambda on: change(write_logs=on))
         self.notify.toggled.connect(lambda on: change(notify=on))
         self.quiet.toggled.connect(lambda on: change(do_not_disturb=on))
         self.tray.toggled.connect(lambda on: change(tray=on))
@@ -126,11 +146,14 @@ class PreferencesDialog(QDialog):
         self.zoom.setCurrentIndex(self.zoom.findData(settings.zoom))
         self.language.setCurrentIndex(max(0, self.language.findData(settings.language)))
         self.history.setValue(settings.history_max)
+        self.log_folder.setText(settings.log_folder or log_place())
         for box, on in (
             (self.collapse, settings.collapse),
             (self.notify, settings.notify),
             (self.quiet, settings.do_not_disturb),
             (self.tray, settings.tray),
+            (self.seconds, settings.seconds),
+            (self.write_logs, settings.write_logs),
         ):
             box.setChecked(on)
 

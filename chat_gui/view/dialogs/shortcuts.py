@@ -11,47 +11,62 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QLineEdit,
     QListWidget,
+    QMenu,
     QTableWidget,
     QTableWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
+ShortcutSection = tuple[str, Sequence[tuple[str, str]]]  # a heading, and keys with what they do
+
+
+def section_of(menu: QMenu) -> ShortcutSection:
+    """Return the keys of a menu's actions."""
+    lines = [(_keys(action), action.text().rstrip("…")) for action in menu.actions() if action.shortcuts()]
+    return menu.title(), lines
+
 
 class ShortcutSheet(QDialog):
-    """A table of what each key does."""
+    """A table of what each key does, by menus; as high as it needs to be, if the screen is."""
 
-    def __init__(self, actions: Sequence[QAction], more: Sequence[tuple[str, str]], parent: QWidget) -> None:
-        """`more`: keys that are no action's, with what they do."""
+    def __init__(self, sections: Sequence[ShortcutSection], parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Shortcuts"))
-        lines = [
-            (
-                ", ".join(key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts()),
-                action.text(),
-            )
-            for action in actions
-            if action.shortcuts()
-        ]
-        lines = [(keys, text.replace("&", "").rstrip("…")) for keys, text in [*lines, *more]]
+        lines: list[tuple[str, str, bool]] = []
+        for title, keys in sections:
+            lines += [(title, "", True), *((key, text, False) for key, text in keys)]
         self.table = QTableWidget(len(lines), 2, self)
         self.table.setAccessibleName(self.tr("Shortcuts"))
-        self.table.setHorizontalHeaderLabels([self.tr("Keys"), self.tr("What they do")])
+        self.table.horizontalHeader().hide()
         self.table.verticalHeader().hide()
+        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 5)
         self.table.setShowGrid(False)
         self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
         self.table.setSelectionMode(QTableWidget.SelectionMode.NoSelection)
+        self.table.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # there is nothing to choose; the screen reader reads it
         self.table.horizontalHeader().setStretchLastSection(True)
-        for row, texts in enumerate(lines):
-            for column, text in enumerate(texts):
-                self.table.setItem(row, column, QTableWidgetItem(text))
-        self.table.resizeColumnsToContents()
+        for row, line in enumerate(lines):
+            self._put(row, *line)
+        self.table.resizeColumnToContents(0)
+        self.table.setColumnWidth(0, self.table.columnWidth(0) + 16)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
         layout.addWidget(self.table)
         layout.addWidget(buttons)
-        self.resize(560, 560)
+        wanted = len(lines) * self.table.verticalHeader().defaultSectionSize() + buttons.sizeHint().height() + 40
+        self.resize(520, min(wanted, round(0.9 * self.screen().availableGeometry().height())))
+
+    def _put(self, row: int, keys: str, text: str, heading: bool) -> None:
+        for column, each in enumerate((keys, text)):
+            item = QTableWidgetItem(each.replace("&", ""))
+            font = item.font()
+            font.setBold(heading)
+            item.setFont(font)
+            self.table.setItem(row, column, item)
+        if heading:
+            self.table.setSpan(row, 0, 1, 2)
 
 
 def _keys(action: QAction) -> str:

@@ -27,11 +27,17 @@ from chat_gui.view import colours
 from chat_gui.view.dock.page import FactTable, InsightPage, quiet_label
 
 
+def log_place() -> str:
+    """Return the folder of delivery logs where none was chosen."""
+    place = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.AppLocalDataLocation)
+    return str(Path(place) / "delivery-logs")
+
+
 class AuditPage(InsightPage):
     """Judges a folder of delivery logs; `incident_wanted` names a group and a message of an incident."""
 
     incident_wanted = Signal(str, str, int)
-    logs_wanted = Signal(str)  # the folder, or empty: write none from the next connect on
+    logs_wanted = Signal(str, bool)  # the folder, and whether logs are written there from the next connect on
     reconnect_wanted = Signal()
     judged = Signal(bool)
     _said = Signal(str)
@@ -49,14 +55,14 @@ class AuditPage(InsightPage):
         self._ended.connect(self._on_ended, Qt.ConnectionType.QueuedConnection)
 
     def _build(self) -> None:
-        place = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.AppLocalDataLocation)
-        self.folder = QLineEdit(str(Path(place) / "delivery-logs"), self)
+        self.folder = QLineEdit(log_place(), self)
         self.folder.setAccessibleName(self.tr("Folder of delivery logs"))
-        choose = QPushButton(self.tr("&Choose…"), self)
+        self.folder.editingFinished.connect(self._on_folder)
+        choose = QPushButton(self.tr("Cho&ose…"), self)
         choose.clicked.connect(self._on_choose)
         self.write = QCheckBox(self.tr("&Write delivery logs there"), self)
         self.write.toggled.connect(self._on_write)
-        self.reconnect = QPushButton(self.tr("Connect &again"), self)
+        self.reconnect = QPushButton(self.tr("Connect agai&n"), self)
         self.reconnect.setToolTip(
             self.tr("Logs begin when the chat connects: leave the groups, and come back to them.")
         )
@@ -65,7 +71,7 @@ class AuditPage(InsightPage):
         self.all_rules.setToolTip(self.tr("Judge what the group's ordering does not promise: see what it costs."))
         self.judge = QPushButton(self.tr("&Judge"), self)
         self.judge.clicked.connect(self._on_judge)
-        self.open = QPushButton(self.tr("Open &report"), self)
+        self.open = QPushButton(self.tr("O&pen report"), self)
         self.open.setEnabled(False)
         self.open.clicked.connect(self._on_open)
         self._busy = QProgressBar(self, maximum=0)
@@ -99,6 +105,20 @@ class AuditPage(InsightPage):
             layout.addLayout(row)
         layout.addWidget(self.table, 1)
 
+    @property
+    def wanted(self) -> str | None:
+        """The folder in which delivery logs are wanted; None: they are not."""
+        return self.folder.text() if self.write.isChecked() else None
+
+    def restore(self, folder: str, write: bool) -> None:
+        """Have what was chosen the last time."""
+        for widget in (self.folder, self.write):
+            widget.blockSignals(True)
+        self.folder.setText(folder or log_place())
+        self.write.setChecked(write)
+        for widget in (self.folder, self.write):
+            widget.blockSignals(False)
+
     # wishes
 
     @Slot()
@@ -107,9 +127,13 @@ class AuditPage(InsightPage):
             self.folder.setText(path)
             self._on_write(self.write.isChecked())
 
+    @Slot()
+    def _on_folder(self) -> None:
+        self.logs_wanted.emit(self.folder.text(), self.write.isChecked())
+
     @Slot(bool)
     def _on_write(self, on: bool) -> None:
-        self.logs_wanted.emit(self.folder.text() if on else "")
+        self.logs_wanted.emit(self.folder.text(), on)
         if on:
             self.about.setText(self.tr("Logs begin with the next connect; Connect again does it now."))
 

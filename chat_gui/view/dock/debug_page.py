@@ -40,8 +40,7 @@ from chat_gui.view.dock.link_editor import LinkEditor
 from chat_gui.view.dock.page import FactTable, InsightPage, quiet_label
 
 REPLAY_MS = 50
-FREEZE_MS = 3_000
-SEED_MAX = 999_999
+FIRST_SEED, SEED_MAX = 1, 999_999
 
 
 class DebugPage(InsightPage):
@@ -53,7 +52,7 @@ class DebugPage(InsightPage):
     def __init__(self, find: Callable[[], gcom.Node | None], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.title = self.tr("Debug mode")
-        self.faults = gcom.Faults()
+        self.faults = gcom.Faults(seed=FIRST_SEED)
         self.recording: FaultRecording | None = None
         self._replayed: tuple[FaultRecording, int, int] | None = None  # of what, since when, up to where
         self._began_ms = 0
@@ -68,9 +67,9 @@ class DebugPage(InsightPage):
     # how it is built
 
     def _build(self) -> None:
-        self.switch = _toggle(self.tr("Turn debug mode &on"), self)
+        self.switch = _toggle(self.tr("&Turn debug mode on"), self)
         self.switch.toggled.connect(self._on_switched)
-        self.seed = QSpinBox(self, minimum=0, maximum=SEED_MAX, value=1)
+        self.seed = QSpinBox(self, minimum=0, maximum=SEED_MAX, value=FIRST_SEED)
         self.seed.setPrefix(self.tr("seed "))
         self.seed.setAccessibleName(self.tr("Seed of all chance"))
         self.seed.valueChanged.connect(lambda seed: self._have(replace(self.faults, seed=seed)))
@@ -78,8 +77,8 @@ class DebugPage(InsightPage):
         self.record.toggled.connect(self._on_record)
         self._play = QPushButton(self.tr("Re&play…"), self)
         self._play.clicked.connect(self._on_play)
-        self._heal = QPushButton(self.tr("&Heal all"), self)
-        self._heal.clicked.connect(lambda: self._have(gcom.Faults(seed=self.faults.seed)))
+        self._heal = QPushButton(self.tr("Hea&l all"), self)
+        self._heal.clicked.connect(self.heal)
         self.about = quiet_label(self)
         self.matrix = FactTable([], self.tr("Links, from the row's member to the column's"), self)
         self.matrix.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)
@@ -87,9 +86,9 @@ class DebugPage(InsightPage):
         self.matrix.setShowGrid(True)
         self.matrix.setAlternatingRowColors(False)
         self.matrix.verticalHeader().show()
-        self.matrix.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.matrix.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.matrix.horizontalHeader().setMinimumSectionSize(96)
         self.matrix.horizontalHeader().setStretchLastSection(False)
-        self.matrix.horizontalHeader().setDefaultSectionSize(112)
         self.matrix.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignCenter)
         self.matrix.viewport().setBackgroundRole(QPalette.ColorRole.Window)
         self.matrix.itemSelectionChanged.connect(self._on_selected)
@@ -134,7 +133,14 @@ class DebugPage(InsightPage):
             return self.tr("debug mode is off: /debug on turns it on")
         members = [each for each in self._names if each != REGISTRY]
         self._have(obey(self.faults, name, rest, members))
+        self._on_selected()
         return self.tr("faults now: {}").format(self.faults)
+
+    @Slot()
+    def heal(self) -> None:
+        """Have no faults, but the same seed."""
+        self._have(gcom.Faults(seed=self.faults.seed))
+        self._on_selected()
 
     def _have(self, faults: gcom.Faults) -> None:
         """Have these faults, as far as debug mode is on."""
@@ -150,7 +156,7 @@ class DebugPage(InsightPage):
 
     @Slot(bool)
     def _on_switched(self, on: bool) -> None:
-        self.switch.setText(self.tr("Turn debug mode &off") if on else self.tr("Turn debug mode &on"))
+        self.switch.setText(self.tr("&Turn debug mode off") if on else self.tr("&Turn debug mode on"))
         self.control.put(self.faults if on else gcom.Faults())
         self.changed.emit(on, str(self.faults))
         self._show_state("")
@@ -162,7 +168,7 @@ class DebugPage(InsightPage):
             self.switch.blockSignals(True)
             self.switch.setChecked(False)
             self.switch.blockSignals(False)
-            self.switch.setText(self.tr("Turn debug mode &on"))
+            self.switch.setText(self.tr("&Turn debug mode on"))
             self.changed.emit(False, "")
         self._show_state(why)
 
@@ -227,10 +233,10 @@ class DebugPage(InsightPage):
         else:
             self._have(for_all(self.faults, settings))
 
-    @Slot()
-    def _on_freeze(self) -> None:
+    @Slot(int)
+    def _on_freeze(self, freeze_ms: int) -> None:
         """Freeze the members of the chosen rows; the wish is not kept, so that the next change freezes nobody."""
-        frozen = {source: FREEZE_MS for source, _ in self.chosen() if source != REGISTRY}
+        frozen = {source: freeze_ms for source, _ in self.chosen() if source != REGISTRY}
         if frozen and self.on:
             self.control.put(replace(self.faults, freeze=frozen))
             if self.recording is not None:
@@ -283,6 +289,7 @@ class DebugPage(InsightPage):
         now_ms = _now_ms() - since_ms
         if (faults := recording.due(done_ms, now_ms)) is not None:
             self._have(faults)
+            self._on_selected()
         self._replayed = (recording, since_ms, now_ms)
         if now_ms > recording.length_ms or not self.on:
             self._replay_timer.stop()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtWidgets import QDockWidget, QTabWidget, QWidget
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QWidget
 
 import gcom
 from chat_gui.client.probe import GroupProbe
 from chat_gui.model.insight.group_insight import GroupInsight, Probed
+from chat_gui.model.settings import SavedSession
 from chat_gui.model.updates import Arrived, Joined, Update
 from chat_gui.view.dock.audit_page import AuditPage
 from chat_gui.view.dock.clocks_page import ClocksPage
@@ -38,6 +41,7 @@ class InsightDock(QDockWidget):
         self.setWindowTitle(self.tr("Inside the group"))
         self.insights: dict[str, GroupInsight] = {}
         self._find, self._group = find, ""
+        self._height = 0  # of the last time that it was open
         self._probe: GroupProbe | None = None
         self.tabs = QTabWidget(self, documentMode=True)
         self.tabs.setAccessibleName(self.tr("Inside the group"))
@@ -58,9 +62,34 @@ class InsightDock(QDockWidget):
             self.tabs.addTab(page, page.title)
             page.message_wanted.connect(lambda sender, number: self.message_wanted.emit(self._group, sender, number))
         self.setWidget(self.tabs)
+        self.action = QAction(self.tr("&Inside the group"), self, checkable=True)
+        self.action.setShortcut(QKeySequence("F12"))
+        self.action.triggered.connect(self._on_action)
+        self.visibilityChanged.connect(lambda _: self.action.setChecked(not self.isHidden()))
         self.tabs.currentChanged.connect(lambda _: self._show())
         self._probed.connect(self._on_probed, Qt.ConnectionType.QueuedConnection)
         self.visibilityChanged.connect(self._on_visible)
+
+    @Slot(bool)
+    def _on_action(self, on: bool) -> None:
+        self.setVisible(on)
+
+    # what outlives the window
+
+    def saved(self, session: SavedSession) -> SavedSession:
+        """Return the session with the dock as it is now."""
+        page, height = type(self.tabs.currentWidget()).__name__, self.height() if self.isVisible() else self._height
+        return replace(session, dock_open=not self.isHidden(), dock_page=page, dock_height=height)
+
+    def restore(self, session: SavedSession) -> None:
+        """Be as the dock of a session was."""
+        page = next((page for page in self.pages if type(page).__name__ == session.dock_page), self.pages[0])
+        self.tabs.setCurrentWidget(page)
+        self._height = session.dock_height
+        self.setVisible(session.dock_open)
+        window = self.parentWidget()
+        if isinstance(window, QMainWindow) and self._height:
+            window.resizeDocks([self], [self._height], Qt.Orientation.Vertical)
 
     # what comes
 
@@ -76,9 +105,11 @@ class InsightDock(QDockWidget):
         """Show this group from now on."""
         if group != self._group:
             self._group = group
-            name = self.tr("Inside {}").format(group) if group else self.tr("Inside the group")
-            self.setWindowTitle(name)
+            self._show_title()
             self._show()
+
+    def _show_title(self) -> None:
+        self.setWindowTitle(self.tr("Inside {}").format(self._group) if self._group else self.tr("Inside the group"))
 
     def _insight(self, group: str) -> GroupInsight:
         return self.insights.setdefault(group, GroupInsight())
@@ -120,6 +151,9 @@ class InsightDock(QDockWidget):
         """Show the pages anew in another palette."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
+            self._show()
+        elif event.type() is QEvent.Type.LanguageChange:
+            self._show_title()
             self._show()
 
 

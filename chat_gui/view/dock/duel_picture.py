@@ -6,13 +6,13 @@ beside a screen leads from an answer to its question further down.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from chat_gui.model.insight.duel import ORDERINGS, SCRIPT, DuelRun, DuelScore, as_text, findings, score
+from chat_gui.model.insight.duel import ORDERINGS, SCRIPT, DuelLine, DuelRun, DuelScore, as_text, findings, score
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.view import colours
 
@@ -31,6 +31,12 @@ LEGEND = (
     QT_TRANSLATE_NOOP("duel", "and keys, over the same bad network."),
     QT_TRANSLATE_NOOP("duel", "Each panel has the screens of Carol"),
     QT_TRANSLATE_NOOP("duel", "and Dave, from top to bottom."),
+)
+LIVE_LEGEND = (
+    QT_TRANSLATE_NOOP("duel", "You are Alice. Bob and Carol answer as"),
+    QT_TRANSLATE_NOOP("duel", "soon as they see your line, over the"),
+    QT_TRANSLATE_NOOP("duel", "same bad network. Carol’s and Dave’s"),
+    QT_TRANSLATE_NOOP("duel", "screens, your last three lines."),
 )
 _CENTRE, _LEFT = Qt.AlignmentFlag.AlignCenter, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
@@ -100,7 +106,7 @@ def paint_duel(painter: QPainter, runs: Mapping[str, DuelRun], width: int, palet
         if ordering:
             panel.paint(ordering, runs.get(ordering))
         else:
-            panel.legend()
+            panel.legend(LIVE_LEGEND if any(run.goes_on for run in runs.values()) else LEGEND)
         painter.restore()
 
 
@@ -136,7 +142,7 @@ class _Panel:
             self._write(where, translate("duel", "{} sees").format(screen.member), self._small, self._faint, _CENTRE)
             marked = {later for at, later, _ in (*found.early, *found.swapped) if at == number}
             for at, line in enumerate(screen.lines):
-                self._bubble(number, at, line, line in marked)
+                self._bubble(number, at, run.script[line], line in marked)
         self._arcs(run, found)
         self._score(run, found)
 
@@ -156,8 +162,8 @@ class _Panel:
     def _middle(self, at: int) -> float:
         return TOP + at * ROW + ROW / 2
 
-    def _bubble(self, number: int, at: int, line: int, marked: bool) -> None:
-        said, painter = SCRIPT[line], self._painter
+    def _bubble(self, number: int, at: int, said: DuelLine, marked: bool) -> None:
+        painter = self._painter
         colour = colours.of_name(said.speaker, self._palette)
         where = QRectF(self._left[number], self._middle(at) - BUBBLE / 2, COLUMN, BUBBLE)
         painter.setBrush(colours.tint(self._palette, colour, 0.12))
@@ -213,7 +219,7 @@ class _Panel:
         top = TOP + len(SCRIPT) * ROW + FOOT
         width = PANEL.width() - 2 * MARGIN
         wrong, right = translate("duel", "✗ {} wrong"), translate("duel", "✓ nothing wrong")
-        text = wrong.format(found.wrong) if found.wrong else right
+        text = wrong.format(found.wrong) if found.wrong else right if any(each.lines for each in run.screens) else ""
         colour = self._wrong if found.wrong else colours.good(self._palette)
         self._write(QRectF(MARGIN, top, width, 20), text, self._bold, colour, _CENTRE)
         for at, words in enumerate(findings(found)[:3]):
@@ -221,10 +227,10 @@ class _Panel:
         wait = translate("duel", "shown after {} ms on average").format(run.wait_ms)
         self._write(QRectF(MARGIN, PANEL.height() - 26, width, 16), wait, self._small, self._faint, _CENTRE)
 
-    def legend(self) -> None:
-        """Paint what the signs mean."""
+    def legend(self, lines: Sequence[str]) -> None:
+        """Paint what is shown, and what the signs mean."""
         self._write(QRectF(20, 12, 240, 20), translate("duel", "How to read it"), self._bold, self._text, _LEFT)
-        for at, text in enumerate(LEGEND):
+        for at, text in enumerate(lines):
             self._write(QRectF(20, 40 + at * 17, 246, 17), translate("duel", text), self._small, self._text, _LEFT)
         grey = QPen(colours.tint(self._palette, self._faint, 0.5), 1)
         joins = (

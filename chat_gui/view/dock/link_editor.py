@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
+    QDoubleSpinBox,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -21,6 +22,7 @@ import gcom
 from chat_gui.model.insight.debugging import Link
 
 DELAY_MS_MAX = 2_000
+FREEZE_S_MAX = 60.0
 KINDS = ("fixed", "uniform", "exponential", "pareto")
 
 
@@ -65,7 +67,7 @@ class LinkEditor(QWidget):
     """Edits the settings of some links; `edited` brings them, and whether the links are cut."""
 
     edited = Signal(object, bool)
-    freeze_wanted = Signal()
+    freeze_wanted = Signal(int)  # for how many ms
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -82,14 +84,16 @@ class LinkEditor(QWidget):
         self.duplicate = ShareSlider(self.tr("Duplicates"), 100, " %", self)
         self.reorder = ShareSlider(self.tr("Reordering"), 100, " %", self)
         self.cut = QCheckBox(self.tr("C&ut"), self)
-        self.freeze = QPushButton(self.tr("&Freeze for 3 s"), self)
-        self.freeze.setToolTip(self.tr("The members of the chosen rows neither call nor are called for three seconds."))
+        self.freeze = QPushButton(self.tr("&Freeze for"), self)
+        self.freeze.setToolTip(self.tr("The members of the chosen rows neither call nor are called for so long."))
+        self.freeze_s = QDoubleSpinBox(self, minimum=0.1, maximum=FREEZE_S_MAX, value=3, decimals=1, suffix=" s")
+        self.freeze_s.setAccessibleName(self.tr("How long a freeze lasts"))
         self._lay_out()
         for slider in (self.delay, self.drop, self.duplicate, self.reorder):
             slider.moved.connect(self._tell)
         self.kind.currentIndexChanged.connect(self._tell)
         self.cut.toggled.connect(self._tell)
-        self.freeze.clicked.connect(self.freeze_wanted)
+        self.freeze.clicked.connect(lambda: self.freeze_wanted.emit(round(1000 * self.freeze_s.value())))
         self.show_link([], gcom.LinkFaults(), False)
 
     def _lay_out(self) -> None:
@@ -111,6 +115,7 @@ class LinkEditor(QWidget):
         last.addWidget(self.cut)
         last.addStretch(1)
         last.addWidget(self.freeze)
+        last.addWidget(self.freeze_s)
         layout.addLayout(last, len(rows) + 1, 0, 1, 2)
         layout.setRowStretch(len(rows) + 2, 1)
         layout.setColumnStretch(1, 1)
@@ -137,6 +142,7 @@ class LinkEditor(QWidget):
             widget.blockSignals(False)
         self.cut.setEnabled(bool(links))
         self.freeze.setEnabled(bool(links))
+        self.freeze_s.setEnabled(bool(links))
 
     def settings(self) -> gcom.LinkFaults:
         """Return what the sliders say."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QHelpEvent,
@@ -14,10 +16,11 @@ from PySide6.QtGui import (
     QPolygonF,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QScrollArea, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QScrollArea, QToolTip, QVBoxLayout, QWidget
 
 from chat_gui.model.insight.group_insight import GroupInsight
 from chat_gui.model.insight.names import short
+from chat_gui.model.insight.shiviz import shiviz
 from chat_gui.model.insight.spacetime import DOTS_MAX, SpaceDot, SpaceTime, space_time
 from chat_gui.view import colours
 from chat_gui.view.dock.page import InsightPage, quiet_label
@@ -186,6 +189,11 @@ class SpaceTimePage(InsightPage):
         self.about = quiet_label(self)
         self.view = SpaceTimeView(self)
         self.view.dot_clicked.connect(lambda dot: self.message_wanted.emit(dot.sender, dot.number))
+        self._insight = GroupInsight()
+        self._note = ""  # what became of the last export
+        self.export = QPushButton(self.tr("E&xport for ShiViz…"), self)
+        self.export.setToolTip(self.tr("Write these messages as a log that the ShiViz visualizer draws."))
+        self.export.clicked.connect(self._on_export)
         self._scroll = QScrollArea(self, widgetResizable=True)
         self._scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         self._scroll.setWidget(self.view)
@@ -193,11 +201,35 @@ class SpaceTimePage(InsightPage):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addWidget(self.about)
+        head = QHBoxLayout()
+        head.setContentsMargins(0, 0, 8, 0)
+        head.addWidget(self.about, 1)
+        head.addWidget(self.export, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addLayout(head)
         layout.addWidget(self._scroll, 1)
+
+    @Slot()
+    def _on_export(self) -> None:
+        path = QFileDialog.getSaveFileName(self, self.tr("Export for ShiViz"), "messages.shiviz.log", "*.log")[0]
+        if path:
+            self.write(path)
+
+    def write(self, path: str) -> None:
+        """Write the last messages as a log for ShiViz."""
+        traces, snapshot = list(self._insight.traces)[-DOTS_MAX:], self._insight.snapshot
+        try:
+            Path(path).write_text(shiviz(traces, snapshot.process if snapshot else ""), "utf-8")
+        except OSError as error:
+            text = self.tr("Cannot write {}: {}; choose another place.")
+            self._note = text.format(path, error.strerror)
+        else:
+            self._note = self.tr("Written to {}.").format(path)
+        self.show_insight(self._insight, 0)
 
     def show_insight(self, insight: GroupInsight, now_ms: int) -> None:
         """Show the diagram; one that was at its end stays there."""
+        self._insight = insight
+        self.export.setEnabled(bool(insight.traces))
         diagram = space_time(insight.traces, insight.clocks.members)
         bar = self._scroll.horizontalScrollBar()
         at_end = bar.value() >= bar.maximum() - 2
@@ -210,4 +242,4 @@ class SpaceTimePage(InsightPage):
         ).format(min(DOTS_MAX, len(diagram.dots)))
         if diagram.backward:
             text += " " + self.tr("{} were delivered before what they follow.").format(diagram.backward)
-        self.about.setText(text)
+        self.about.setText(f"{text} {self._note}".rstrip())

@@ -6,7 +6,7 @@ from gcom.audit.explain.result import AuditResult, GroupResult
 from gcom.audit.rules.views.succession import NAME
 from gcom.trace.segment import folder_name
 
-_NAMED = 5  # processes in one line
+_NAMES_MAX = 5  # processes in one line
 _ACCEPT = "--allow-unknown accepts what stays unknown"
 _WHOLE = f"Audit a whole copy of it, or {_ACCEPT}"
 
@@ -26,8 +26,10 @@ def advice_of(result: AuditResult) -> list[str]:
     absent = sorted(wanted - result.coverage.keys())
     found = []
     if absent:
+        # A wrong folder is the most common cause, and the cheapest to mend: it comes first.
         found.append(f"No log of {_names(absent)} is here: name the folder that has it beside the others.")
     found += _of_gaps(result, [who for who, state in sorted(result.coverage.items()) if state == "lost"])
+    # What was listed and could not be read; of a gap the log itself is there, and is told above.
     files = [each for each in result.unread if each in result.notes]
     if files and result.groups:
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
@@ -54,6 +56,7 @@ def _of_gaps(result: AuditResult, lost: list[str]) -> list[str]:
     if not lost and result.groups:
         return []
     for process in lost:
+        # The first note about a log says where the damage begins; the others follow from it.
         note = next((note for note in result.notes if _is_about(note, process)), None)
         if note is not None:
             return [f"Records are missing in the log of {_names(lost)}: {note}. {_WHOLE}."]
@@ -70,5 +73,5 @@ def _is_about(note: str, process: str) -> bool:
 
 
 def _names(processes: list[str]) -> str:
-    more = f" and {len(processes) - _NAMED} more" if len(processes) > _NAMED else ""
-    return f"{', '.join(processes[:_NAMED])}{more}"
+    more = f" and {len(processes) - _NAMES_MAX} more" if len(processes) > _NAMES_MAX else ""
+    return f"{', '.join(processes[:_NAMES_MAX])}{more}"

@@ -10,11 +10,12 @@ from gcom.audit.explain.lookup import LogEvent, LogLookup
 from gcom.audit.explain.result import AuditResult, GroupResult
 from gcom.audit.summary.position import Key
 
+# Bounds on what a report carries of one audit: it stays a page, whatever the logs hold, and --json has the rest.
 INCIDENTS = 20  # incidents of which the surroundings are shown
 EVENTS = 200  # of one incident
 AROUND = 20  # records before and after a violation, of each process
-_MEMBERS = 10
-_COLUMNS = 48
+_MEMBERS_MAX = 10
+_COLUMNS_MAX = 48
 
 Message = tuple[str, int]
 
@@ -58,6 +59,7 @@ def concerned_by(incident: Incident) -> list[str]:
 def event_of(incident: Incident, process: str, lookup: LogLookup) -> LogEvent | None:
     """Return the process's record nearest to the violation: at its position, by its message, or by its view."""
     key = (incident.group, incident.instance)
+    # The place that the violation itself names; only a process that lacks something has none.
     for who, at in incident.positions:
         event = lookup.position(who, at) if who == process else None
         if event is not None:
@@ -75,8 +77,10 @@ def event_of(incident: Incident, process: str, lookup: LogLookup) -> LogEvent | 
 def _gather(incident: Incident, group: GroupResult, lookup: LogLookup) -> Evidence:
     found = Evidence(incident)
     key: Key = (incident.group, incident.instance)
-    concerned = [who for who in concerned_by(incident) if lookup.has(who)][: _MEMBERS // 2]
-    members = list(dict.fromkeys([*concerned, *(who for who in group.processes if lookup.has(who))]))[:_MEMBERS]
+    # The concerned ones first, and others beside them: an order is wrong only against another one.
+    concerned = [who for who in concerned_by(incident) if lookup.has(who)][: _MEMBERS_MAX // 2]
+    members = list(dict.fromkeys([*concerned, *(who for who in group.processes if lookup.has(who))]))[:_MEMBERS_MAX]
+    # The bound is on all records of an incident, so more processes get fewer each.
     around = min(AROUND, EVENTS // max(2 * len(concerned), 1))
     settled: dict[str, list[LogEvent]] = {}
     for process in members:
@@ -84,6 +88,7 @@ def _gather(incident: Incident, group: GroupResult, lookup: LogLookup) -> Eviden
         events = lookup.around(middle, key, AROUND, AROUND) if middle is not None else []
         if kept := [event for event in events if event.kind in ("deliver", "skip") and event.number > 0]:
             settled[process] = kept
+        # All members' orders are compared, and only of the concerned ones are records shown.
         if process in concerned and middle is not None:
             found.events[process] = lookup.around(middle, key, around, around - 1)
     _compare(found, settled)
@@ -104,8 +109,8 @@ def _compare(found: Evidence, settled: dict[str, list[LogEvent]]) -> None:
     found.reference = min(settled, key=rank)
     columns = _columns(settled, found.reference, wanted)
     middle = next((place for place, message in enumerate(columns) if message in wanted), len(columns) // 2)
-    begin = max(0, min(middle - _COLUMNS // 2, len(columns) - _COLUMNS))
-    found.columns = columns[begin : begin + _COLUMNS]
+    begin = max(0, min(middle - _COLUMNS_MAX // 2, len(columns) - _COLUMNS_MAX))
+    found.columns = columns[begin : begin + _COLUMNS_MAX]
     first = [found.reference, *(who for who in settled if who != found.reference)]
     strips = [Strip(who, _cells(settled[who], found.columns)) for who in first]
     found.strips = [strip for strip in strips if any(strip.cells)]
@@ -114,8 +119,11 @@ def _compare(found: Evidence, settled: dict[str, list[LogEvent]]) -> None:
 def _columns(settled: dict[str, list[LogEvent]], reference: str, wanted: list[Message]) -> list[Message]:
     """Return the reference's messages; a message that it lacks comes behind the one that it followed elsewhere."""
     ours = settled[reference]
+    # A message that is there twice has one column: the second time shows in its cell.
     columns = list(dict.fromkeys(message for event in ours for message in _ends(event, wanted)))
     for who, events in settled.items():
+        # Only between two messages that the reference has, too: what lies outside may be a matter of
+        # where the look-up ended.
         known = [place for place, event in enumerate(events) if who != reference and _in(ours, event)]
         for place in range(known[0], known[-1]) if known else ():
             before = _ends(events[place - 1], wanted)[-1] if place else None
@@ -133,6 +141,7 @@ def _in(events: list[LogEvent], event: LogEvent) -> bool:
 def _ends(event: LogEvent, wanted: list[Message]) -> list[Message]:
     """Return the messages of a run; of a long run only its two ends and the wanted messages."""
     last = event.number + event.count - 1
+    # Three from either end: enough to see where a run begins and ends, whatever lies between.
     numbers = {*range(event.number, min(event.number + 3, last + 1)), *range(max(last - 2, event.number), last + 1)}
     numbers |= {number for sender, number in wanted if event.has(sender, number)}
     return [(event.sender, number) for number in sorted(numbers)]
@@ -142,11 +151,15 @@ def _cells(events: list[LogEvent], columns: list[Message]) -> list[str]:
     seen: list[tuple[int, LogEvent]] = []
     for event in events:
         here = [place for place, message in enumerate(columns) if event.has(*message)]
+        # In the order of numbers within a run, as they were delivered.
         seen += [(place, event) for place in sorted(here, key=lambda place: columns[place][1])]
     if not seen:
         return [""] * len(columns)
     places = [place for place, _ in seen]
+    # Only between what was seen: beyond the records that were looked up nobody knows.
     cells = ["missing" if min(places) < place < max(places) else "" for place in range(len(columns))]
+    # A longest increasing subsequence (Schensted 1961) moves the fewest: of "2 3 4 1" it says that 1 was late, and
+    # not that three messages were early.
     orderly = _longest_rise(places)
     for index, (place, event) in enumerate(seen):
         if event.kind == "skip":
@@ -166,6 +179,7 @@ def _longest_rise(numbers: list[int]) -> set[int]:
     for index, number in enumerate(numbers):
         length = bisect_left(tails, number)
         before.append(ends[length - 1] if length else -1)
+        # Patience sorting: each length keeps the lowest end, which leaves the most room for what comes.
         tails[length : length + 1] = [number]
         ends[length : length + 1] = [index]
     rise: set[int] = set()

@@ -78,11 +78,14 @@ class _Unit:
 
 def incidents_of(judgement: Judgement) -> list[Incident]:
     """Return the incidents of one group: expected rules first, each rule's by process, with their effects below."""
+    # From the root down: an incident exists before the violations that it caused are looked at.
     rules = sorted(judgement.tallies, key=lambda rule: (rule not in judgement.expected, ROOT_FIRST.index(rule)))
     found: list[tuple[set[Mark], Incident]] = []
     for unit in (unit for rule in rules for unit in _units(judgement, rule)):
         incident = _incident(judgement, unit.rule, unit.examples[0], unit.count - 1)
+        # The first incident with a mark in common: they are in the order of causes, so it is the likeliest one.
         marks, root = next(((marks, root) for marks, root in found if marks & unit.marks), (unit.marks, None))
+        # Nothing that breaks a rule nearer to the cause has a mark in common: this is a damage of its own.
         if root is None:
             found.append((marks, incident))
         else:
@@ -104,9 +107,11 @@ def _units(judgement: Judgement, rule: str) -> list[_Unit]:
     by_process: dict[str, list[Example]] = defaultdict(list)
     for example in tally.examples if tally.violations else ():
         by_process[example.get("process", "")].append(example)
+    # Violations that are counted and not kept have no process any more; they are the first unit's.
     rest = max(tally.violations - sum(map(len, by_process.values())), 0)
     units = []
     for _, examples in sorted(by_process.items()):
+        # All violations of the rule at this process together: several lost messages of one run are one damage.
         marks = {mark for example in examples for mark in RULES[rule].marks_of(example)}
         # A violation that shows only where a view begins has its cause elsewhere: it comes last.
         ordered = sorted(examples, key=lambda each: (each.get("kind") == "start", each.get("at", 0)))
@@ -129,6 +134,8 @@ def _incident(judgement: Judgement, rule: str, example: Example, more: int) -> I
     positions = [(each["process"], each["at"]) for each in seen if each.get("at") and each.get("process")]
     places = [(each["file"], each["line"]) for each in seen if each.get("file")]
     group, instance = judgement.key
+    # Without positions and files: the same damage has the same id when the logs are cut into other segments,
+    # or read in part.
     identity = repr((rule, group, instance, sorted(processes), messages, example.get("kind"), example.get("view")))
     return Incident(
         hashlib.sha256(identity.encode()).hexdigest()[:12],

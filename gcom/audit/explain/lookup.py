@@ -34,8 +34,8 @@ from gcom.audit.input.records import (
 from gcom.audit.input.segments import LogSegment
 from gcom.audit.summary.position import Key, settled_in
 
-_KEPT = 4  # parsed segments in memory
-_TRIED = 3  # files looked into for one message, where their openings do not tell
+_SEGMENTS_MAX = 4  # parsed segments in memory
+_FILES_TRIED_MAX = 3  # looked into for one message, where their openings do not tell
 Bools = NDArray[np.bool_]
 _NONE = np.zeros(0, np.int64)
 _NAMES = {code: name for name, code in KINDS.items()}
@@ -82,6 +82,8 @@ class LogLookup:
     def position(self, process: str, at: int) -> LogEvent | None:
         """Return the process's record at position `at`."""
         openings = self._catalogue.openings
+        # An opening's `at` is the position of its first record, so the last segment that begins at or
+        # before it has it.
         paths = [path for path in self._catalogue.paths.get(process, ()) if openings[path].at <= at]
         segment = self._segment(paths[-1]) if paths else None
         if segment is None:
@@ -98,6 +100,7 @@ class LogLookup:
         """Return all records in the file of the first with which the process delivered, or skipped, the message."""
 
         def settled(state: Record) -> bool:
+            # A state tells ranges, so whether a message had been delivered before a file is known without reading it.
             theirs = settled_in(state).get(sender)
             return theirs is not None and number in theirs
 
@@ -105,6 +108,7 @@ class LogLookup:
             code = rows.senders.index(sender) if sender in rows.senders else -2
             return (rows.sender == code) & (rows.kind != SEND) & _covers(rows, number)
 
+        # -2 where the file does not know the sender: -1 is the code of rows without one.
         return self._find(process, key, settled, are_here)
 
     def sending(self, process: str, key: Key, number: int) -> LogEvent | None:
@@ -140,12 +144,14 @@ class LogLookup:
         for path in self._catalogue.paths.get(process, ()):
             opening, segment = self._catalogue.openings[path], self._segment(path)
             # A segment that begins before the end of the last one has another writer: "smaller: two writers"
-            # (DELIVERY_LOG.md). The order of its records is unknown, so the witness has a hole there, as the audit has
-            # a gap.
+            # (DELIVERY_LOG.md). The order of its records is unknown, so the witness has a hole there, as the
+            # audit has a gap.
             if segment is None or opening.at < expected:
                 previous, missing = opening.segment, True
                 continue
             if missing or opening.segment > previous + 1 or opening.at > expected:
+                # What the opening tells of the hidden part goes into the witness: without it CLOCK would have nothing
+                # to go on from.
                 yield Hole(opening.state)
             expected, previous, missing = opening.at, opening.segment, False
             rows = only_forward(segment.rows, expected)
@@ -161,7 +167,7 @@ class LogLookup:
                 missing, expected = False, int(rows.at[row] + rows.count[row])
                 if row in mine:
                     yield _event(segment, row)
-            missing |= bool(segment.cut) or (segment.closing is not None and segment.closing.at > expected)
+            missing |= bool(segment.missing_tail) or (segment.closing is not None and segment.closing.at > expected)
 
     def around(self, event: LogEvent, key: Key, before: int, after: int) -> list[LogEvent]:
         """Return the group's records from `before` before the event to `after` behind it, also from files next to
@@ -171,6 +177,7 @@ class LogLookup:
         place = int(np.searchsorted(mine, event.line - 2))
         found = self._events(event.file, mine[max(place - before, 0) : place + after + 1])
         if place < before:
+            # One file further at most: a file has far more records than are looked around.
             earlier, rows = self._next_to(event, key, -1)
             found = self._events(earlier, rows[place - before :]) + found
         if place + after + 1 > len(mine):
@@ -194,12 +201,14 @@ class LogLookup:
 
     def clock(self, send: LogEvent) -> dict[str, int]:
         """Return the full clock at an event: per other process the last number in the log, changes applied."""
+        # A file's first send has all entries (DELIVERY_LOG.md), so no earlier file is needed.
         segment = self._segment(send.file)
         if segment is None:
             return {}
         rows, row = segment.rows, send.line - 2
         found = {}
         for who, (where, said) in rows.clock.items():
+            # Clock entries of all groups are in one list, so the group's own are chosen.
             mine = said[(where <= row) & (rows.key[where] == rows.key[row])]
             if len(mine):
                 found[who] = int(mine[-1])
@@ -235,19 +244,24 @@ class LogLookup:
         """Return the file that the states point to first, then some before it."""
         paths = self._catalogue.paths.get(process, [])
         last = len(paths)
+        # The first opening by which it had happened: it lies in the file before that.
         for index, path in enumerate(paths):
             state: Any = (self._catalogue.openings[path].state or {}).get(key[0])
+            # The first file has no state: nothing was before it.
             if index and state is not None and state.get("instance", "") == key[1] and passed(state):
                 last = index
                 break
-        return iter(reversed(paths[max(last - _TRIED, 0) : last]))
+        # From the likeliest file backwards: what a state calls settled lies before it, and nearly always just before.
+        return iter(reversed(paths[max(last - _FILES_TRIED_MAX, 0) : last]))
 
     def _segment(self, path: str) -> LogSegment | None:
         if path not in self._segments:
             read = open_segment(path)
+            # None is remembered, too: a file that cannot be read is not parsed again for every look-up.
             self._segments[path] = None if isinstance(read, str) or read.damage else read
-            while len(self._segments) > _KEPT:
+            while len(self._segments) > _SEGMENTS_MAX:
                 self._segments.popitem(last=False)
+        # The least recently used one goes first: look-ups of one incident come back to the same few files.
         self._segments.move_to_end(path)
         return self._segments[path]
 
@@ -288,6 +302,7 @@ def _record(segment: LogSegment, row: int, key: Key) -> Record:
     rows = segment.rows
     if row in rows.rare:
         return rows.rare[row]
+    # Only fields that the columns have: what the audit does not read is in no witness either.
     written: Record = {"type": _NAMES.get(int(rows.kind[row]), ""), "group": key[0], "instance": key[1]}
     for name in ("view", "sent_view", "number", "serial", "count"):
         if (number := int(getattr(rows, name)[row])) >= 0:

@@ -71,6 +71,7 @@ class AuditResult:
 
         An instance with no messages is left out where another instance of its group delivered some.
         """
+        # A member that was alone for a moment, in an instance of its own, must not make the whole audit VACUOUS.
         heard = {group.group for group in self.groups if group.deliveries}
         return [
             each for each in self.groups if each.has_messages or each.verdict != "VACUOUS" or each.group not in heard
@@ -113,6 +114,7 @@ class AuditResult:
         reasons += [f"{each}; nobody knows which groups it tells of" for each in self.unread]
         if self.verdict != "PASS":
             return f"{self.verdict}: {reasons[0] if reasons else 'there is nothing to judge'} ({about})"
+        # "Every promise held" would be read as more than the logs show.
         if self.unjudged:
             return f"PASS: no promise was broken; without a case to judge: {', '.join(self.unjudged)} ({about})"
         return f"PASS: every promise held ({about})"
@@ -154,6 +156,7 @@ def result_of(outcome: PlanResult) -> AuditResult:
     logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types, outcome.unread)
     result = AuditResult("PASS", groups, *logs)
     found = {group.verdict for group in result.deciding}
+    # A log that nobody could read may be of any group: no verdict about the others is one about the whole.
     found |= {"UNKNOWN"} if outcome.unread else set()
     found |= set() if groups else {"VACUOUS"}
     result.verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if each in found), "PASS")
@@ -191,6 +194,8 @@ def _verdict(judgement: Judgement, rules: list[RuleResult]) -> tuple[str, str | 
     """Return the verdict of the expected rules together, and its reason. It is VACUOUS where nothing was delivered, or
     where the logs lack the records that would show a promise.
     """
+    # The order of the questions is the contract's: what is violated outweighs what is unknown, and what is unknown
+    # outweighs that there was nothing to judge.
     expected = [rule for rule in rules if rule.expected]
     if any(rule.verdict == "FAIL" for rule in expected):
         return "FAIL", None
@@ -199,4 +204,4 @@ def _verdict(judgement: Judgement, rules: list[RuleResult]) -> tuple[str, str | 
             return "UNKNOWN", f"{rule.rule}: {rule.reason}"
     if not judgement.deliveries:
         return "VACUOUS", "nothing was delivered"
-    return ("VACUOUS", judgement.unshown) if judgement.unshown else ("PASS", None)
+    return ("VACUOUS", judgement.missing_records) if judgement.missing_records else ("PASS", None)

@@ -20,6 +20,7 @@ def shiviz(records: dict[str, list[Record]]) -> str:
     """
     lines = [EXPRESSION, ""]
     for process, clock, record in _stamped(records):
+        # ShiViz reads hosts up to a blank.
         stamp = {quote(who, safe="#.-_"): number for who, number in clock.items()}
         lines += [f"{quote(process, safe='#.-_')} {json.dumps(stamp)}", _told(record)]
     return "\n".join(lines) + "\n"
@@ -29,13 +30,17 @@ def _stamped(records: dict[str, list[Record]]) -> list[tuple[str, _Clock, Record
     sent: dict[_Message, _Clock] = {}
     clocks: dict[str, _Clock] = {process: {} for process in records}
     queues = {process: list(each) for process, each in sorted(records.items())}
+    # Only what is sent in these records can be waited for: a witness may have left a send out.
     sends = {(process, each["number"]) for process in records for each in records[process] if each["type"] == "send"}
     found = []
     while any(queues.values()):
+        # 1. Each process's records in order. 2. A delivery waits for its send. 3. Where a log has them the other way
+        #    round all would wait for ever: then one goes on without.
         ready = [who for who, queue in queues.items() if queue and _message(queue[0]) not in sends - sent.keys()]
         for process in ready or [next(who for who, queue in queues.items() if queue)]:
             record = queues[process].pop(0)
             clock = clocks[process]
+            # A vector clock by its definition (Mattern 1989): the maximum of both sides, then one step of its own.
             for who, number in sent.get(_message(record), {}).items():
                 clock[who] = max(number, clock.get(who, 0))
             clock[process] = clock.get(process, 0) + 1

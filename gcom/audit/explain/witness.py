@@ -34,11 +34,12 @@ from gcom.audit.summary.position import Key
 from gcom.trace.segment import folder_name
 
 INCIDENTS = 100  # incidents of which a witness is sought
-_VIEWS = 40  # of one witness
-_NAME = 120  # letters of a folder's name
-_MESSAGES = 400
-_RECORDS = 2_000  # of a group that is taken whole
-_TRIALS = 600  # audits that one incident may cost
+_VIEWS_MAX = 40  # of one witness
+_FOLDER_NAME_MAX = 120  # letters of a folder's name
+_MESSAGES_MAX = 400
+_RECORDS_MAX = 2_000  # of a group that is taken whole
+_TRIALS_MAX = 600  # audits that one incident may cost
+# How many messages around the violation are tried: few suffice nearly always, and each candidate costs an audit.
 _RADII = (0, 1, 4, 12)
 _BEFORE = 400  # records in which what a violation follows is looked for
 
@@ -70,6 +71,7 @@ def write_witnesses(result: AuditResult, found: Catalogue, folder: Path) -> dict
         witness = _seek(incident, result, lookup)
         if witness is not None:
             home = folder / incident.id
+            # What an earlier audit wrote there would be judged as part of this witness.
             shutil.rmtree(home, ignore_errors=True)
             write_witness(witness, home)
             (folder / f"{incident.id}.shiviz.log").write_text(shiviz(witness.records), encoding="utf-8")
@@ -90,7 +92,7 @@ def write_witness(witness: MinimalLog, home: Path) -> None:
         if process in witness.closed:
             closing = {"type": "close", "at": len(records) + 1, "records": len(lines), "crc32": zlib.crc32(data)}
             data += json.dumps({**closing, "reason": "exit"}, separators=(",", ":")).encode() + b"\n"
-        place = home / folder_name(member)[:_NAME] / (folder_name(incarnation)[:_NAME] or "-")
+        place = home / folder_name(member)[:_FOLDER_NAME_MAX] / (folder_name(incarnation)[:_FOLDER_NAME_MAX] or "-")
         place.mkdir(parents=True, exist_ok=True)
         (place / ("000000.jsonl" if process in witness.closed else ".000000.jsonl")).write_bytes(data)
 
@@ -107,11 +109,13 @@ def broken_by(witness: MinimalLog, home: Path) -> frozenset[str]:
     if not witness.records or not witness.kept.all_of(incident.messages):
         return frozenset()
     write_witness(witness, home)
+    # By the audit itself, in this process: a witness is what the audit finds broken, and not what this
+    # file thinks it would.
     outcome = run(catalogue(list_segments([str(home)])))
     for judgement in outcome.judgements:
         if judgement.key == (incident.group, incident.instance) and incident.rule in judgement.expected:
-            # The same rule may break elsewhere in the smaller log: only the same clause, processes and messages
-            # count.
+            # The same rule may break elsewhere in the smaller log: only the same clause,
+            # processes and messages count.
             named = incident.kind, set(incident.processes), {witness.kept.renamed(each) for each in incident.messages}
             found = [(each.kind, set(each.processes), set(each.messages)) for each in each_of(judgement, incident.rule)]
             if named in found:
@@ -125,8 +129,9 @@ def _seek(incident: Incident, result: AuditResult, lookup: LogLookup) -> Minimal
     """
     cutter = _Cutter(incident, result, lookup)
     with TemporaryDirectory(prefix="gcom-witness-") as scratch:
-        for cut in cutter.ever_more():
+        for cut in cutter.candidates():
             witness = cutter.project(cut)
+            # The first that breaks is where shrinking begins: candidates come from small to large.
             broken = broken_by(witness, Path(scratch))
             if broken:
                 return _Shrinking(cutter, cut, witness, broken, Path(scratch)).shrunk()
@@ -164,9 +169,12 @@ class _Shrinking:
     def shrunk(self) -> MinimalLog:
         self._messages()
         before = -1
-        while before != self._size() and self.trials < _TRIALS:
+        # Again and again until nothing can go: what one log needed may be superfluous once another is gone (Zeller
+        # and Hildebrandt call the end 1-minimal).
+        while before != self._size() and self.trials < _TRIALS_MAX:
             before = self._size()
             for who in sorted(self.witness.records):
+                # Whole logs before records: a process that is not needed at all goes in one audit.
                 self._try(replace(self.cut, gone=self.cut.gone | {who}))
             for source in [each for of in self.witness.sources.values() for each in of]:
                 self._try(replace(self.cut, without=self.cut.without | {source}))
@@ -177,20 +185,23 @@ class _Shrinking:
         return len(self.witness.records) + sum(map(len, self.witness.records.values()))
 
     def _messages(self) -> None:
+        # Halves, then quarters, down to single messages: where most are superfluous this takes log N audits, not N.
         size = max(len(self.cut.messages) // 2, 1)
-        while size and self.cut.messages and self.trials < _TRIALS:
+        while size and self.cut.messages and self.trials < _TRIALS_MAX:
             begin = 0
             while begin < len(self.cut.messages):
                 messages = self.cut.messages[:begin] + self.cut.messages[begin + size :]
+                # What succeeds leaves the next piece at the same place.
                 begin += 0 if self._try(replace(self.cut, messages=messages)) else size
             size //= 2
 
     def _try(self, cut: _Cut) -> bool:
-        if self.trials >= _TRIALS:
+        if self.trials >= _TRIALS_MAX:
             return False
         self.trials += 1
         smaller = self.cutter.project(cut)
         broken = broken_by(smaller, self.scratch)
+        # A smaller log that breaks another promise would show another damage.
         if not broken or not broken <= self.broken:
             return False
         self.cut, self.witness, self.broken = cut, smaller, broken
@@ -214,41 +225,51 @@ class _Cutter:
         self._members = [process for process in members if lookup.has(process)]
         self._whole: dict[str, list[LogEvent | Hole]] = {}
 
-    def ever_more(self) -> Iterator[_Cut]:
+    def candidates(self) -> Iterator[_Cut]:
+        # Where several instances are concerned only whole logs will do: what succeeds what is in no neighbourhood.
         for radius in _RADII if len(self._keys) == 1 else ():
             yield _Cut(tuple(self.messages(radius)))
         everything: dict[Message, None] = {}
         for process in self._members:
-            self._whole[process] = list(islice(self._lookup.whole(process, *self._keys), _RECORDS + 1))
-            if len(self._whole[process]) > _RECORDS:
+            self._whole[process] = list(islice(self._lookup.whole(process, *self._keys), _RECORDS_MAX + 1))
+            # Too large to be taken whole: then there is no witness, and the incident's evidence has to do.
+            if len(self._whole[process]) > _RECORDS_MAX:
                 return
             for event in (each for each in self._whole[process] if isinstance(each, LogEvent)):
-                if len(everything) + event.count > _RECORDS:
+                if len(everything) + event.count > _RECORDS_MAX:
                     return
                 numbers = range(event.number, event.number + event.count) if event.number > 0 else ()
                 everything.update(dict.fromkeys((event.sender, number) for number in numbers))
+        # Last: everything that the group's logs have, if that is little. What breaks nowhere near
+        # the incident breaks here.
         yield _Cut(tuple(everything), whole=True)
 
     def messages(self, radius: int) -> list[Message]:
         """Return the messages that the incident names and needs; with a radius also those around it."""
         found = dict.fromkeys(self._incident.messages)
+        # The message before, too: without it each named message would be its sender's first, which FIFO lets pass.
         found.update(dict.fromkeys((sender, number - 1) for sender, number in self._incident.messages if number > 1))
         for process in self._incident.processes:
             event = event_of(self._incident, process, self._lookup)
             if event is not None:
                 found.update(dict.fromkeys(self._near(event, radius)))
-        return [message for message in found if message[1] > 0][:_MESSAGES]
+        return [message for message in found if message[1] > 0][:_MESSAGES_MAX]
 
     def _near(self, middle: LogEvent, radius: int) -> Iterable[Message]:
         events = self._lookup.around(middle, self._key, max(radius, 1), radius)
+        # SERIAL_CONTIGUOUS compares with the delivery before, which no message of the incident names.
         if self._keeps.serials:
             placed = [event for event in self._lookup.around(middle, self._key, _BEFORE, 0) if event.serial > 0][-2:]
             if placed and placed[-1].serial > placed[0].serial:
+                # One serial in between stands for all that were missed: so the gap stays a gap when
+                # serials are counted anew.
                 self._serials.add(placed[-1].serial - 1)
             events = [*placed, *events]
+        # Rules of single messages need no neighbours; FIFO's and the orders' violations are between two.
         if radius or self._keeps.neighbours:
             for event in events:
                 yield from ((event.sender, number) for number in (event.number, event.number + event.count - 1))
+        # CLOCK compares an entry with what was delivered before: the last delivery of each sender must stay.
         if self._keeps.clock:
             heard = [event for event in self._lookup.around(middle, self._key, _BEFORE, 0) if event.kind == "deliver"]
             yield from self._lookup.clock(middle).items()
@@ -261,14 +282,17 @@ class _Cutter:
         for process in [who for who in events if who not in cut.gone]:
             numbered = enumerate(events[process])
             found = [each for place, event in numbered for each in self._records(process, place, event, kept)]
+            # Serials are numbered anew only after all records are known, as a skip's serial counts like a delivery's.
             kept.note_serials([record for _, record in found])
+            # Serials are noted before records are left out, so that a serial that is passed over stays a gap
+            # and does not close.
             found = [(source, record) for source, record in found if source not in cut.without]
             witness.records[process] = [record for _, record in found]
             witness.sources[process] = [source for source, _ in found]
             witness.wall_ns[process] = self._lookup.wall_ns(process)
-        everyone = {*witness.records, *(("",) if self._keeps.members else ())}
+        members_kept = {*witness.records, *(("",) if self._keeps.members else ())}
         for process, records in witness.records.items():
-            witness.records[process] = [kept.renumbered(process, record, everyone) for record in records]
+            witness.records[process] = [kept.renumbered(process, record, members_kept) for record in records]
         return witness
 
     def _chosen(self, messages: tuple[Message, ...]) -> dict[str, list[LogEvent | Hole]]:
@@ -286,6 +310,7 @@ class _Cutter:
     def _of_messages(self, process: str, messages: tuple[Message, ...]) -> set[LogEvent]:
         known = self._found[process]
         for message in messages:
+            # Looked up once per message: shrinking asks for the same ones hundreds of times.
             if message not in known:
                 sender, number = message
                 sent = self._lookup.sending(process, self._key, number) if sender == process else None
@@ -305,12 +330,14 @@ class _Cutter:
     def _views(self, events: list[LogEvent]) -> range:
         """Return the views that the kept records name, and the one after."""
         seen = {view for view in (self._incident.view or -1, *(event.view for event in events)) if view > 0}
+        # And the view after: its installation is the end of the session in the one before.
         return range(max(min(seen) - self._keeps.view_before, 1), max(seen) + 2) if seen else range(0)
 
     def _of_views(self, process: str, views: range) -> set[LogEvent]:
-        if not views or len(views) > _VIEWS:
+        if not views or len(views) > _VIEWS_MAX:
             return set()
         found = [self._lookup.installing(process, self._key, view) for view in views]
+        # Without the end of the session the process would be in no class, and a rule of classes would have no case.
         found.append(self._lookup.ending(process, self._key, views[-1] - 1))
         return {event for event in found if event is not None}
 
@@ -322,6 +349,7 @@ class _Cutter:
             yield (process, place, 0), {"type": "lost", "count": 1, **self._state(event)}
             return
         record = event.record
+        # With its whole clock: what the entry was compared with may stand in a send that is left out.
         if event.kind == "send":
             record = {**record, "clock": self._lookup.clock(event)}
         if event.kind == "confirm":
@@ -332,6 +360,7 @@ class _Cutter:
             yield (process, place, 0), record
         else:
             for step in range(event.count):
+                # Message by message: a witness of a run of a thousand needs one of them.
                 if kept.has(event, step):
                     yield (process, place, step), _single(record, step)
 
@@ -342,6 +371,7 @@ class _Cutter:
         group, instance = self._key
         if hole.state is None:
             return {}
+        # Of this group alone: the others' states would need records that the witness does not have.
         state = hole.state.get(group)
         return {"state": {group: state} if state is not None and state.get("instance", "") == instance else {}}
 
@@ -388,17 +418,22 @@ class _KeptMessages:
         told = [record["serial"] for record in records if "serial" in record]
         self._serials = sorted({*self._serials, *told})
 
-    def renumbered(self, process: str, record: Record, everyone: set[str]) -> Record:
-        """Return the record with new numbers. `everyone` are the processes that stay members; "" keeps all."""
+    def renumbered(self, process: str, record: Record, members_kept: set[str]) -> Record:
+        """Return the record with new numbers. `members_kept` are the processes that stay members; "" keeps all."""
         changed = {name: value for name, value in record.items() if name not in ("at", "t")}
         if "number" in record:
             changed["number"] = self.rank(record.get("sender", process), record["number"])
         if "serial" in record:
+            # How many of the kept serials are up to this one: order and gaps stay, and counting begins at 1.
             changed["serial"] = bisect_right(self._serials, record["serial"])
         if record["type"] == "view":
             changed |= self._base(record)
-            if "" not in everyone:
-                changed["members"] = [who for who in record["members"] if who in everyone or who == record["leader"]]
+            if "" not in members_kept:
+                # Without a log a member makes rules UNKNOWN; the leader stays, as a view without it
+                # would break another rule.
+                changed["members"] = [
+                    who for who in record["members"] if who in members_kept or who == record["leader"]
+                ]
             if "succeeds" in record:
                 changed["succeeds"] = [renumbered(each, self.rank, self._serials) for each in record["succeeds"]]
         if "cut" in record:

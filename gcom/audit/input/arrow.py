@@ -37,6 +37,8 @@ def _valid(array: pa.Array) -> NDArray[np.bool_]:
     bits = array.buffers()[0]
     if bits is None:  # a column of type null
         return np.zeros(len(array), np.bool_)
+    # Arrow's validity bitmap: one bit per value, lowest bit first. It is not cut where a slice of an array is
+    # taken, so the slice's offset is applied after unpacking.
     unpacked = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
     return unpacked[array.offset : array.offset + len(array)].astype(np.bool_)
 
@@ -45,5 +47,6 @@ def _values(array: pa.Array) -> NDArray[np.int64]:
     data = array.buffers()[1]
     if data is None:
         return np.zeros(len(array), np.int64)
+    # A dictionary's indices have 32 bits, our columns 64: both are read here.
     values = np.frombuffer(data, np.dtype(f"i{array.type.bit_width // 8}"))
     return values[array.offset : array.offset + len(array)].astype(np.int64, copy=False)

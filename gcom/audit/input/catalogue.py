@@ -43,6 +43,7 @@ def catalogue(listing: Listing) -> Catalogue:
         opening, wrong = read_opening(path)
         if opening is None:
             found.notes.append(f"{path}:1: {wrong}")
+            # It may have been a log: nobody knows whose, so nobody knows which groups it told of.
             found.unread.append(found.notes[-1])
         else:
             found.openings[path] = opening
@@ -61,11 +62,16 @@ def _without_copies(process: str, segments: list[tuple[int, str]], notes: list[s
         by_number[number].append(path)
     kept = []
     for number, paths in by_number.items():
+        # A folder may hold a copy of a log beside it, as `cp -r` leaves one: whoever copied is no second
+        # writer. Bytes are compared only where a number is there twice, so this reads nothing in sound logs.
         alike = [path for path in paths[1:] if read_file(path) == read_file(paths[0])]
         notes += [f"{path}: the same as {paths[0]}; it counts once" for path in alike]
         if len(alike) == len(paths) - 1:
             kept.append(paths[0])
         else:
+            # Which of the two is the process's own cannot be known, and each would make the other a
+            # list of violations. Without either, the numbers jump, which the scan takes for a gap:
+            # UNKNOWN, and nobody blamed.
             both = " and ".join(paths)
             notes.append(f"{both}: each is segment {number} of {process}: two processes claim one incarnation")
     return kept

@@ -28,6 +28,7 @@ def to_parquet(segment: LogSegment, target: Path) -> None:
     columns["clock"] = _clocks(rows)
     digests = [rows.digests.get(row) for row in range(len(rows))] if rows.digests else None
     columns["digests"] = pa.array(digests if digests is not None else [None] * len(rows), pa.list_(pa.int64()))
+    # As JSON text: these records are one in thousands, and have whatever fields a later version may add.
     rare = {row: json.dumps(record) for row, record in rows.rare.items()}
     columns["rare"] = pa.array([rare.get(row) for row in range(len(rows))], pa.string())
     about = {
@@ -38,7 +39,8 @@ def to_parquet(segment: LogSegment, target: Path) -> None:
         "torn": segment.torn,
         "damage": segment.damage,
         "sealed": segment.sealed,
-        "worn": segment.worn,
+        # The key is that of files that were written before the field had a better name.
+        "worn": segment.damaged_tail,
         "keys": rows.keys,
         "senders": rows.senders,
         "clocks": list(rows.clock),
@@ -56,7 +58,10 @@ def _clocks(rows: Rows) -> Any:
     who = np.concatenate(
         [np.zeros(0, np.int32), *(np.full(len(at), i, np.int32) for i, (at, _) in enumerate(rows.clock.values()))]
     )
+    # `clock` has entries process by process, a map column wants them row by row. A stable sort keeps the processes of
+    # a row in one order, so that equal segments give equal files.
     order = np.argsort(where, kind="stable")
+    # How many entries each row has; Arrow's maps are one list of all entries, with the offsets at which rows begin.
     counts = np.bincount(where, minlength=len(rows)) if len(where) else np.zeros(len(rows), np.int64)
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
     return pa.MapArray.from_arrays(pa.array(offsets), pa.array(who[order]), pa.array(said[order]))
@@ -76,6 +81,7 @@ def from_parquet(path: str) -> LogSegment | str:
     from pyarrow import parquet as pq
 
     table = pq.read_table(_source(path))
+    # -1 for null, as in lines: both readers must make the same rows of the same log.
     columns: dict[str, Any] = {name: integers(table[name], -1) for name in COLUMNS}
     rows = Rows(**columns, senders=about["senders"])
     rows.keys = [(group, instance) for group, instance in about["keys"]]
@@ -88,8 +94,12 @@ def from_parquet(path: str) -> LogSegment | str:
     _read_clocks(rows, table["clock"], about["clocks"])
     closing = None if about["closing"] is None else Closing(**about["closing"])
     opening = Opening(**about["opening"])
-    worn = about.get("worn", "")
-    return LogSegment(path, opening, rows, closing, about["torn"], about["damage"], about.get("sealed", False), worn)
+    damaged_tail = about.get("worn", "")
+    # A file of an older GCom does not say whether its segment was sealed. Taken as not sealed, it is not called cut for
+    # want of a close.
+    return LogSegment(
+        path, opening, rows, closing, about["torn"], about["damage"], about.get("sealed", False), damaged_tail
+    )
 
 
 def _read_clocks(rows: Rows, column: pa.ChunkedArray, names: list[str]) -> None:
@@ -98,6 +108,7 @@ def _read_clocks(rows: Rows, column: pa.ChunkedArray, names: list[str]) -> None:
     for chunk in column.chunks:
         offsets = chunk.offsets.to_numpy()
         where = np.repeat(np.arange(len(chunk)), np.diff(offsets)) + done
+        # A chunk may be a part of a larger array: its offsets begin where the part does.
         who = chunk.keys.to_numpy()[offsets[0] : offsets[-1]]
         said = chunk.items.to_numpy()[offsets[0] : offsets[-1]]
         for code in np.unique(who).tolist():

@@ -35,6 +35,7 @@ def list_files(folder: str) -> dict[str, int]:
         raise NotALog(f"{folder} does not exist: expected a folder of delivery logs; {WRITTEN_BY}")
     if root.is_file():
         raise NotALog(f"{folder} is a file: expected a folder of delivery logs; {WRITTEN_BY}")
+    # Sorted, so that notes and examples come in one order on every machine.
     return {str(path): path.stat().st_size for path in sorted(root.rglob("*")) if path.is_file()}
 
 
@@ -57,6 +58,8 @@ def read_first_line(name: str, most: int = 1 << 24) -> bytes:
     line = b""
     with system.open_input_stream(path) as stream:
         while b"\n" not in line and len(line) < most:
+            # An opening with the state of many groups is longer than a block; the bound stops at a file that is
+            # no log and has no line end at all.
             piece = stream.read(1 << 16)
             if not piece:
                 break
@@ -75,6 +78,8 @@ def _list_remote(folder: str) -> dict[str, int]:
     except OSError as error:
         raise AuditUnavailable(f"{folder} cannot be listed: {error}; {_CHECK}") from None
     root, name = path.rstrip("/"), folder.rstrip("/")
+    # Arrow lists paths without the scheme that the caller gave; names get it back, since tasks
+    # open files by name.
     names = {name + info.path[len(root) :]: info.size for info in found if info.type == FileType.File}
     return dict(sorted(names.items()))
 

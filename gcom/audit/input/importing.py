@@ -23,12 +23,12 @@ from gcom.trace.segment import Segment, folder_name
 
 SHIVIZ = r"(?P<host>\S*) (?P<clock>{.*})\n(?P<event>.*)"
 FILE_BYTES_MAX = 1 << 30
-_SHOWN = 120  # letters of a line that does not fit
+_SHOWN_MAX = 120  # letters of a line that does not fit
 _GROUP, _INSTANCE = "imported", ""
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class ImportedEvent:
     """An event of `host` with its vector clock, its place in the file, and its text."""
 
     host: str
@@ -48,20 +48,23 @@ def import_shiviz(file: Path, into: Path, regex: str = SHIVIZ) -> Imported:
     """Write the log as delivery logs under `into`, which must be empty. Raises BadValue, NotALog, or OSError."""
     if into.exists() and any(into.iterdir()):
         raise BadValue(f"{into} is not empty: expected a new folder for the delivery logs; name another")
+    # The text, its matches and one record per event are in memory together.
     if file.stat().st_size > FILE_BYTES_MAX:
         size = f"expected at most {FILE_BYTES_MAX:,} bytes, got {file.stat().st_size:,}"
         raise BadValue(f"{file} is too large: {size}; cut it between two runs, and import each part")
-    happened = parse(file.read_text(errors="replace"), regex, str(file))
-    hosts = list(dict.fromkeys([each.host for each in happened]))
-    notes = _write(happened, hosts, into)
-    return Imported(len(hosts), len(happened), notes)
+    events = parse(file.read_text(errors="replace"), regex, str(file))
+    # In the order of the file, each once: a set would order them anew in every run.
+    hosts = list(dict.fromkeys([each.host for each in events]))
+    notes = _write(events, hosts, into)
+    return Imported(len(hosts), len(events), notes)
 
 
-def parse(text: str, regex: str, name: str) -> list[Happened]:
+def parse(text: str, regex: str, name: str) -> list[ImportedEvent]:
     """Return the events in the file's order, which is each host's own order. Raises BadValue, NotALog."""
     pattern = _compiled(regex)
     found = []
     for match in pattern.finditer(text):
+        # The line of the file, not of the event: GoVector's events have two.
         line = text.count("\n", 0, match.start()) + 1
         try:
             clock = json.loads(match["clock"])
@@ -73,6 +76,8 @@ def parse(text: str, regex: str, name: str) -> list[Happened]:
         if not isinstance(clock, dict) or not all(type(n) is int and n >= 0 for n in clock.values()):
             got = match["clock"][:200]
             raise NotALog(f"{name}:{line}: not a vector clock: expected a map of host to number, got {got}")
+        # The process is called host#1, and `#` is what separates a member from its incarnation in
+        # every name of ours.
         if not host or "#" in host:
             raise NotALog(
                 f"{name}:{line}: not a host: expected a name without #, got {host!r}; rename it, or give a --regex"
@@ -81,7 +86,7 @@ def parse(text: str, regex: str, name: str) -> list[Happened]:
             raise NotALog(
                 f"{name}:{line}: not a vector clock: expected an entry for {host} itself, got {match['clock'][:200]}"
             )
-        found.append(Happened(host, clock, line, match["event"] if "event" in pattern.groupindex else ""))
+        found.append(ImportedEvent(host, clock, line, match["event"] if "event" in pattern.groupindex else ""))
     if not found:
         raise NotALog(_nothing_in(text, regex, name))
     return found
@@ -93,8 +98,8 @@ def _nothing_in(text: str, regex: str, name: str) -> str:
         return f"{name} is empty: expected events with vector clocks; name another file"
     number, line = first
     return (
-        f"{name}:{number}: no event in the file: expected {regex}, got {line[:_SHOWN]!r}; give a --regex that fits, "
-        "with the groups host, clock and event"
+        f"{name}:{number}: no event in the file: expected {regex}, got {line[:_SHOWN_MAX]!r}; give a --regex that "
+        "fits, with the groups host, clock and event"
     )
 
 
@@ -111,11 +116,14 @@ def _compiled(regex: str) -> re.Pattern[str]:
     return pattern
 
 
-def _write(happened: list[Happened], hosts: list[str], into: Path) -> list[str]:
-    known = {(each.host, each.clock[each.host]): each for each in happened}
+def _write(events: list[ImportedEvent], hosts: list[str], into: Path) -> list[str]:
+    # An event's own entry is its number, so (host, own entry) is what clocks of others refer to.
+    known = {(each.host, each.clock[each.host]): each for each in events}
     notes = []
     for host in hosts:
-        mine = [each for each in happened if each.host == host]
+        mine = [each for each in events if each.host == host]
+        # A host that others know and that has no line of its own: its log is missing, so it is a member without a
+        # log, and what it sent is unknown.
         strangers = sorted({other for each in mine for other in each.clock} - set(hosts))
         if strangers:
             notes.append(f"{host} names {', '.join(strangers[:5])}, of which there are no events")
@@ -124,7 +132,7 @@ def _write(happened: list[Happened], hosts: list[str], into: Path) -> list[str]:
 
 
 def _write_host(
-    host: str, mine: list[Happened], known: dict[tuple[str, int], Happened], hosts: list[str], into: Path
+    host: str, mine: list[ImportedEvent], known: dict[tuple[str, int], ImportedEvent], hosts: list[str], into: Path
 ) -> None:
     home = into / folder_name(host) / "1"
     home.mkdir(parents=True)
@@ -135,37 +143,46 @@ def _write_host(
     for record in _records(host, mine, known, sorted(f"{each}#1" for each in hosts)):
         _append(segment, at, {"group": _GROUP, "instance": _INSTANCE, "view": 1, **record})
         at += 1
+    # A file that ends is taken for a run that ended: else no rule about the end could fail, and
+    # all would be UNKNOWN.
     segment.seal(at, "exit")
 
 
 def _records(
-    host: str, mine: list[Happened], known: dict[tuple[str, int], Happened], members: list[str]
+    host: str, mine: list[ImportedEvent], known: dict[tuple[str, int], ImportedEvent], members: list[str]
 ) -> Iterator[dict[str, object]]:
     """Yield the view, and per event what it was the first to know of, its send and its own delivery."""
+    # GoVector knows no views and no retransmission: one view of all hosts, BASIC, and of the orders only
+    # CAUSAL. So the audit expects of the log exactly what a vector clock claims.
     yield {"type": "view", "members": members, "leader": members[0], "ordering": "CAUSAL", "multicast": "BASIC"}
-    heard: dict[str, int] = {}
-    told: dict[str, int] = {}
+    clock: dict[str, int] = {}
+    logged: dict[str, int] = {}
     for each in mine:
-        for other, number in _learned(each, heard, known):
+        for other, number in _learned(each, clock, known):
             yield {"type": "deliver", "sent_view": 1, "sender": f"{other}#1", "number": number}
         entries = {who: n for who, n in each.clock.items() if who != host}
-        heard |= {who: n for who, n in entries.items() if n > heard.get(who, 0)}
-        changed = {f"{who}#1": n for who, n in entries.items() if told.get(who, 0) != n}
-        told |= entries
+        clock |= {who: n for who, n in entries.items() if n > clock.get(who, 0)}
+        # DELIVERY_LOG.md, `send`: only entries that changed since this process's previous send.
+        changed = {f"{who}#1": n for who, n in entries.items() if logged.get(who, 0) != n}
+        logged |= entries
         number = each.clock[host]
         yield {"type": "send", "number": number, "clock": changed, "event": each.text, "line": each.line}
         yield {"type": "deliver", "sent_view": 1, "sender": f"{host}#1", "number": number}
 
 
-def _learned(event: Happened, heard: dict[str, int], known: dict[tuple[str, int], Happened]) -> list[tuple[str, int]]:
+def _learned(
+    event: ImportedEvent, clock: dict[str, int], known: dict[tuple[str, int], ImportedEvent]
+) -> list[tuple[str, int]]:
     """Return the events of others that `event` is the first to know of, in an order that fits their own clocks."""
     new = [
         (other, number)
         for other, last in event.clock.items()
         if other != event.host
-        for number in range(heard.get(other, 0) + 1, last + 1)
+        for number in range(clock.get(other, 0) + 1, last + 1)
     ]
     # An event's clock sums to more than those of all that it depends on.
+    # An event that no line tells of sorts last: what it depends on is not known, and NO_CREATION blames its
+    # delivery.
     return sorted(new, key=lambda each: (sum(known[each].clock.values()) if each in known else 1 << 62, each))
 
 

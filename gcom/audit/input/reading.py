@@ -17,6 +17,7 @@ from gcom.audit.input.segments import LogSegment, Opening, opening_of, read_segm
 from gcom.errors import BadValue, NotALog
 from gcom.trace.segment import folder_name
 
+# Six digits or more: a log of a million segments goes on counting. A dot in front: still being written.
 _NAME = re.compile(r"\.?\d{6,}\.jsonl|\d{6,}\.parquet")
 
 
@@ -37,6 +38,8 @@ def list_segments(folders: Iterable[str]) -> Listing:
         found = {path: size for path, size in files.items() if _NAME.fullmatch(_base(path))}
         listing.others += len(files) - len(found)
         for path, size in found.items():
+            # A process was killed between writing the sealed name and removing the other, or somebody copied in
+            # between. The sealed one is whole.
             if _base(path).startswith(".") and _sealed(path) in found:
                 listing.notes.append(f"{path}: its sealed twin is read instead")
             else:
@@ -60,9 +63,9 @@ def _read(path: str, read: Callable[[str], bytes]) -> bytes:
     except FileNotFoundError:
         if not _base(path).startswith("."):
             raise
-        # 1. The listing has `.000003.jsonl`, which its process still writes. 2. The process seals it: the file is now
-        # `000003.jsonl`. 3. The audit opens the name that it listed, and nothing is there. Its content is under the new
-        # name.
+        # 1. The listing has `.000003.jsonl`, which its process still writes. 2. The process seals it: the file is
+        # now `000003.jsonl`. 3. The audit opens the name that it listed, and nothing is there. Its content is
+        # under the new name.
         return read(_sealed(path))
 
 
@@ -83,6 +86,8 @@ def read_opening(path: str) -> tuple[Opening | None, str]:
     if path.endswith(".parquet"):
         return compact_opening(path)
     line = _read(path, read_first_line)
+    # Without an end the line may be half: its process was killed while it began the segment, and wrote
+    # no record in it.
     return opening_of(line) if line.endswith(b"\n") else (None, "no delivery log: it has no whole first line")
 
 
@@ -94,12 +99,14 @@ def compact(listing: Listing, into: Path, told: Callable[[str], None]) -> int:
     for path in listing.sizes:
         told(path)
         segment = open_segment(path)
+        # A file that is no segment would be missing from the copy without a word, and the copy's verdict be another.
         if isinstance(segment, str):
             raise NotALog(segment)
         member, _, incarnation = segment.opening.process.partition("#")
         home = into / folder_name(member) / folder_name(incarnation)
         home.mkdir(parents=True, exist_ok=True)
         target = home / f"{segment.opening.segment:06}.parquet"
+        # Two folders may hold logs of one process; only the audit can tell whether they are copies or two writers.
         if target.exists():
             what = f"segment {segment.opening.segment} of {segment.opening.process}"
             raise BadValue(f"two files for {what}: expected one, got {path} as well; compact each folder by itself")

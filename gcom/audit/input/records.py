@@ -23,6 +23,8 @@ from gcom.audit.input.arrow import integers, valid
 Ints = NDArray[np.int64]
 Record = dict[str, Any]
 
+# The order counts: up to SKIP a row is only columns, up to ELECT and above BAD it belongs to a group. Compact
+# files hold the codes, so new kinds go to the end.
 SEND, DELIVER, SKIP, VIEW, LEAVE, DETACH, ELECT, SUSPECT, LOST, OTHER, BAD, CONFIRM, ADOPT, QUORUM = range(14)
 KINDS = {
     "send": SEND,
@@ -46,12 +48,17 @@ _SCHEMA = pa.schema(
     + [(name, pa.string()) for name in _TEXTS]
     + [("digests", pa.list_(pa.int64()))]
 )
-_CHUNK = 8 << 20  # bytes parsed at a time
-_CRUMB = 160  # a stretch of fewer lines is parsed faster one by one than by Arrow
-_FEW = 64
-_MOST_CLOCKS = 512  # processes in the clocks of one chunk; more are parsed line by line
-_MOST = 1 << 62
-RUN_MOST = 1 << 20  # messages of one record; one that claims more is rejected: a line must not fill the memory
+# Bytes parsed at a time: Arrow's table and the columns made of it are in memory beside the segment, of 64 MiB.
+_CHUNK_BYTES = 8 << 20
+# Arrow has a price per call: a stretch of fewer lines is parsed faster one by one. Measured on logs in which every few
+# lines are a `confirm`: ten to thirty times as fast. Up to so many stretches per chunk the price does not matter.
+_ARROW_LINES_MIN = 160
+_STRETCHES_MANY = 64
+# Processes in the clocks of one stretch; with more it is parsed line by line. Arrow makes a column of each name that it
+# ever sees, so a log of ever new processes would cost rows times processes.
+_CLOCK_PROCESSES_MAX = 512
+_NUMBER_MAX = 1 << 62  # so that a number plus a count is still one of 64 bits
+RUN_MAX = 1 << 20  # messages of one record; one that claims more is rejected: a line must not fill the memory
 # The fields that each record type must have beside `at`; below, the type of each field wherever it stands.
 _REQUIRED = {
     "send": ("group", "view", "number", "clock"),
@@ -139,6 +146,7 @@ def only_forward(rows: Rows, expected: int) -> Rows:
             rare[row] = {"type": "", "at": 0, "reason": reason}
         else:
             expected = at + int(rows.count[row])
+    # A clock entry of a send that is BAD now would be read as another send's.
     kept = {who: kind[where] != BAD for who, (where, _) in rows.clock.items()}
     clock = {who: (where[kept[who]], said[kept[who]]) for who, (where, said) in rows.clock.items()}
     return replace(rows, kind=kind, rare=rare, clock=clock)
@@ -146,17 +154,17 @@ def only_forward(rows: Rows, expected: int) -> Rows:
 
 def parse(data: bytes, begin: int, end: int) -> Rows:
     """Return the lines of data[begin:end], each ended by a newline."""
-    building = _Building()
+    builder = _RowBuilder()
     for first, last in _chunks(data, begin, end):
-        _parse_chunk(building, data, first, last)
-    return building.rows()
+        _parse_chunk(builder, data, first, last)
+    return builder.rows()
 
 
 def parse_slowly(data: bytes, begin: int, end: int) -> Rows:
     """Return what `parse` returns, computed in a simpler way; for tests."""
-    building = _Building()
-    building.add_records(_loaded(data, begin, end))
-    return building.rows()
+    builder = _RowBuilder()
+    builder.add_records(_loaded(data, begin, end))
+    return builder.rows()
 
 
 def problem_of(record: object) -> str:
@@ -166,11 +174,16 @@ def problem_of(record: object) -> str:
     if type(record.get("at")) is not int:
         return "no position `at`"
     required = _REQUIRED.get(record["type"])
+    # `read_segment` has taken the opening and a whole close away: one in the middle means that two files were
+    # joined, or that the last line is damaged.
     if record["type"] in _FIRST_AND_LAST:
         return f"a line that says `{record['type']}` and is not that of its segment, or not whole"
+    # Unknown types are counted and passed over (DELIVERY_LOG.md), but their positions must fit, or
+    # a gap would follow.
     if required is None:
         return _problem_of_numbers({name: record[name] for name in ("type", "count") if name in record})
     for name in (*required, *_OPTIONAL):
+        # `type` and not isinstance: True is an int in Python, and no number in the contract.
         if name in record and type(record[name]) is not _TYPE_OF[name]:
             return f"{name} is not {_WORDS[_TYPE_OF[name]]}"
         if name in required and name not in record:
@@ -181,20 +194,22 @@ def problem_of(record: object) -> str:
 def _problem_of_numbers(record: Record) -> str:
     for name in _FROM_ONE:
         number = record.get(name, 1)
-        if type(number) is not int or not 1 <= number <= _MOST:
+        if type(number) is not int or not 1 <= number <= _NUMBER_MAX:
             return f"{name} is {number!r}, not a number from 1 on"
-    if KINDS.get(record["type"], OTHER) <= SKIP and record.get("count", 1) > RUN_MOST:
-        return f"a run of {record['count']:,} messages, more than {RUN_MOST:,}"
+    if KINDS.get(record["type"], OTHER) <= SKIP and record.get("count", 1) > RUN_MAX:
+        return f"a run of {record['count']:,} messages, more than {RUN_MAX:,}"
     if record["type"] == "skip" and ("sender" in record) != ("number" in record):
         return "a skip with one of sender and number"
+    # A skip has a sender and number, a serial, or both; without either it would give up
+    # nothing at some position.
     if record["type"] == "skip" and "sender" not in record and "serial" not in record:
         return "a skip of nothing"
-    if "digests" in record and not _are_numbers(record["digests"]):
+    if not all(type(each) is int and -_NUMBER_MAX <= each <= _NUMBER_MAX for each in record.get("digests", ())):
         return "digests are not numbers"
     for name in ("clock", "base", "cut"):
         # Of a type that has no such field, as a `clock` that is not a send's, anything may stand there.
         numbers = record.get(name)
-        if isinstance(numbers, dict) and not all(type(n) is int and 0 <= n <= _MOST for n in numbers.values()):
+        if isinstance(numbers, dict) and not all(type(n) is int and 0 <= n <= _NUMBER_MAX for n in numbers.values()):
             return f"{name} is not a map of numbers"
     members = record.get("members")
     if record["type"] == "view" and not (members and all(type(who) is str for who in members)):
@@ -212,44 +227,43 @@ def is_succession(entry: object) -> bool:
         return False
     ranges = entry.get("without", {}).values()
     return (
-        1 <= entry.get("view", 1) <= _MOST
-        and all(type(n) is int and 0 <= n <= _MOST for n in entry.get("cut", {}).values())
+        1 <= entry.get("view", 1) <= _NUMBER_MAX
+        and all(type(n) is int and 0 <= n <= _NUMBER_MAX for n in entry.get("cut", {}).values())
         and all(type(who) is str for who in entry.get("gives_up", ()))
         and all(type(each) is list and all(map(_is_range, each)) for each in ranges)
     )
 
 
 def _is_range(pair: object) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and all(type(n) is int and 1 <= n <= _MOST for n in pair)
-
-
-def _are_numbers(digests: list[object]) -> bool:
-    return all(type(each) is int and -_MOST <= each <= _MOST for each in digests)
+    return isinstance(pair, list) and len(pair) == 2 and all(type(n) is int and 1 <= n <= _NUMBER_MAX for n in pair)
 
 
 def _chunks(data: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
     while begin < end:
-        stop = end if end - begin <= _CHUNK else data.rindex(b"\n", begin, begin + _CHUNK) + 1
+        # A line is never parted, however long: a chunk ends with the line in which it is full.
+        stop = end if end - begin <= _CHUNK_BYTES else data.index(b"\n", begin + _CHUNK_BYTES - 1) + 1
         yield begin, stop
         begin = stop
 
 
-def _parse_chunk(building: _Building, data: bytes, begin: int, end: int) -> None:
+def _parse_chunk(builder: _RowBuilder, data: bytes, begin: int, end: int) -> None:
     """Parse stretches of plain lines with Arrow, and the lines between them one by one."""
+    # Byte 10 is the newline. The lines are never made Python objects here: 120 million of them are an audit of
+    # 17 GB (decision 0004).
     whole = np.frombuffer(data, np.uint8, end - begin, begin)
     ends = np.flatnonzero(whole == 10) + 1
     starts = np.concatenate(([0], ends[:-1]))
     plain = _are_plain(whole, starts, ends)
     borders = np.flatnonzero(np.diff(plain)) + 1
-    # Arrow has a price per call: many short stretches of plain lines are cheaper one by one.
-    crumbs = len(borders) > _FEW and len(borders) * _CRUMB > len(plain)  # where many sends are confirmed, say
-    if len(plain) and (crumbs or plain.mean() < 0.5):  # or another writer's style
-        building.add_records(_loaded(data, begin, end))
+    fragmented = len(borders) > _STRETCHES_MANY and len(borders) * _ARROW_LINES_MIN > len(plain)
+    # Few plain lines: another writer's style, with blanks or fields in another order.
+    if len(plain) and (fragmented or plain.mean() < 0.5):
+        builder.add_records(_loaded(data, begin, end))
         return
     for first, stop in zip([0, *borders.tolist()], [*borders.tolist(), len(plain)], strict=True):
         a, b = begin + int(starts[first]), begin + int(ends[stop - 1])
-        if not (plain[first] and building.add_plain(data[a:b], stop - first)):
-            building.add_records(_loaded(data, a, b))
+        if not (plain[first] and builder.add_plain(data[a:b], stop - first)):
+            builder.add_records(_loaded(data, a, b))
 
 
 def _are_plain(whole: NDArray[np.uint8], starts: Ints, ends: Ints) -> NDArray[np.bool_]:
@@ -257,6 +271,7 @@ def _are_plain(whole: NDArray[np.uint8], starts: Ints, ends: Ints) -> NDArray[np
 
     Other lines may be such records too; they are parsed slowly.
     """
+    # Shorter lines cannot be records; without this the comparison below would read past their end.
     long = ends - starts > 20
     at = np.where(long, starts, 0)
     if len(whole) <= 20:
@@ -288,7 +303,7 @@ def loaded(line: bytes) -> object:
     return value
 
 
-class _Building:
+class _RowBuilder:
     """Columns that grow chunk by chunk."""
 
     def __init__(self) -> None:
@@ -351,6 +366,7 @@ class _Building:
 
     def _codes(self, column: pa.ChunkedArray, known: dict[str, int], absent: int = -1) -> Ints:
         """Return each text as its code in `known`, where a new text gets the next code; `absent` for a missing text."""
+        # A text is looked up once per chunk and not once per row: names are few, rows are millions.
         encoded = column.combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
@@ -361,8 +377,10 @@ class _Building:
         groups: dict[str, int] = {}
         instances: dict[str, int] = {}
         group = self._codes(table["group"], groups)
+        # An absent instance means "" (DELIVERY_LOG.md, Records), so "" has the code that absent texts get.
         instances[""] = 0
         instance = self._codes(table["instance"], instances, absent=0)
+        # One number per pair, so that the pairs in use are found by one sort of integers.
         both = group * len(instances) + instance
         seen, inverse = np.unique(both, return_inverse=True)
         names, lives = list(groups), list(instances)
@@ -383,6 +401,7 @@ class _Building:
     def _add_digests(self, column: pa.ChunkedArray, kind: Ints) -> bool:
         chosen = np.flatnonzero(valid(column) & (kind != SKIP))
         found = dict(zip(chosen.tolist(), column.take(chosen).to_pylist(), strict=True))
+        # Arrow reads a null in a list; by the contract digests are numbers.
         if any(None in each for each in found.values()):
             return False
         self._digests.update({row + self._length: each for row, each in found.items()})
@@ -395,6 +414,7 @@ class _Building:
             row = self._length + len(columns["kind"])
             wrong = problem_of(found)
             record: Record = found if not wrong and isinstance(found, dict) else {"type": "", "at": 0, "reason": wrong}
+            # An unknown type keeps its position and count, so that the records around it have no gap.
             code = BAD if wrong else KINDS.get(record["type"], OTHER)
             if code > SKIP:
                 self._rare[row] = record
@@ -437,11 +457,11 @@ def _are_sound(
     kind: Ints, numbers: dict[str, Ints], present: dict[str, NDArray[np.bool_]], clocks: pa.ChunkedArray | None
 ) -> bool:
     """Tell whether every plain line is a record; if not, the slow way finds the bad ones and their reasons."""
-    if kind.max(initial=0) > SKIP or kind.min(initial=0) < 0 or numbers["count"].max(initial=0) > RUN_MOST:
+    if kind.max(initial=0) > SKIP or kind.min(initial=0) < 0 or numbers["count"].max(initial=0) > RUN_MAX:
         return False
     sends, delivers, skips = kind == SEND, kind == DELIVER, kind == SKIP
     for name in _FROM_ONE:
-        if ((numbers[name] < 1) & present[name]).any() or numbers[name].max(initial=0) > _MOST:
+        if ((numbers[name] < 1) & present[name]).any() or numbers[name].max(initial=0) > _NUMBER_MAX:
             return False
     if not (present["at"].all() and present["group"].all() and present["view"].all()):
         return False
@@ -449,21 +469,25 @@ def _are_sound(
         return False
     if not (present["sender"] & present["sent_view"])[delivers].all():
         return False
+    # As problem_of() says of a skip: both of sender and number or neither, and then a serial.
     if (present["sender"] != present["number"])[skips].any() or not (present["sender"] | present["serial"])[
         skips
     ].all():
         return False
     if not sends.any():
         return True
+    # A send needs a clock, so a stretch with sends and no column of clocks has a bad line.
     return clocks is not None and _are_clocks(clocks, sends)
 
 
 def _are_clocks(clocks: pa.ChunkedArray, sends: NDArray[np.bool_]) -> bool:
-    if not pa.types.is_struct(clocks.type) or clocks.type.num_fields > _MOST_CLOCKS:
+    if not pa.types.is_struct(clocks.type) or clocks.type.num_fields > _CLOCK_PROCESSES_MAX:
         return False
+    # Arrow takes the types of clock entries from the data: one text among the numbers would make
+    # a column of texts.
     if not all(pa.types.is_int64(clocks.type.field(i).type) for i in range(clocks.type.num_fields)):
         return False
     if not valid(clocks)[sends].all():
         return False
     flat = clocks.flatten()
-    return all((pc.min(each).as_py() or 0) >= 0 and (pc.max(each).as_py() or 0) <= _MOST for each in flat)
+    return all((pc.min(each).as_py() or 0) >= 0 and (pc.max(each).as_py() or 0) <= _NUMBER_MAX for each in flat)

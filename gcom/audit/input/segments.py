@@ -37,8 +37,9 @@ class Closing:
 class LogSegment:
     """One file of a process's log.
 
-    `damage` is the reason why no row can be trusted, and then there are no rows. `worn` is the reason why the rows from
-    one line on cannot be trusted; these, and the close, are then left out. `torn` says that the last line has no end.
+    `damage` is the reason why no row can be trusted, and then there are no rows. `damaged_tail` is the reason why the
+    rows from one line on cannot be trusted; these, and the close, are then left out. `torn` says that the last line has
+    no end.
     """
 
     path: str
@@ -48,17 +49,17 @@ class LogSegment:
     torn: bool = False
     damage: str = ""
     sealed: bool = True  # under the name that says so
-    worn: str = ""
+    damaged_tail: str = ""
 
     @property
-    def cut(self) -> str:
+    def missing_tail(self) -> str:
         """Return the reason why records are missing at its end: they cannot be trusted, or it is sealed and has no
         close.
 
         A segment that a crash left unfinished is not sealed, and so not cut.
         """
-        if self.worn:
-            return self.worn
+        if self.damaged_tail:
+            return self.damaged_tail
         if self.damage or self.closing is not None or not self.sealed:
             return ""
         return f"{self.path}: it is sealed, but does not end with a close: it was cut, and its end is missing"
@@ -71,20 +72,26 @@ def read_segment(path: str, data: bytes) -> LogSegment | str:
     # The bytes after the last newline were being written when the process or the machine stopped.
     end = data.rfind(b"\n") + 1
     first = data.find(b"\n") + 1
+    # Only the first line tells whose log this is. Without it the rows may be of any process, and of any group.
     opening, wrong = opening_of(data[:first])
     if opening is None:
         return f"{path}:1: {wrong}"
     torn = end != len(data)
+    # The last whole line, as only that one can be the close.
     last = data.rfind(b"\n", 0, end - 1) + 1
     closing = _closing(data[last:end]) if last >= first else None
     body = end if closing is None else last
+    # By the name alone: a writer renames only what is whole and on the disk (trace/segment.py).
     sealed = not path.rpartition("/")[2].startswith(".")
     segment = LogSegment(path, opening, Rows.none(), torn=torn, damage=wrong, sealed=sealed)
+    # Another version: its fields may mean something else, so none of its rows is read.
     if wrong:
         return segment
     if closing is not None:
         lines, checksum = data.count(b"\n", 0, body), zlib.crc32(memoryview(data)[:body])
         segment.closing = Closing(closing["at"], closing["reason"] == "exit")
+        # Two checks, as they fail differently. A number of lines that does not fit says that some are missing or there
+        # twice; a checksum says that some were changed, and then a line that looks sound need not be.
         if torn or closing["records"] != lines:
             segment.damage = f"its close says {closing['records']} lines before it, there are {lines}"
             segment.damage += " and a piece behind it" if torn else ""
@@ -116,7 +123,8 @@ def _keep_sound(segment: LogSegment, data: bytes, begin: int, end: int, *, whole
     for _ in range(kept):
         begin = data.index(b"\n", begin) + 1
     segment.rows = rows if kept == len(rows) else parse(data, data.index(b"\n") + 1, begin)
-    segment.worn = f"{segment.path}:{kept + 2}: {segment.damage}; nothing is read from this line on"
+    segment.damaged_tail = f"{segment.path}:{kept + 2}: {segment.damage}; nothing is read from this line on"
+    # The damage is told as that of the tail now; the close fits nothing that is left.
     segment.damage, segment.closing = "", None
 
 
@@ -131,6 +139,8 @@ def opening_of(line: bytes) -> tuple[Opening | None, str]:
     state = record.get("state")
     sound = (
         isinstance(record.get("process"), str)
+        # Its own fields are all that is asked of an opening. A state that is damaged would not tell what it hides, so
+        # the segment is none.
         and all(type(record.get(name)) is int for name in ("segment", "at"))
         and (state is None or are_states(state))
     )

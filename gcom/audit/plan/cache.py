@@ -18,6 +18,7 @@ from gcom.audit.input.files import is_remote, local
 from gcom.audit.plan.wire import pack, unpack
 from gcom.errors import BadValue
 
+# Goes up with every change of what a summary holds: results of another version would be taken for today's.
 _VERSION = 8
 _MARK = "gcom-audit-state"
 
@@ -28,6 +29,8 @@ class IncrementalCache:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         mark = folder / _MARK
+        # The folder is written to and its files are read as ours, so one that holds anything else is more likely a
+        # mistake than a wish.
         if folder.exists() and any(folder.iterdir()) and not mark.exists():
             raise BadValue(
                 f"{folder} has other files: expected a folder that --incremental made, or a new one; name another"
@@ -37,6 +40,8 @@ class IncrementalCache:
         if found is None or found[0] != _VERSION or [type(each) for each in found] != [int, int, int]:
             found = (_VERSION, secrets.randbits(64), secrets.randbits(64))
             _write(mark, found)
+        # New fingerprints must be comparable with kept ones, so the seeds are drawn once per folder
+        # and not per audit.
         self.seeds: tuple[int, int] = (found[1], found[2])
 
     def get_chain(self, chain: Chain, catalogue: Catalogue) -> list[tuple[Any, ...]] | None:
@@ -81,4 +86,5 @@ def _write(path: Path, thing: Any) -> None:
     path.parent.mkdir(exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.draft")  # another audit may keep the same
     draft.write_bytes(pack(thing))
+    # Either the whole file or none: an audit that is killed here leaves a draft, which nobody reads.
     os.replace(draft, path)

@@ -18,8 +18,8 @@ def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
         chain: list[str] = []
         size, first = 0, True
         for path in paths:
-            # Without a state a chain could not begin there: who is in which group, and what was settled, would be
-            # unknown.
+            # Without a state a chain could not begin there: who is in which group, and what was
+            # settled, would be unknown.
             if chain and size >= chain_bytes and catalogue.openings[path].state is not None:
                 chains.append(Chain(process, tuple(chain), first, last=False))
                 chain, size, first = [], 0, False
@@ -46,8 +46,8 @@ def to_repeat(chains: dict[str, list[ChainSummary]]) -> list[str]:
         for part in parts:
             fits &= left.isdisjoint(part.groups)
             left |= part.left
-        # A gap, a note or messages outside of sessions: no state tells of these, so later chains began without
-        # knowing.
+        # A gap, a note or messages outside of sessions: no state tells of these, so later
+        # chains began without knowing.
         if len(parts) > 1 and (not fits or any(part.gaps or part.notes or part.outside for part in parts)):
             again.append(process)
     return again
@@ -55,6 +55,7 @@ def to_repeat(chains: dict[str, list[ChainSummary]]) -> list[str]:
 
 def _fit(one: ChainSummary, other: ChainSummary) -> bool:
     """Tell whether a chain begins as the one before it ends."""
+    # A position that jumps between two segments is a gap, which neither chain could see.
     if one.ends_at != other.begins_at or one.ends.keys() != other.begins.keys():
         return False
     return all(end.leads_to(other.begins[key]) for key, end in one.ends.items())
@@ -62,6 +63,7 @@ def _fit(one: ChainSummary, other: ChainSummary) -> bool:
 
 def coverage_of(parts: list[ChainSummary]) -> str:
     """Return the coverage of a process (DELIVERY_LOG.md, Files)."""
+    # The worst of its chains, as a process with one gap has a log with a gap. How it ends only the last one tells.
     if not parts or any(part.gaps for part in parts):
         return "lost"
     if parts[-1].torn:
@@ -78,6 +80,8 @@ def starts_of(summaries: dict[int, ProcessSummary]) -> dict[int, tuple[int, int]
     known: dict[str, tuple[int, int, bool]] = {}  # sections, deliveries in the last of them, whether that goes on
     for chain, summary in summaries.items():
         sections, inside, goes_on = known.get(summary.process, (0, 0, False))
+        # The first section of a chain that begins inside a log is the last one of the chain before, which goes on:
+        # one index for both, and deliveries are counted on.
         if goes_on and summary.sections and not summary.sections[0].installed:
             sections -= 1
         elif summary.sections:

@@ -82,6 +82,7 @@ class InProcess:
         return one + other
 
     def grouped(self, rows: list[TaskRow], by: Sequence[str], task: Callable[[list[TaskRow]], object]) -> Found:
+        # In the order in which the log has them, whatever engine: examples and joined summaries depend on it.
         return self._found(rows, by, ("chain", "nth"), task)
 
     def in_order(
@@ -96,4 +97,5 @@ class InProcess:
         groups: dict[tuple[Any, ...], list[TaskRow]] = defaultdict(list)
         for row in rows:
             groups[values(row)].append(row)
+        # In the order of their groups, as Spark's results are sorted: both give the same report.
         return [(key, task(sorted(of, key=place))) for key, of in sorted(groups.items())]

@@ -23,7 +23,7 @@ from gcom.audit.plan.chains import chains_of, coverage_of, starts_of, to_repeat,
 from gcom.audit.plan.engine import Engine, InProcess, TaskRow
 from gcom.audit.rules.groups import InstanceLogs
 from gcom.audit.rules.judgement import Judgement
-from gcom.audit.rules.judging import add_found, judge, tell_fates
+from gcom.audit.rules.judging import add_found, add_outcomes, judge
 from gcom.audit.rules.table import RULES
 from gcom.audit.rules.views.continuity import judge_continuity
 from gcom.audit.scan.chain import ChainSummary, scan
@@ -74,6 +74,8 @@ def run(
     summaries = _scan(engine, chains, range(len(chains)), seeds, cache, catalogue)
     of_chains = _of_chains(engine, summaries)
     again = to_repeat(of_chains)
+    # The state in an opening is used and not trusted (scan/__init__.py): whoever contradicts one is read from its
+    # first line, so no verdict rests on it.
     if again:
         tell(f"reading {len(again):,} processes once more, from their first lines")
         whole = whole_chains(catalogue, again)
@@ -81,6 +83,8 @@ def run(
         chains = [*chains, *whole]
         of_chains |= _of_chains(engine, repeated)
         summaries = engine.union(engine.where(summaries, "name", again, inside=False), repeated)
+    # Of all processes of the catalogue, also of those without a chain: a log of which no segment
+    # is believed is `lost`.
     coverage = {process: coverage_of(of_chains.get(process, [])) for process in catalogue.paths}
     tell("comparing what the processes say")
     judgements = _judge(engine, summaries, coverage, all_rules=all_rules)
@@ -106,8 +110,11 @@ def _scan(
         summaries, of_chain = scan(chains[index], seeds)
         for key, summary in summaries.items():
             yield TaskRow(*key, of_chain.process, _GROUP, 0, index, 0, summary)
+        # One row for the chain itself, beside one per group: the driver collects only these, summaries
+        # stay with the engine.
         yield TaskRow("", "", of_chain.process, _CHAIN, 0, index, 0, of_chain)
 
+    # Reused: groups are judged from them, and the chains' own rows are collected.
     if cache is None or catalogue is None:
         return engine.spread(which, scanned, reused=True)
     found: list[TaskRow] = []
@@ -120,6 +127,7 @@ def _scan(
     for row in engine.collect(engine.spread(new, scanned)) if new else ():
         fresh[row.chain].append(row)
     for index, rows in fresh.items():
+        # Only what was scanned now: kept results are there already, under their own names.
         cache.put_chain(chains[index], catalogue, rows)
         found += rows
     return engine.load(found)
@@ -169,6 +177,7 @@ class _SecondReading:
             for key, starts in self.starts.items()
             if index in starts
         }
+        # No fingerprints are compared here, so any seeds will do; the pass is for what the recorders record.
         scan(self.chains[index], (0, 0), recorders)
         for key, recorder in recorders.items():
             for nth, (rule, of, bucket, excerpt) in enumerate(recorder.placed):
@@ -195,13 +204,16 @@ def _judge_messages(engine: Engine, judgements: list[Judgement], chains: list[Ch
     in order.
     """
     open_ones = {each.key: each for each in judgements if each.requests}
+    # Nearly always: sound logs are certified by their summaries, and no message is read twice.
     if not open_ones:
         return
     requests = {key: {request.rule: request for request in each.requests} for key, each in open_ones.items()}
     starts = {key: each.starts for key, each in open_ones.items()}
+    # Only of a complete log it is certain that what is not in it did not happen.
     closed = frozenset(who for who, state in coverage.items() if state == "closed")
     reading = _SecondReading(chains, requests, starts, closed)
     streams = [rule for rule in RULES if RULES[rule].judge_stream and any(rule in each for each in requests.values())]
+    # Chains of groups without a request are not read again, though their processes are in other groups.
     which = sorted({index for each in starts.values() for index in each})
     excerpts = engine.spread(which, reading.read, reused=bool(streams))
     of_buckets = engine.where(excerpts, "name", streams, inside=False)
@@ -220,8 +232,9 @@ def _result(
     judgements: list[Judgement], catalogue: Catalogue, of_chains: Chains, coverage: dict[str, str]
 ) -> PlanResult:
     for judgement in judgements:
-        if judgement.fates:
-            tell_fates(judgement, coverage)
+        if judgement.outcomes:
+            add_outcomes(judgement, coverage)
+    # Last, and on the driver: it is the only rule over several instances, and its input is a few ranges per session.
     given_up = judge_continuity(judgements, coverage)
     parts = [part for each in of_chains.values() for part in each]
     # Who has a gap, or a log that was read in no part, may have been in groups of which it does not tell.

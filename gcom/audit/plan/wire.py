@@ -24,6 +24,7 @@ from gcom.audit.summary.process import ProcessSummary, SectionSummary
 from gcom.audit.summary.tally import Tally
 from gcom.audit.summary.timeline import Counts, Spread, Timeline
 
+# msgpack and not pickle: what --incremental keeps is read from a folder, and pickle would run what stands there.
 _CLASSES: dict[str, Any] = {
     each.__name__: each
     for each in (
@@ -56,6 +57,7 @@ class _Code(IntEnum):
 
 def pack(thing: object) -> bytes:
     """Return `thing` as bytes. Raises TypeError if it is neither plain nor of a class named here."""
+    # Strict: a subclass, as a NumPy integer, would come back as something else, and fails here instead.
     packed: bytes = msgpack.packb(_plain(thing), strict_types=True)
     return packed
 
@@ -64,6 +66,7 @@ def unpack(data: bytes) -> Any:
     """Return the thing that `pack` was given. Raises ValueError on other bytes."""
     try:
         return msgpack.unpackb(data, ext_hook=_built, strict_map_key=True)
+    # A damaged file of the cache may be valid msgpack of anything, so any way to fail means the same.
     except (KeyError, TypeError, ValueError, zlib.error, msgpack.UnpackException) as error:
         raise ValueError(f"not what the audit wrote: {error}") from error
 
@@ -77,6 +80,7 @@ def _plain(thing: object) -> object:
         case np.ndarray():
             # Columns go up by little, so their differences are small and compress well.
             return _ext(_Code.ARRAY, zlib.compress(np.diff(thing, prepend=0).tobytes(), 1))
+        # Sorted: a set's order depends on the interpreter's hash seed, and equal things must be equal bytes.
         case frozenset():
             return _ext(_Code.SET, [_plain(each) for each in sorted(thing)])
         case list():
@@ -87,6 +91,8 @@ def _plain(thing: object) -> object:
             return _ext(_Code.PAIRS, [[_plain(key), _plain(value)] for key, value in thing.items()])
         case _ if is_dataclass(thing):
             name = type(thing).__name__
+            # By position, which costs no field names per object; _VERSION of the cache tells apart
+            # what another GCom wrote.
             return _ext(_Code.OBJECT, [name, [_plain(getattr(thing, field.name)) for field in fields(thing)]])
         case _:
             return thing
@@ -97,6 +103,7 @@ def _ext(code: _Code, content: object) -> msgpack.ExtType:
 
 
 def _built(code: int, data: bytes) -> Any:
+    # From the inside out: what an object has in it is built before it is.
     content = msgpack.unpackb(data, ext_hook=_built, strict_map_key=True)
     match code:
         case _Code.TUPLE:

@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from gcom.audit.explain.result import AuditResult, GroupResult, RuleResult
 
-_TOLD = 20  # incidents in one failure
+_INCIDENTS_MAX = 20  # incidents in one failure
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML 1.0 cannot hold
 
 _TEXT, _COUNT = pa.string(), pa.int64()
@@ -45,6 +45,7 @@ def junit_of(result: AuditResult, *, allow_unknown: bool = False) -> bytes:
     for group in result.groups:
         accepted = allow_unknown or (group.group, group.instance) not in deciding
         root.append(_suite(group, "skipped" if accepted else "error"))
+    # Without a suite of failing logs a build would pass on an audit that saw nothing.
     if not result.groups or result.unread:
         suite = Xml.SubElement(root, "testsuite", name="logs")
         reason = "\n".join(result.unread) or "the logs tell of no group"
@@ -62,6 +63,7 @@ def _suite(group: GroupResult, unknown: str) -> Xml.Element:
     for rule in group.rules:
         if rule.expected:
             _judge(_case(suite, name, rule.rule), rule, group, unknown)
+    # A case of its own: no rule failed, and a build must not take that for success.
     if group.verdict == "VACUOUS":
         _tell(_case(suite, name, "DELIVERIES"), unknown, group.reason or "nothing to judge")
     _count(suite)
@@ -76,7 +78,7 @@ def _judge(case: Xml.Element, rule: RuleResult, group: GroupResult, unknown: str
     match rule.verdict:
         case "FAIL":
             told = [each for each in group.incidents if rule.rule in (each.rule, *each.caused)]
-            lines = [f"[{each.id}] {each.sentence}" for each in told[:_TOLD]]
+            lines = [f"[{each.id}] {each.sentence}" for each in told[:_INCIDENTS_MAX]]
             text = f"violations: {rule.violations:,}, cases: {rule.evaluated:,}"
             _tell(case, "failure", told[0].sentence if told else text, "\n".join([text, *lines]))
         case "UNKNOWN":
@@ -87,6 +89,7 @@ def _judge(case: Xml.Element, rule: RuleResult, group: GroupResult, unknown: str
 
 def _tell(case: Xml.Element, kind: str, message: str, text: str = "") -> None:
     said = Xml.SubElement(case, kind, message=_fit(message))
+    # JUnit gives failures and errors a type, and a skipped case none.
     if kind != "skipped":
         said.set("type", case.get("name", ""))
     said.text = _fit(text) or None
@@ -106,6 +109,7 @@ def _fit(text: str) -> str:
 def write_tables(result: AuditResult, folder: Path) -> None:
     """Write `verdicts.parquet`, `incidents.parquet` and `coverage.parquet`; the fields are those of `--json`."""
     folder.mkdir(parents=True, exist_ok=True)
+    # Before Parquet: lone surrogates, which a damaged log may hold, are texts that Arrow refuses.
     plain = _fit_all(result.as_json())
     of_group = ("group", "instance", "ordering", "multicast")
     verdicts = [
@@ -119,6 +123,7 @@ def write_tables(result: AuditResult, folder: Path) -> None:
         ("incidents", plain["incidents"], INCIDENTS),
         ("coverage", plain["coverage"], COVERAGE),
     ):
+        # With a schema of its own: of an empty list Arrow would not know the types, and readers rely on them.
         table = pa.Table.from_pylist(rows, schema=schema)
         pa.parquet.write_table(table, folder / f"{name}.parquet", compression="zstd")
 

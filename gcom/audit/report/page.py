@@ -59,8 +59,11 @@ def render(
     """Return the page. `evidence` is by incident id, and so are `witnesses`, the folders that --witness wrote."""
     page = _template()
     evidence, groups = evidence or {}, sorted(result.groups, key=lambda group: _WORST.index(group.verdict))
+    # Not cut by `share`: pictures are of a bounded size, and drawn once.
     told = [(group, _plot(group), _latencies(group), _changes(group)) for group in groups[:TOLD_GROUPS]]
     share = 1
+    # Only a finished page tells its size, as what the logs say is escaped, and may be any text. Each round halves
+    # what is shown.
     while True:
         some = dict(islice(evidence.items(), len(evidence) // share))
         text: str = page.render(
@@ -68,10 +71,12 @@ def render(
             told=told,
             evidence=some,
             diagrams={each: diagram_of(found) for each, found in some.items()},
-            totals={each: _positions(result, found) for each, found in some.items()},
+            totals={each: sum(result.positions.get(who, 0) for who in found.events) for each, found in some.items()},
             witnesses=witnesses or {},
             title=title,
         )
+        # More than ROWS times less is nothing: then names from the logs alone are too large, and the page
+        # is as it is.
         if len(text.encode("utf-8", "replace")) <= BYTES or share > ROWS:
             return text
         share *= 2
@@ -82,6 +87,7 @@ def _template() -> Template:
     environment = Environment(
         loader=DictLoader({"report.html": (files / "report.html").read_text("utf-8")}),
         autoescape=True,
+        # A name that is misspelt in the template ends the rendering, instead of leaving a hole in the page.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -91,6 +97,7 @@ def _template() -> Template:
     environment.globals |= {
         "script": Markup(script),  # ours, as the style is; what the logs say is never marked so
         "style": Markup((files / "report.css").read_text("utf-8")),
+        # The page's own policy allows this script by its digest and no other: a log's text cannot become code.
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "marks": _MARKS,
         "rules": list(RULES.values()),
@@ -117,11 +124,6 @@ def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[s
         "states": Counter(result.coverage.values()).most_common(),
         "notes": result.notes[: NOTES // share],
     }
-
-
-def _positions(result: AuditResult, evidence: Evidence) -> int:
-    """Return the total length of the logs that the evidence is taken from."""
-    return sum(result.positions.get(process, 0) for process in evidence.events)
 
 
 def _headline(result: AuditResult, counted: list[Incident]) -> str:
@@ -214,6 +216,7 @@ def _span(microseconds: float) -> str:
 def _clock(microseconds: int | None) -> str:
     if microseconds is None or not 0 <= microseconds < 1 << 56:
         return ""
+    # A log's clock may say any year; beyond 9999 there is no date to print.
     seconds = min(microseconds // 1_000_000, 253_402_300_799)
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 

@@ -29,7 +29,9 @@ _STANDINS = {
 }
 _INK, _MUTED, _LINE, _ACCENT, _FAIL, _UNKNOWN, _THIRD, _CARD = _STANDINS
 _STYLE: Any = {
+    # Text stays text: it takes the page's font and can be searched.
     "svg.fonttype": "none",
+    # Ids within the picture are the same each time, so equal logs give equal pages.
     "svg.hashsalt": "gcom",
     "font.size": 8,
     "text.color": _INK,
@@ -41,9 +43,9 @@ _STYLE: Any = {
     "axes.spines.right": False,
     "path.simplify": True,
 }
-_MOST_VIEWS = 40
+_VIEWS_MAX = 40
 _BENEATH_LABELS = 0.8  # of the height that bars take, so that the views' numbers stand above them
-_LETTERS = 170  # of a view's label, side by side over the whole width
+_LETTERS_ACROSS = 170  # of a view's label, side by side over the whole width
 
 
 def over_time(whole: Timeline, views: list[tuple[int, int]], violations: dict[str, dict[int, int]]) -> str:
@@ -56,6 +58,7 @@ def over_time(whole: Timeline, views: list[tuple[int, int]], violations: dict[st
     bins = whole.by_bin()
     held = {each: counts for each, counts in bins.items() if counts.codes.max(initial=0) > 0}
     with matplotlib.rc_context(_STYLE):
+        # What did not happen has no picture: a log without hold-back shows deliveries alone.
         parts = 1 + bool(held) + bool(violations)
         figure = Figure(figsize=(10.4, 0.55 + 1.25 * parts), layout="constrained")
         axes = list(figure.subplots(parts, 1, sharex=True, squeeze=False)[:, 0])
@@ -97,6 +100,7 @@ def _draw_held(axis: Any, held: dict[int, Counts], first: int, wide: float) -> N
     axis.vlines(places, median, highest, color=_UNKNOWN, linewidth=1.2, alpha=0.55)
     axis.plot(places, highest, ".", color=_UNKNOWN, markersize=5, label="longest")
     axis.plot(places, median, "_", color=_INK, markersize=5, label="median of those held")
+    # Logarithmic: hold-back goes from microseconds to the seconds of a view change.
     axis.set_yscale("log", base=10)
     axis.set_ylim(10 ** math.floor(math.log10(min(median))), 10 ** math.ceil(math.log10(max(highest)) + 0.01))
     axis.yaxis.set_major_locator(LogLocator(10, numticks=5))
@@ -122,6 +126,7 @@ def _draw_violations(axis: Any, violations: dict[str, dict[int, int]], first: in
     colors = (_FAIL, _UNKNOWN, _THIRD, _MUTED)
     below: Counter[int] = Counter()
     ranked = sorted(violations.items(), key=lambda item: -sum(item[1].values()))
+    # Three rules and the rest: more colours could not be told apart.
     shown = [
         *ranked[:3],
         *([("others", sum((Counter(each) for _, each in ranked[3:]), Counter()))] if ranked[3:] else []),
@@ -150,18 +155,20 @@ def _name(axis: Any, text: str) -> None:
 
 
 def _mark_views(axes: list[Any], views: list[tuple[int, float]]) -> None:
-    few = views[:_MOST_VIEWS]
+    few = views[:_VIEWS_MAX]
     for axis in axes:
         for _, when in few:
             axis.axvline(when, color=_MUTED, linewidth=0.8, linestyle=(0, (2, 2)), zorder=0)
     left, right = axes[0].get_xlim()
-    letter = (right - left) / _LETTERS
+    letter = (right - left) / _LETTERS_ACROSS
     beyond = float("-inf")  # where the label before ends
     for number, when in few:
         text = f"view {number}"
         needed = (len(text) + 2) * letter
+        # At the right edge the label stands on the other side of its line.
         at_end = when + needed > right
         begin = when - needed if at_end else when
+        # It would cover the label before: the line is drawn, and the number left out.
         if begin < beyond:
             continue
         axes[0].annotate(
@@ -184,6 +191,7 @@ def _as_svg(figure: Figure) -> str:
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = out.getvalue()
+    # The picture's size is the page's to choose; its proportions are in viewBox.
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)

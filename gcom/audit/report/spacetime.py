@@ -57,6 +57,7 @@ def diagram_of(evidence: Evidence) -> Diagram | None:
     events = [(lane, event) for lane, (_, each) in enumerate(lanes) for event in each]
     sends = _sends([event for _, event in events])
     columns = _columns([lane for lane, _ in events], sends)
+    # As wide as the longest label needs, so that none covers the next.
     step = max(22.0, _LETTER * max(len(_label(event)) for _, event in events) + 9)
     colors = {process: lane for lane, (process, _) in enumerate(lanes)}
     found = Diagram(
@@ -67,9 +68,11 @@ def diagram_of(evidence: Evidence) -> Diagram | None:
     for (lane, event), column in zip(events, columns, strict=True):
         found.nodes.append(_node(evidence, event, _LEFT + step * column, _TOP + LANE * lane, colors))
     for index, send in enumerate(sends):
+        # An own delivery has no arrow: it would lie on its process's line.
         if send is not None and events[send][0] != events[index][0]:
             one, other = found.nodes[send], found.nodes[index]
             found.arrows.append(Arrow(one.x, one.y, other.x, other.y, one.color, one.hot and other.hot))
+    # What concerns the violation is drawn last, on top.
     found.arrows.sort(key=lambda arrow: arrow.hot)
     return found
 
@@ -89,23 +92,23 @@ def _columns(lanes: list[int], sends: list[int | None]) -> list[int]:
     queues = [[place for place, each in enumerate(lanes) if each == lane] for lane in range(max(lanes) + 1)]
     last = [-1] * len(queues)
     while any(queues):
-        ready = [queue for queue in queues if queue and _is_known(sends[queue[0]], columns)]
+        # Row by row, as in shiviz.py: a delivery waits for its send, and where a log has them the other way
+        # round one goes on.
+        ready = [queue for queue in queues if queue and ((send := sends[queue[0]]) is None or columns[send] >= 0)]
         for queue in ready or [next(queue for queue in queues if queue)]:
             place = queue.pop(0)
             send = sends[place]
             last[lanes[place]] += 1
             if send is not None and columns[send] >= 0:
+                # An arrow never points left: the delivery stands at least one column behind its send.
                 last[lanes[place]] = max(last[lanes[place]], columns[send] + 1)
             columns[place] = last[lanes[place]]
     return columns
 
 
-def _is_known(send: int | None, columns: list[int]) -> bool:
-    return send is None or columns[send] >= 0
-
-
 def _node(evidence: Evidence, event: LogEvent, x: float, y: float, colors: dict[str, int]) -> DiagramNode:
     incident = evidence.incident
+    # The first position of a process counts where it has several.
     at = dict(reversed(incident.positions)).get(event.process, -1)
     here = event.at <= at < event.at + event.count
     hot = here or any(event.has(*message) for message in incident.messages)

@@ -18,15 +18,21 @@ from gcom.audit.summary.intervals import Intervals, add_numbers
 
 def count_with_serial(group: InstanceLogs) -> int:
     """Return the number of different messages that some process delivered, or skipped with their serial."""
+    # Over all processes: a message counts once, however many delivered it.
     found: dict[str, Intervals] = {}
     for summary in group.summaries.values():
         add_numbers(found, summary.delivered)
         add_numbers(found, summary.skipped)
+    # What it is compared with, the sum over all buckets, counts a message twice that has serials in two buckets: 1. A
+    # has message 1 under serial 1, in bucket 0. 2. B has it under serial 65,537, in bucket 1. 3. Neither knows the
+    # other's bucket, and at both serials rise: nothing else would show it.
     return sum(map(len, found.values()))
 
 
 def settle_twice(group: InstanceLogs) -> bool:
     """Tell whether some process delivered a message that it had settled before (NO_DUPLICATION)."""
+    # 1. A delivers 1 and 2, then 2 and 1 again. 2. A second delivery settles nothing, so it has the place of what
+    #    follows it. 3. Sums over places do not tell these orders apart.
     return any(summary.tally("NO_DUPLICATION").violations for summary in group.summaries.values())
 
 
@@ -55,6 +61,8 @@ def views_begin_alike(group: InstanceLogs) -> bool:
             # the bucket without having delivered what others did. 3. No print that is compared would differ.
             if buckets and max(buckets) - min(buckets) >= len(buckets):
                 return False
+            # 1. C enters a view with a base that is a whole bucket above the others'. 2. Its deliveries in that view
+            #    are in other buckets than theirs. 3. No bucket has two prints that could differ.
             if buckets and begins.setdefault(section.view, min(buckets)) != min(buckets):
                 return False
     return True
@@ -76,6 +84,8 @@ def deliver_in_one_view(group: InstanceLogs) -> bool:
     for views in by_view.values():
         known = Intervals()
         # add() returns how many of the numbers were there before: those were delivered in another view, too.
+        # 1. A delivers 1 in view 1, B in view 2. 2. Each view's orders agree. 3. Between the views they contradict: A
+        #    has 1 before all of view 2, B behind some of it.
         if any(known.add(first, last) for numbers in views.values() for first, last in numbers):
             return False
     return True
@@ -90,7 +100,9 @@ def senders_deliver_their_own(group: InstanceLogs) -> bool:
         for sender, numbers in summary.delivered.items():
             theirs = group.summaries.get(sender)
             own = theirs.delivered.get(sender, Intervals()) if theirs is not None else Intervals()
-            # Equality first: it is nearly always so, and costs no new set.
+            # 1. S passes serial 1 as given up, delivers a message of A as serial 2, and sends m. 2. R has m as serial
+            #    1, before that message. 3. Serials rise everywhere and each is of one message; only that S never
+            #    delivers m shows that m came before its cause. Equality first: it is nearly always so.
             if own != numbers and numbers.minus(own):
                 return False
     return True
@@ -106,6 +118,8 @@ def pass_the_same_serials(group: InstanceLogs) -> bool:
     starts: dict[int, int] = {}
     for summary in group.summaries.values():
         began = [section for section in summary.sections if section.start is not None]
+        # 1. C enters and says that it begins after serial 3. 2. The others begin that view after serial 2. 3. C never
+        #    passes serial 3, and no print shows that it lacks the message there.
         if any(starts.setdefault(section.view, section.serial) != section.serial for section in began):
             return False
         first = bisect_left(buckets, (began[0].serial + 1) // BUCKET if began else 0)

@@ -31,6 +31,7 @@ class InstanceLogs:
         """
         merged: dict[str, ProcessSummary] = {}
         for summary in summaries:
+            # Chains of one process come in its log's order, so what one leaves open the next one goes on with.
             merged[summary.process] = join(merged[summary.process], summary) if summary.process in merged else summary
         for summary in merged.values():
             for section in summary.sections:
@@ -60,6 +61,8 @@ class InstanceLogs:
         found: dict[tuple[int, int | str], list[tuple[str, SectionSummary]]] = defaultdict(list)
         for who, section in self.sections():
             if section.next not in ("none", "unknown"):
+                # DELIVERY_LOG.md, Class: equal (W, next). Who crashed is in none: nothing shows that
+                # it outlived the view.
                 found[section.view, section.next].append((who, section))
         return found
 
@@ -88,6 +91,7 @@ def join(one: ProcessSummary, other: ProcessSummary) -> ProcessSummary:
     for rule, tally in other.tallies.items():
         one.tally(rule).add(tally)
     sections = other.sections
+    # A part that begins without installing a view continues the section that the part before left open.
     if sections and not sections[0].installed and one.sections and one.sections[-1].next == "open":
         _join_sections(one.sections[-1], sections[0])
         sections = sections[1:]
@@ -118,11 +122,13 @@ def join(one: ProcessSummary, other: ProcessSummary) -> ProcessSummary:
         one.late_serials |= {bucket for bucket in other.serials if bucket <= one.last_serial // BUCKET}
     one.first_serial = one.first_serial or other.first_serial
     one.last_serial = max(one.last_serial, other.last_serial)
+    # The earlier part's stays: it has the first send that depends on the other process.
     for who, number in other.depends_from.items():
         one.depends_from.setdefault(who, number)
     for view, tally in other.undecided_clocks.items():
         one.undecided_clocks.setdefault(view, Tally()).add(tally)
     one.timeline.add(other.timeline)
+    # The first end counts, as in note_end(): a process enters an instance once.
     if not one.end:
         one.end, one.settled_at_end = other.end, other.settled_at_end
     return one

@@ -20,8 +20,8 @@ class Judgement:
     """The judgement of one (group, instance). `requests` are the messages that rules still need.
 
     `starts` are the beginnings of chains: the index of the first section, and the number of its deliveries that an
-    earlier chain has. `fates` are, where CAUSAL is judged over messages, the messages that each process delivered and
-    those that it settled.
+    earlier chain has. `outcomes` are, where CAUSAL is judged over messages, the messages that each process delivered,
+    and those that it settled.
     """
 
     key: Key
@@ -34,10 +34,10 @@ class Judgement:
     members: dict[int, list[str]]  # by view
     requests: list[MessageRequest] = field(default_factory=list)
     starts: dict[int, tuple[int, int]] = field(default_factory=dict)
-    fates: dict[str, tuple[Delivered, Delivered]] = field(default_factory=dict)
+    outcomes: dict[str, tuple[Delivered, Delivered]] = field(default_factory=dict)
     history: History = field(default_factory=History)
     sends: int = 0
-    unshown: str = ""  # why the logs do not show that a promise was kept, though nothing breaks it
+    missing_records: str = ""  # why the logs do not show that a promise was kept, though nothing breaks it
     sessions: list[SessionSummary] = field(default_factory=list)  # for CONTINUITY, which is judged over all instances
 
 

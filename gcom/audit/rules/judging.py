@@ -27,6 +27,7 @@ def judge(group: InstanceLogs, *, all_rules: bool = False) -> Judgement:
     summaries = group.summaries
     tallies = _tallies_of_logs(group)
     digests = any(summary.sent_digests or summary.delivered_digests for summary in summaries.values())
+    # Any view record's: where they differ VIEW_AGREEMENT fails, and the verdict is no PASS whatever else is promised.
     definition = group.definition()
     judgement = Judgement(
         key=group.key,
@@ -41,20 +42,24 @@ def judge(group: InstanceLogs, *, all_rules: bool = False) -> Judgement:
         sends=sum(len(summary.sent) for summary in summaries.values()),
         sessions=[session_of(each, has_gap=bool(group.gaps.get(who))) for who, each in sorted(summaries.items())],
     )
+    # Before the rules compare: the reason of a rule's first unknown case is told, and a gap says more than
+    # what it left open.
     _add_gaps(group, tallies)
     case = Case(group, tallies, RULES)
     for name, rule in RULES.items():
         if rule.judge is not None:
             rule.judge(case, tallies[name])
     # Before messages are asked for: what they show must not hide that no log has an end.
-    judgement.unshown = missing_records(group, judgement.expected, tallies)
+    judgement.missing_records = missing_records(group, judgement.expected, tallies)
     # After all rules have compared summaries: whether CAUSAL is certified depends on what others found.
     asked = [case.request(name) for name in RULES]
     judgement.requests = [request for request in asked if request is not None]
     if not all_rules:
         _pass_over_unpromised(judgement)
+    # Whether a needed message came later tells lost from late, and only the summaries know, which the driver does not
+    # keep. Only for CAUSAL: these are sets of all messages.
     if any(request.rule == "CAUSAL" for request in judgement.requests):
-        judgement.fates = {
+        judgement.outcomes = {
             who: (each.delivered, each.sections[-1].settled if each.sections else {}) for who, each in summaries.items()
         }
     return judgement
@@ -65,6 +70,7 @@ def _tallies_of_logs(group: InstanceLogs) -> dict[str, Tally]:
     tallies = {rule: Tally() for rule in RULES}
     for who, summary in sorted(group.summaries.items()):
         for rule, tally in summary.tallies.items():
+            # Examples of the scan name no process, as all of them are of one; here they come together.
             tally.name(who)
             tallies[rule].add(tally)
     return tallies
@@ -72,10 +78,12 @@ def _tallies_of_logs(group: InstanceLogs) -> dict[str, Tally]:
 
 def _add_gaps(group: InstanceLogs, tallies: dict[str, Tally]) -> None:
     for who, gaps in sorted(group.gaps.items()):
-        for at, told in gaps:
+        for at, has_state in gaps:
             reason = f"{who} has a gap at position {at}" if at else f"there is no readable log of {who}"
             for name, rule in RULES.items():
-                if rule.open_by_gaps == "any" or (rule.open_by_gaps == "untold" and not told):
+                # A state behind a gap tells CLOCK and SERIAL_CONTIGUOUS where to go on; for a rule that reads the
+                # sequence itself the hidden part stays hidden.
+                if rule.open_by_gaps == "any" or (rule.open_by_gaps == "without_state" and not has_state):
                     tallies[name].doubt(1, reason)
 
 
@@ -89,19 +97,21 @@ def _pass_over_unpromised(judgement: Judgement) -> None:
 def add_found(judgement: Judgement, rule: str, found: Iterable[Tally]) -> None:
     """Add the results of a rule over the messages that it requested, bucket by bucket."""
     join = RULES[rule].join
+    # Buckets are independent, so their cases add up, but for a rule that says otherwise.
     for tally in found if join is None else [join(found)]:
         judgement.tallies[rule].add(tally)
 
 
-def tell_fates(judgement: Judgement, coverage: dict[str, str]) -> None:
+def add_outcomes(judgement: Judgement, coverage: dict[str, str]) -> None:
     """Add to each violation of CAUSAL the fate of the missing message."""
     for example in judgement.tallies["CAUSAL"].examples:
         process = example["process"]
-        delivered, settled = judgement.fates.get(process, ({}, {}))
+        delivered, settled = judgement.outcomes.get(process, ({}, {}))
         if example["needed"] in delivered.get(example["other"], Intervals()):
             example["later"] = "delivered"
         elif example["needed"] not in settled.get(example["other"], Intervals()):
             example["later"] = ""
         else:
+            # Nothing but a skip settles without a delivery, except what a state behind a gap said.
             example["later"] = "skipped" if coverage[process] in ("closed", "open") else "settled"
-    judgement.fates = {}
+    judgement.outcomes = {}

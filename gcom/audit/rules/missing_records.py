@@ -18,8 +18,11 @@ def missing_records(group: InstanceLogs, expected: Container[str], tallies: Mapp
         return (
             f"INTEGRITY: message {message[1]} of {message[0]} has a digest where it was sent or delivered, not at both"
         )
+    # A crashed process's missing tail is no case. But where *no* log has an end, rules of classes had no case at all,
+    # and a PASS would rest on nothing.
     if not group.ends_nowhere():
         return ""
+    # A rule over classes has a case where two processes were in one view; SELF_DELIVERY where anything was sent.
     views = [section.view for _, section in group.sections()]
     sends = any(section.sends for _, section in group.sections())
     need_ends = [name for name, rule in RULES.items() if rule.needs_ends]
@@ -38,6 +41,7 @@ def _with_one_digest(group: InstanceLogs) -> tuple[str, int] | None:
             if theirs is None or heard == theirs.sent_with_digest:
                 continue
             unlike = heard.minus(theirs.sent_with_digest).union(theirs.sent_with_digest.minus(heard))
+            # Only where both sides' records are there: a missing record is a gap, which has been told already.
             if lone := numbers.common(theirs.sent).common(unlike):
                 return sender, lone.lowest
     return None

@@ -83,7 +83,7 @@ class AuditRule:
     more_messages: Callable[[Example], list[tuple[str, int]]] | None = None
     # Which gaps in a log leave it open: any; only those that no `state` behind them makes up for; or none, as where a
     # rule compares digests, of which a message that is missing has none.
-    open_by_gaps: Literal["any", "untold", "none"] = "any"
+    open_by_gaps: Literal["any", "without_state", "none"] = "any"
     needs_ends: bool = False  # has a case only where logs tell how processes went on from views
     projection: Projection = Projection()
 

@@ -58,5 +58,6 @@ ROOT_FIRST = (
     "VIRTUAL_SYNCHRONY",
     "TOTAL",
     "TOTAL_GAP_FREE",
+    # Last: a wrong clock is a violation by itself, and also what every wrong delivery before the send leads to.
     "CLOCK",
 )

@@ -23,6 +23,8 @@ from gcom.audit.summary.position import Key, LogPosition, reached_by
 from gcom.audit.summary.process import ProcessSummary, SectionSummary, add_prints
 from gcom.audit.summary.runs import merged, runs_of
 
+# In the report's order. No rule sees what another one did: each only reads the position and adds to its own
+# part of the summary.
 _BY_BATCH = [rule.judge_batch for rule in RULES.values() if rule.judge_batch is not None]
 
 
@@ -34,7 +36,7 @@ class Break:
     at: int
     gap: bool
     state: Record | None
-    told: bool = False  # a gap: an opening follows at once that has a state
+    state_follows: bool = False  # a gap: an opening follows at once that has a state
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ class BatchScan:
     def process(self) -> str:
         return self.summary.process
 
-    def go(self, mine: Ints, breaks: list[Break], *, seeded: bool) -> None:
+    def scan(self, mine: Ints, breaks: list[Break], *, seeded: bool) -> None:
         """Judge the rows `mine`, in order; `seeded` says that the position already equals the first opening's state."""
         controls = mine[self.rows.kind[mine] > SKIP]
         stops: list[tuple[int, int, Break | None]] = [(int(row), 1, None) for row in controls]
@@ -72,22 +74,23 @@ class BatchScan:
             self._batch(mine[begin:end])
             begin = end if broken is not None else end + 1
             if broken is None:
-                self._control(row)
+                self._on_event(row)
             elif broken.gap:
-                self._lose(broken)
+                self._on_gap(broken)
             else:
-                self._open(broken, seeded=seeded)
+                self._on_opening(broken, seeded=seeded)
         self._batch(mine[begin:])
 
     # Events that change more than counts
 
-    def _control(self, row: int) -> None:
+    def _on_event(self, row: int) -> None:
         kind, record = int(self.rows.kind[row]), self.rows.rare[row]
         where = {"process": self.process, "file": self.path, "line": row + 2}
         self.position.present = True
         if kind == VIEW:
             self._install({**record, **where})
         elif kind in (LEAVE, DETACH):
+            # Before the section is closed: what was settled at the end includes all up to this record.
             note_end(self.summary, self.position, {**record, **where})
             self._end(next_after(record))
             self.position.left = True
@@ -107,6 +110,7 @@ class BatchScan:
         if position.last_view == 0:  # who goes over from another instance goes on in its own stream
             position.number = max(position.number or 0, base.get(self.process, 0))
         position.install(view, members, base, record.get("base_serial", 0))
+        # Only of members: of others the view change has agreed on nothing.
         start = {who: position.settled_of(who).highest for who in members} if certain else None
         self.summary.views.append(record)
         self.summary.sections.append(
@@ -114,8 +118,10 @@ class BatchScan:
         )
 
     def _end(self, following: int | str) -> None:
+        # Of the end of a session: the view is none from here on, until the process enters anew.
         self._close(following)
         self.position.view = None
+        # Behind the end a gap concerns this group no more, and a number is no jump.
         self.position.ended = True
 
     def _close(self, following: int | str) -> None:
@@ -126,6 +132,7 @@ class BatchScan:
         # whom the process went on, so it is in no class.
         jump = isinstance(following, int) and following != section.view + 1 and not section.covered
         section.next = "unknown" if jump else following
+        # A copy: the position goes on, and the class compares what was settled at this instant.
         section.settled = {who: settled.copy() for who, settled in self.position.settled.items()}
 
     def _section(self) -> SectionSummary | None:
@@ -133,28 +140,33 @@ class BatchScan:
         sections = self.summary.sections
         return sections[-1] if sections and sections[-1].next == "open" else None
 
-    def _lose(self, gap: Break) -> None:
+    def _on_gap(self, gap: Break) -> None:
         position, key = self.position, self.summary.key
-        has_state = gap.told and _state_of(gap.state, key) is not None
+        has_state = gap.state_follows and _state_of(gap.state, key) is not None
         # A gap concerns a group that the process was in, or may have been: not one whose session ended, nor one that
         # the opening behind the gap, which names all groups, does not name.
-        if position.ended or (gap.told and not position.present and not has_state):
+        if position.ended or (gap.state_follows and not position.present and not has_state):
             return
         self.summary.gaps.append((gap.at, has_state))
         position.lose()
         section = self._section()
         if section is not None:
             section.covered = False
-        if gap.told and not has_state:
+        # 1. A gap. 2. The opening behind it names all groups that the process is in. 3. This one is not among them,
+        #    so its session ended inside the gap; how, nobody knows.
+        if gap.state_follows and not has_state:
             self._end("unknown")
 
-    def _open(self, opening: Break, *, seeded: bool) -> None:
+    def _on_opening(self, opening: Break, *, seeded: bool) -> None:
         position, state = self.position, _state_of(opening.state, self.summary.key)
-        position.told = {}
+        position.logged_clock = {}
         # The scanner has already taken this state as its beginning; the driver holds it against the chain before.
         if seeded:
             return
+        # An opening without a word of this group says that the process is not in it; what precedes says that it is.
         if state is None:
+            # 1. A state that does not fit what precedes it proves nothing: it is trusted only across a gap. 2. Here
+            #    there is none. 3. So it is noted, the process is gone through as a whole, and the records count.
             if position.certain and position.view is not None:
                 self._note_unlike(opening)
             return
@@ -163,8 +175,11 @@ class BatchScan:
             if not position.reached(self.process).leads_to(reached_by(state, self.process)):
                 self._note_unlike(opening)
             return
+        # Across a gap a state proves sends: who delivers one of these has not made it up.
         self.summary.highest_sent = max(self.summary.highest_sent, state.get("number", 0))
         section = self._section()
+        # The gap hid a view. Its section is not covered, and has no start: nobody knows what was
+        # settled when it began.
         if section is None or section.view != state["view"]:
             self._close("unknown")
             self.summary.sections.append(SectionSummary(state["view"], installed=False, start=None, covered=False))
@@ -180,18 +195,22 @@ class BatchScan:
             return
         position, summary, rows = self.position, self.summary, self.rows
         position.present = True
+        # A state tells of sessions only: what lies outside of one is lost for a chain
+        # that begins later (plan/chains.py).
         position.outside |= position.in_force is None
         batch = Batch(rows, mine, position, summary, self.path, self.words, self.clock, self.seeds)
         summary.deliveries += int(rows.count[batch.delivers].sum())
         if self.recorder is not None and (dependencies := self.recorder.dependencies) is not None:
+            # A no-op has a serial and no sender, and settles no message.
             named = batch.passed[rows.sender[batch.passed] >= 0]
             dependencies.record_deliveries(rows, named, position, self.path)
-            dependencies.record_sends(rows, batch.sends, batch.heard, position.certain)
+            dependencies.record_sends(rows, batch.sends, batch.true_clock, position.certain)
         # Rules see the position before the batch: 1. all that is certain of the rows is judged; 2. then what they
         # settle is noted, which moves the position.
         for rule in _BY_BATCH:
             rule(batch)
         self._note_sends(batch)
+        # Last: it settles the rows, and the rules above needed the position before them.
         before = self._judge_senders(batch)
         if self.recorder is not None:
             places = np.full(len(mine), -1)
@@ -217,7 +236,8 @@ class BatchScan:
                 summary.sent.add(x, y)
             if self._in_section():
                 summary.sections[-1].sends.add(a, b)
-        for who, true in batch.heard.items():
+        for who, true in batch.true_clock.items():
+            # The first send with a dependency is enough to count CAUSAL's cases, as every later one has it too.
             if who not in summary.depends_from and true[-1] > 0:
                 summary.depends_from[who] = int(first[np.argmax(true > 0)])
         position.number = int(last[-1])
@@ -254,12 +274,13 @@ class BatchScan:
             else:
                 fresh[of] -= self._judge_one_by_one(batch, who, passed[of])
             if delivered[of].any():
-                position.heard[who] = max(position.heard.get(who, 0), int(last[delivered[of]].max()))
+                position.true_clock[who] = max(position.true_clock.get(who, 0), int(last[delivered[of]].max()))
         # A place counts what was settled, skips included, since the instance began. So processes that hold the same
         # give a message the same place, whatever they entered with.
         places[named] = before + np.cumsum(fresh) - fresh
         section = summary.sections[-1] if self._in_section() else None
         for who, _, ranges in merged(rows, passed[delivered], by_view=False):
+            # Twice: per section for the rules of views, and over all for NO_CREATION, TOTAL and CONTINUITY.
             for into in (summary.delivered, *([section.delivered] if section is not None else [])):
                 numbers = into.setdefault(who, Intervals())
                 for a, b in ranges:
@@ -276,14 +297,19 @@ class BatchScan:
         for index, row in enumerate(passed.tolist()):
             first, count = int(rows.number[row]), int(rows.count[row])
             last = first + count - 1
+            # After a fault FIFO resumes from n: only what directly precedes is asked for, so one loss is one
+            # violation and not one per message behind it.
             followed = first == 1 or first - 1 in settled
             highest = settled.highest
+            # Before the row settles itself: the first number of the run that was there already is the one to show.
             again = settled.lowest_in(first, last)
             overlaps[index] = settled.add(first, last)
             if rows.kind[row] != DELIVER:
                 continue
             if overlaps[index]:
                 summary.tally("NO_DUPLICATION").violate(int(overlaps[index]), **batch.where_of(row, again))
+            # 1. A gap hides deliveries of q. 2. The first one behind it may follow on what is hidden: UNKNOWN. 3. A
+            #    later one that leaves a number out leaves it out in the open: FAIL.
             since = position.since_gap.setdefault(who, first) if position.since_gap is not None else 0
             if not followed and first <= since:
                 summary.tally("FIFO").doubt(1, f"{self.process} has a gap before position {int(rows.at[row])}")
@@ -293,6 +319,7 @@ class BatchScan:
 
     def _note_order(self, section: SectionSummary, delivers: Ints, places: Ints) -> None:
         rows = self.rows
+        # Places, not indexes: two processes that hold the same have the same places, though one entered later.
         runs = rows.number[delivers], places, rows.count[delivers]
         add_prints(section.order, fingerprints(self.words[rows.sender[delivers]], *runs, self.seeds))
 

@@ -55,8 +55,11 @@ def scan(
         _feed(scanner, segment, previous, first=begins)
         closing, previous = segment.closing, segment.opening.segment
         found.torn = segment.torn
+        # Of the last segment that was read: each one before it was followed by another.
         found.exited = closing is not None and closing.exited
         found.rotated = closing is not None and not closing.exited and not segment.damage
+    # A close with `rotate` promises a successor. Before another segment it is no gap, at the end of the
+    # log it is one.
     if chain.last and found.rotated:
         scanner.lose_segment(f"{chain.paths[-1]}: {chain.process} went on after it, and the next segment is missing")
     scanner.finish()
@@ -73,6 +76,7 @@ def _begin(found: ChainSummary, scanner: Scanner, segment: LogSegment) -> None:
 
 
 def _feed(scanner: Scanner, segment: LogSegment, previous: int, *, first: bool) -> None:
+    # Nothing in it is believed, so its number and position prove nothing about the segments around it either.
     if segment.damage:
         scanner.lose_segment(f"{segment.path}: {segment.damage}; nothing in it is read")
         return
@@ -80,13 +84,15 @@ def _feed(scanner: Scanner, segment: LogSegment, previous: int, *, first: bool) 
     if missing:
         scanner.notes.append(f"{segment.path}: segment {previous + 1} of {scanner.process} is missing before it")
     scanner.feed(segment, missing, first)
-    if segment.cut:
-        scanner.lose_segment(segment.cut)
+    if segment.missing_tail:
+        scanner.lose_segment(segment.missing_tail)
 
 
 def _end(found: ChainSummary, scanner: Scanner) -> None:
     found.ends_at, found.gaps, found.hides_groups = scanner.expected, scanner.gaps, scanner.hides_groups
     found.notes, found.unknown_types = scanner.notes, scanner.unknown_types
+    # Only of groups in which a view is in force: of all others a state says nothing, and the next opening
+    # must say nothing either.
     positions = scanner.positions
     found.ends = {key: each.reached(found.process) for key, each in positions.items() if each.view is not None}
     found.outside = any(each.outside for each in positions.values())

@@ -17,6 +17,7 @@ from gcom.audit.plan.engine import Found, TaskRow
 from gcom.audit.plan.wire import pack, unpack
 
 T = TypeVar("T")
+# Two segments of the default size: a log of a gigabyte is eight tasks.
 CHAIN_BYTES = 128 << 20  # of a process's segments that one task goes through
 TASKS = 256  # of one stage, at most: more cost more to start than they share
 EXCERPTS_AT_ONCE = 64  # that a task has in memory where it goes through them in order
@@ -39,7 +40,11 @@ class SparkEngine:
 
         def of_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
+                # Tasks get indexes, and the items by the closure that Spark ships: an item may
+                # be anything that pickles.
                 for place in batch.column(0).to_pylist():
+                    # One row per batch: a summary may be a megabyte, and Arrow would hold a whole batch
+                    # of them at once.
                     yield from (_batch([(*row[:-1], pack(row.thing))]) for row in task(items[place]))
 
         places = self._spark.range(0, len(items), 1, min(len(items), TASKS))
@@ -61,6 +66,7 @@ class SparkEngine:
 
     def grouped(self, rows: Any, by: Sequence[str], task: Callable[[list[TaskRow]], object]) -> Found:
         def of_group(table: pa.Table) -> pa.Table:
+            # Spark gives a group's rows in any order.
             found = sorted((_row(*row.values()) for row in table.to_pylist()), key=attrgetter("chain", "nth"))
             return pa.Table.from_batches([_batch([(*attrgetter(*by)(found[0]), pack(task(found)))], _found(by))])
 

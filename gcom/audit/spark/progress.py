@@ -13,6 +13,8 @@ LOOK_S = 0.2
 @contextmanager
 def followed(spark: Any, told: Callable[[int, int], None]) -> Iterator[None]:
     """Report now and then the done and total tasks of the running stage; never after the end."""
+    # Spark Connect sends progress by itself; a session of this process has to be asked, by a thread, since the main
+    # one waits in Java's call.
     if hasattr(spark, "clearProgressHandlers") and "connect" in type(spark).__module__:
         yield from _by_server(spark, told)
     else:
@@ -41,6 +43,7 @@ def _by_looking(spark: Any, told: Callable[[int, int], None]) -> Iterator[None]:
         with suppress(Py4JError, ConnectionError):  # Java is gone: the thread that works with it says so
             while not ended.wait(LOOK_S):
                 stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                # One line of progress has room for one stage.
                 for stage in [each for each in stages if each is not None][:1]:
                     told(stage.numCompletedTasks, stage.numTasks)
 

@@ -32,6 +32,7 @@ def open_session(master: str | None, remote: str | None, memory: str = "3g") -> 
         from pyspark.sql import SparkSession
     except ImportError:
         raise AuditUnavailable('the audit needs PySpark: pip install "gcom[audit]"') from None
+    # Tasks must run in this Python, which has gcom and its libraries, and not in the first one on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if remote is not None:
@@ -40,6 +41,7 @@ def open_session(master: str | None, remote: str | None, memory: str = "3g") -> 
     _find_java()
     local = master is None or master.startswith("local")
     if local:
+        # Without it Spark listens at the host's name, which others may reach, and which may not resolve.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("SPARK_LOG_LEVEL", "OFF")
     builder = SparkSession.builder.master(master or "local[*]").appName("gcom audit")
@@ -59,6 +61,7 @@ def _opened(builder: Any, what: str) -> Any:
         except (PySparkException, Py4JError, OSError, ImportError) as error:
             said.seek(0)
             java = said.read().decode(errors="replace").splitlines()
+            # Java's last line that is no stack frame says what failed; PySpark's own error only says that Java ended.
             told = [line for line in java if line.strip() and not line.lstrip().startswith("at ")]
             lines = [*str(error).strip().splitlines()[:1], *told[-1:]]
             raise AuditUnavailable(
@@ -114,6 +117,7 @@ def _end_java(trace: TracebackType | None) -> None:
 @contextmanager
 def _standard_error_to(file: IO[bytes]) -> Iterator[None]:
     """Redirect standard error: Java and its workers, which start here, would write to it before the verdict."""
+    # The descriptor and not sys.stderr: Java is another process, and writes to what it inherited.
     kept = os.dup(2)
     try:
         os.dup2(file.fileno(), 2)
@@ -126,11 +130,14 @@ def _standard_error_to(file: IO[bytes]) -> Iterator[None]:
 def _settings(memory: str, *, local: bool) -> dict[str, str]:
     shared = {
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # What is shuffled is kilobytes per group, or excerpts of what differs; Spark's own 200 partitions
+        # would be 200 starts.
         "spark.sql.shuffle.partitions": "8",
         "spark.sql.adaptive.enabled": "true",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
+        # It would write to standard error, where the verdict's notes belong.
         "spark.python.worker.faulthandler.enabled": "false",
     }
     if not local:
@@ -155,6 +162,7 @@ def _find_java() -> None:
     )
     if java is None or not os.path.exists(java):
         raise AuditUnavailable(f"no Java {'at JAVA_HOME ' + home if home else 'found'}. {advice}")
+    # `1.8` is Java 8: the major number came first only from 9 on.
     said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     version = re.search(r'version "(?:1\.)?(\d+)', said)
     if version is None or int(version[1]) < JAVA:

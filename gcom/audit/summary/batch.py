@@ -18,7 +18,7 @@ from gcom.audit.summary.process import ProcessSummary
 class Batch:
     """The rows `mine` of a segment's rows, all sends, deliveries and skips; the position is that before them.
 
-    `words` are the hashes of `rows.senders`, `clock` the clock entries of sends, as Rows has them. `heard` has per
+    `words` are the hashes of `rows.senders`, `clock` the clock entries of sends, as Rows has them. `true_clock` has per
     other process the highest number of it that was delivered before each send, or was in the base.
     """
 
@@ -33,30 +33,36 @@ class Batch:
     sends: Ints = field(init=False)
     delivers: Ints = field(init=False)
     passed: Ints = field(init=False)  # deliveries and skips
-    heard: dict[str, Ints] = field(init=False)
+    true_clock: dict[str, Ints] = field(init=False)
 
     def __post_init__(self) -> None:
+        # A skip is settled as a delivery is, so it counts for order and serials; it is no delivery, so
+        # not for the clock.
         kind = self.rows.kind[self.mine]
         self.sends, self.delivers = self.mine[kind == SEND], self.mine[kind == DELIVER]
         self.passed = self.mine[kind != SEND]
-        self.heard = self._heard() if len(self.sends) else {}
+        self.true_clock = self._true_clock() if len(self.sends) else {}
 
-    def _heard(self) -> dict[str, Ints]:
-        rows, before = self.rows, self.position.heard
+    def _true_clock(self) -> dict[str, Ints]:
+        rows, before = self.rows, self.position.true_clock
+        # Of a process that no log names and nothing was delivered of, entry and number are both 0:
+        # it needs no column.
         low, high = int(self.sends[0]), int(self.sends[-1]) + 1
         with_entries = {
             who for who, (where, _) in self.clock.items() if np.diff(np.searchsorted(where, (low, high)))[0]
         }
         senders = {rows.senders[code] for code in np.unique(rows.sender[self.delivers]).tolist()}
         _, last = self.ends(self.delivers)
-        heard: dict[str, Ints] = {}
-        for who in sorted({*before, *senders, *self.position.told, *with_entries} - {self.process}):
-            heard[who] = np.full(len(self.sends), before.get(who, 0))
+        true_clock: dict[str, Ints] = {}
+        for who in sorted({*before, *senders, *self.position.logged_clock, *with_entries} - {self.process}):
+            true_clock[who] = np.full(len(self.sends), before.get(who, 0))
             if who in senders:
                 of = np.flatnonzero(rows.sender[self.delivers] == rows.senders.index(who))
+                # Per send the last delivery before it, found by row numbers. The highest and not the latest:
+                # NONORDERED and a violated FIFO deliver lower numbers later, and a clock has the highest.
                 steps = np.maximum.accumulate(np.concatenate(([before.get(who, 0)], last[of])))
-                heard[who] = steps[np.searchsorted(self.delivers[of], self.sends)]
-        return heard
+                true_clock[who] = steps[np.searchsorted(self.delivers[of], self.sends)]
+        return true_clock
 
     @property
     def process(self) -> str:
@@ -70,6 +76,7 @@ class Batch:
 
     def is_not_in_force(self, view: Ints) -> NDArray[np.bool_]:
         """Tell of each view whether it is certainly not the one in force."""
+        # After a gap no view is known to be in force, and none is known not to be.
         in_force = self.position.in_force
         if self.position.knows_in_force and in_force is None:
             return np.ones(len(view), np.bool_)

@@ -19,10 +19,10 @@ from gcom.audit.summary.excerpts import Placed, cut
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.position import LogPosition
 
-# Columns of an excerpt: `number`, `count`, and "of q" for each other process q; in the PRESENT also `at`, `line`, and
-# "holes of q": the columns of _Holes, one after the other. What holds for the whole excerpt: `side`, `certain` and
-# `since`, its first position; in the PRESENT also `process`, `view`, `members` (None: a gap hides their record),
-# and `file`.
+# Columns of an excerpt: `number`, `count`, and "of q" for each other process q; in the PRESENT also `at`, `line`,
+# and "holes of q": the columns of _Holes, one after the other. What holds for the whole excerpt: `side`,
+# `certain` and `since`, its first position; in the PRESENT also `process`, `view`, `members` (None: a gap hides
+# their record), and `file`.
 PAST, PRESENT = "past", "present"
 _EVER = 1 << 62
 
@@ -36,13 +36,14 @@ class Dependencies:
     process: str
     placed: list[Placed] = field(default_factory=list)
 
-    def record_sends(self, rows: Rows, sends: Ints, heard: dict[str, Ints], certain: bool) -> None:
-        """Record sends; `heard` has per other process the highest number delivered of it before each send."""
-        # What was heard is as of each send, so a run of the sender is one row though its messages are many.
+    def record_sends(self, rows: Rows, sends: Ints, true_clock: dict[str, Ints], certain: bool) -> None:
+        """Record sends; `true_clock` has per other process the highest number delivered of it before each send."""
+        # The clock is as of each send, so a run of the sender is one row though its messages are many.
         about = {"side": PAST, "certain": certain, "since": int(rows.at[sends[0]]) if len(sends) else 0}
+        # By the sender's number on both sides: the send and all deliveries of a message meet in one task.
         for bucket, row, into, count in cut(rows.number[sends], rows.count[sends]):
             columns = {"number": rows.number[sends][row] + into, "count": count}
-            columns |= {f"of {who}": true[row] for who, true in heard.items()}
+            columns |= {f"of {who}": true[row] for who, true in true_clock.items()}
             self.placed.append(("CAUSAL", self.process, bucket, {**about, **columns}))
 
     def record_deliveries(self, rows: Rows, passed: Ints, position: LogPosition, path: str) -> None:
@@ -79,11 +80,14 @@ def _settled_before(rows: Rows, passed: Ints, place: LogPosition) -> tuple[dict[
     for who in sorted({*place.settled, *(rows.senders[c] for c in np.unique(rows.sender[passed]).tolist())}):
         settled = place.settled.get(who, Intervals())
         code = rows.senders.index(who) if who in rows.senders else -1
+        # Nearly always a sender's numbers go up without a hole, and the highest number tells all that is settled of
+        # it. Only rows that do not follow the one before are gone through one by one.
         of = np.flatnonzero(rows.sender[passed] == code)
         first = rows.number[passed[of]]
         last = first + rows.count[passed[of]] - 1
         steps = np.maximum.accumulate(np.concatenate(([settled.highest], last)))
         highest[who] = steps[np.searchsorted(of, np.arange(len(passed)))]
+        # Holes may be older than this batch: what was lost in a BASIC group stays missing for ever.
         missing = _Holes(Intervals([(1, settled.highest)] if settled else []).minus(settled))
         odd = np.flatnonzero(first != steps[:-1] + 1)
         each = (column[odd].tolist() for column in (first, last, steps, rows.at[passed[of]]))
@@ -109,11 +113,13 @@ class _Holes:
 
     def settle(self, first: int, last: int, highest: int, at: int) -> None:
         """Record that a row at position `at` settles first…last; `highest` had been settled before."""
+        # The open holes are sorted and apart, so those that the row touches are neighbours.
         low = bisect_left(self._open, first, key=lambda hole: hole[1])
         high = bisect_right(self._open, last, key=lambda hole: hole[0])
         rest = []
         for a, b, since in self._open[low:high]:
             self._filled.append((max(a, first), min(b, last), since, at))
+            # A run may fill a hole in part; what is left at either side stays open since the same position.
             rest += [(x, y, since) for x, y in ((a, first - 1), (last + 1, b)) if x <= y]
         self._open[low:high] = rest
         if first > highest + 1:
@@ -121,5 +127,6 @@ class _Holes:
 
     def columns(self) -> Ints:
         """Return the holes by number, one per column: `first`, `last`, `since`, `until`."""
+        # Sorted by number, and no number is in two holes: a number's hole is found by one search (causal.py).
         left = [(*hole, _EVER) for hole in self._open]
         return np.array(sorted(self._filled + left), np.int64).T

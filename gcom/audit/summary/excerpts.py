@@ -44,6 +44,7 @@ def cut(start: Ints, count: Ints) -> Iterator[tuple[int, Ints, Ints, Ints]]:
     """
     row, into, length = split_at_buckets(start, count)
     bucket = (start[row] + into) // BUCKET
+    # Stable: within a bucket the rows stay in the log's order, which the judges rely on.
     order = np.argsort(bucket, kind="stable")
     borders = np.flatnonzero(np.diff(bucket[order])) + 1
     for part in np.split(order, borders) if len(order) else ():

@@ -21,8 +21,12 @@ from numpy.typing import NDArray
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 
+# A print is three numbers, so the order of 20 million messages is 306 prints, and where one differs 65,536 places are
+# read again. A smaller bucket would make all summaries longer, a larger one the tasks that judge it.
 BUCKET = 1 << 16  # places of a sequence that share one fingerprint
 
+# Splitmix64's two multipliers, and two odd numbers that spread offsets and places over all bits
+# before they are mixed.
 _A = np.uint64(0xBF58476D1CE4E5B9)
 _B = np.uint64(0x94D049BB133111EB)
 _OFFSET = np.uint64(0x9E3779B97F4A7C15)
@@ -31,6 +35,7 @@ _PLACE = np.uint64(0xD6E8FEB86659FD93)
 
 def word_of(text: str) -> int:
     """Return a process's name as 64 bits, the same in every process of the job."""
+    # Not hash(): it differs between the tasks' interpreters, and their sums are compared.
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
@@ -46,6 +51,7 @@ def _mix(x: Words) -> Words:
 
 def contributions(words: Words, number: Ints, place: Ints, count: Ints, seed: int) -> Words:
     """Return each run's contribution to the fingerprint of its bucket; `words` are the senders' words."""
+    # All of unsigned 64 bits, so that additions and products wrap and no sum can overflow.
     offset = (number - place).view(np.uint64)
     stream = _mix((words ^ np.uint64(seed)) + offset * _OFFSET)
     before = place.view(np.uint64) * _PLACE
@@ -58,8 +64,10 @@ def split_at_buckets(place: Ints, count: Ints) -> tuple[Ints, Ints, Ints]:
     first = place // BUCKET
     parts = (place + count - 1) // BUCKET - first + 1
     row = np.repeat(np.arange(len(place)), parts)
+    # Nearly always no run crosses a border: nothing is cut, and no arrays are made for it.
     if len(row) == len(place):
         return row, np.zeros(len(row), np.int64), count
+    # Counts the parts of each run from 0, without a loop over runs.
     nth = np.arange(len(row)) - np.repeat(np.cumsum(parts) - parts, parts)
     begin = np.maximum((first[row] + nth) * BUCKET, place[row])
     end = np.minimum((first[row] + nth + 1) * BUCKET, place[row] + count[row])
@@ -81,6 +89,7 @@ def fingerprints(
     starts = np.concatenate(([0], borders))
     sums = (np.add.reduceat(each, starts) for each in (length, one, other))
     for at, n, s1, s2 in zip(bucket[starts].tolist(), *(each.tolist() for each in sums), strict=True):
+        # A bucket comes again where places go back, as when a message is delivered twice.
         m, t1, t2 = found.get(at, (0, 0, 0))
         found[at] = (m + n, (t1 + s1) % 2**64, (t2 + s2) % 2**64)
     return found

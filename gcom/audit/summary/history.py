@@ -39,11 +39,14 @@ def history_of(summaries: dict[str, ProcessSummary]) -> History:
     history = History()
     for process, summary in sorted(summaries.items()):
         history.whole.add(summary.timeline)
+        # Without deliveries per bin, which only the whole group's plot shows: a history is sent to
+        # the driver, per process.
         mine = summary.timeline
         history.timelines[process] = Timeline(mine.shift, Counts(), mine.held, mine.own, mine.anchors)
     first: dict[int, dict[str, Any]] = {}
     for _, summary in sorted(summaries.items()):
         for view in summary.views:
+            # Where processes disagree about a view VIEW_AGREEMENT says so; the plot needs one of them.
             first.setdefault(view["view"], view)
     for number, view in sorted(first.items())[:VIEWS]:
         when = summaries[view["process"]].timeline.when(view["at"])

@@ -100,6 +100,7 @@ class Intervals:
     def minus(self, other: Intervals) -> Intervals:
         """Return the numbers of this set that are not in `other`."""
         left = Intervals()
+        # Both are sorted, so one walk over both is enough.
         theirs = list(iter(other))
         place = 0
         for first, last in self:

@@ -12,6 +12,8 @@ from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.position import LogPosition
 from gcom.audit.summary.process import ProcessSummary
 
+# `next` of a section whose process went over, followed by the instance: two processes that went to different
+# instances are in different classes.
 INTO = "into"
 # Ends of who has left for good, or is out by a decision that kept all: nothing is owed to it, unless it goes `into`.
 _FOR_GOOD = ("request", "exit", "expelled", "defect")
@@ -19,6 +21,8 @@ _FOR_GOOD = ("request", "exit", "expelled", "defect")
 
 def note_end(summary: ProcessSummary, position: LogPosition, record: Record) -> None:
     """Keep the first `leave` or `detach`, and the messages settled at it."""
+    # A process enters an instance once. A second end is in a log that two wrote, or outside of a session, which
+    # SENDING_VIEW and VIEW_AGREEMENT tell.
     if not summary.end:
         summary.end = record
         summary.settled_at_end = {who: settled.copy() for who, settled in position.settled.items()}
@@ -90,6 +94,7 @@ def _succession(entry: dict[str, Any]) -> SucceedsRecord:
 
 def confirms_in(confirm: Record) -> list[Record]:
     """Return a `confirm` for each message of the run."""
+    # One by one, since a witness keeps single messages.
     kept = {name: value for name, value in confirm.items() if name not in ("at", "t", "count")}
     return [{**kept, "number": confirm["number"] + step} for step in range(confirm.get("count", 1))]
 
@@ -97,6 +102,7 @@ def confirms_in(confirm: Record) -> list[Record]:
 def renumbered(entry: Record, rank: Callable[[str, int], int], serials: list[int]) -> Record:
     """Return an entry of `succeeds` where only some messages count: `rank` counts them, `serials` are theirs."""
     changed = dict(entry)
+    # A sender of which no kept message is in the cut has no entry: 0 means that.
     if "cut" in entry:
         changed["cut"] = {who: number for who, last in entry["cut"].items() if (number := rank(who, last))}
     if "serial" in entry:
@@ -107,6 +113,7 @@ def renumbered(entry: Record, rank: Callable[[str, int], int], serials: list[int
 
 
 def _ranked(who: str, pairs: list[list[int]], rank: Callable[[str, int], int]) -> list[list[int]]:
+    # A range is kept as far as kept messages are in it, and numbered by these; a range without any goes.
     ends = [(rank(who, first - 1), rank(who, first + count - 1)) for first, count in pairs]
     return [[before + 1, last - before] for before, last in ends if last > before]
 
@@ -153,6 +160,7 @@ class SessionSummary:
 def session_of(summary: ProcessSummary, *, has_gap: bool) -> SessionSummary:
     """Return the part of a summary that the rule needs."""
     views = sorted(summary.views, key=lambda view: int(view["view"]))  # the first record of each number stays first
+    # As of the end if there was one: what a log has behind it is outside of the session.
     settled = summary.settled_at_end if summary.end else summary.sections[-1].settled if summary.sections else {}
     reliable = any(view["multicast"] == "RELIABLE" for view in views)  # else no cut is asked, and holes may be many
     return SessionSummary(

@@ -41,6 +41,7 @@ class MessageRecorder:
         """
         about = {"process": self.process, "view": -1 if view is None else view, "file": path}
         kind = rows.kind[mine]
+        # Skips, too: a no-op must have the same serial everywhere, and no message may have it.
         if "SERIAL_UNIQUE" in self._record:
             chosen = mine[(kind != SEND) & (rows.serial[mine] >= 0) & (rows.sender[mine] >= 0)]
             self._record_serials(rows, chosen, about)
@@ -62,6 +63,7 @@ class MessageRecorder:
             self._record_runs("SERIAL_UNIQUE", rows.senders[code], rows, of, rows.number[of], about)
 
     def _record_order(self, rows: Rows, delivers: Ints, section: int, about: dict[str, Any]) -> None:
+        # A run is one row, so the index goes up by the counts of the rows before it.
         begin = self._in_section.get(section, 0)
         index = begin + np.cumsum(rows.count[delivers]) - rows.count[delivers]
         self._in_section[section] = begin + int(rows.count[delivers].sum())
@@ -87,6 +89,7 @@ class MessageRecorder:
             if only is not None and bucket not in only:
                 continue
             part = chosen[row]
+            # The codes of a file's senders mean nothing outside of it: an excerpt has the few names that it uses.
             codes, sender = np.unique(rows.sender[part], return_inverse=True)
             serial = rows.serial[part]
             columns = {
@@ -107,8 +110,11 @@ class MessageRecorder:
         wanted: dict[str, set[int]] = {}
         for who, bucket in self._record["INTEGRITY"].buckets:
             wanted.setdefault(who, set()).add(bucket)
+        # Deliveries without a digest have nothing to compare. A send without one is kept: it shows that the number
+        # was sent, and that the delivery's digest has no counterpart.
         for kind, way in ((SEND, SENT), (DELIVER, HEARD)):
             of_kind = mine[rows.kind[mine] == kind]
+            # Sends have no sender in their record: it is the process itself.
             codes = [-1] if kind == SEND else np.unique(rows.sender[of_kind]).tolist()
             for code in codes:
                 who = self.process if kind == SEND else rows.senders[code]
@@ -180,6 +186,8 @@ class MessageTable:
 
 def table_of(excerpts: Iterable[Excerpt]) -> MessageTable:
     """Take the runs of excerpts apart; there is at least one excerpt."""
+    # By process and position, wherever the engine put them: which of two rows is named as the first must
+    # not depend on it.
     ordered = sorted(excerpts, key=lambda excerpt: (excerpt["process"], int(excerpt["at"][0])))
     names = sorted({name for excerpt in ordered for name in excerpt["names"]})
     parts: dict[str, list[Ints]] = {}
@@ -197,6 +205,8 @@ def table_of(excerpts: Iterable[Excerpt]) -> MessageTable:
         for name, column in taken_apart.items():
             parts.setdefault(name, []).append(column)
     joined = {name: np.concatenate(each) for name, each in parts.items()}
+    # Numbers are replaced by their rank, so that sender and number fit into one integer, which is compared faster
+    # than a pair.
     _, code = np.unique(joined["number"], return_inverse=True)  # numbers may be as large as a lie
     _, message = np.unique(joined["sender"] * (len(code) + 1) + code, return_inverse=True)
     return MessageTable(ordered, names, message=message.astype(np.int64), **joined)

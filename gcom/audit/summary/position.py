@@ -29,6 +29,7 @@ class Reached:
     ) -> Reached:
         """Return progress in a form that compares: `numbers` are of view, own message and serial."""
         ranges = sorted((who, tuple(iter(each))) for who, each in settled.items() if each)
+        # Zeros, and an entry for the process itself, say nothing: one writer has them and another leaves them out.
         others = {who: n for who, n in clock.items() if who != process and n}
         return cls((*numbers, tuple(ranges)), others, members)
 
@@ -60,8 +61,8 @@ class LogPosition:
     number: int | None = 0
     serial: int | None = 0
     settled: dict[str, Intervals] = field(default_factory=dict)
-    heard: dict[str, int] = field(default_factory=dict)  # highest number delivered from each, or in base
-    told: dict[str, int] = field(default_factory=dict)  # the logged clock, changes applied
+    true_clock: dict[str, int] = field(default_factory=dict)  # highest number delivered from each, or in base
+    logged_clock: dict[str, int] = field(default_factory=dict)  # the logged clock, changes applied
     since_gap: dict[str, int] | None = None  # the first number delivered from each sender since a gap
 
     @property
@@ -92,11 +93,13 @@ class LogPosition:
             self.members, self.members_of, self.hides_members = None, None, True
         self.number = state.get("number", 0)
         self.serial = state.get("serial", 0)
+        # A union: what the log has shown stays true, and the state adds what the gap hid.
         for who, settled in settled_in(state).items():
             self.settled[who] = self.settled_of(who).union(settled)
-        self.heard = dict(state["clock"])
+        self.true_clock = dict(state["clock"])
 
     def install(self, view: int, members: tuple[str, ...], base: dict[str, int], base_serial: int) -> None:
+        # Only where the process enters: `base_serial` is of one that begins. Later the serials go on by themselves.
         if self.last_view == 0:
             self.serial = base_serial
         self.view = self.last_view = view
@@ -104,12 +107,13 @@ class LogPosition:
         for sender, number in base.items():
             if number:
                 self.settled_of(sender).add(1, number)
-            self.heard[sender] = max(number, self.heard.get(sender, 0))
+            # What the base has counts as delivered for clocks (DELIVERY_LOG.md, CLOCK): the joiner's state holds it.
+            self.true_clock[sender] = max(number, self.true_clock.get(sender, 0))
 
     def reached(self, process: str) -> Reached:
         """Return the progress in a form to compare with a state."""
         numbers = (self.view, self.number, self.serial)
-        return Reached.of(process, numbers, self.settled, self.heard, self.members)
+        return Reached.of(process, numbers, self.settled, self.true_clock, self.members)
 
 
 def settled_in(state: dict[str, Any]) -> dict[str, Intervals]:

@@ -17,6 +17,7 @@ def expanded(count: Ints) -> tuple[Ints, Ints]:
 
 def runs_of(first: Ints, last: Ints, view: Ints) -> list[tuple[int, int, int]]:
     """Return runs of numbers, with consecutive ones of one view joined."""
+    # A log cuts runs where frames were cut. Joined again they are few ranges, however many lines there were.
     borders = np.flatnonzero((first[1:] != last[:-1] + 1) | (view[1:] != view[:-1])) + 1
     starts = np.concatenate(([0], borders))
     ends = np.concatenate((borders, [len(first)])) - 1
@@ -30,6 +31,7 @@ def merged(rows: Rows, delivers: Ints, *, by_view: bool = True) -> Iterable[tupl
         mine = delivers[codes == code]
         first = rows.number[mine]
         last = first + rows.count[mine] - 1
+        # Without views all rows are of one.
         view = rows.view[mine] if by_view else np.zeros(len(mine), np.int64)
         found: dict[int, list[tuple[int, int]]] = {}
         for a, b, in_view in runs_of(first, last, view):

@@ -26,6 +26,7 @@ class Tally:
         self.violations += messages
         if "at" in example:
             self.spread.add(example.get("process", ""), example["at"], messages)
+        # A broken log may violate a rule at each of its messages: the count says how often, the first few say what.
         if len(self.examples) < EXAMPLES:
             self.examples.append(example)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from gcom.audit.input.records import DELIVER, SEND, Ints, Rows
 
+# As many as the plot's bars; the log may be an hour or a year long.
 BINS = 96
 STEPS = 8  # buckets of a histogram for each doubling: a percentile is off by 4.5 % at most
 _HALVES = 6  # low bits of a code of `Timeline.deliveries`: the doublings of the time that was waited
@@ -30,6 +31,7 @@ class Counts:
 
     def add(self, codes: Ints, counts: Ints) -> None:
         both = np.concatenate((self.codes, codes))
+        # Codes are kept sorted, so that a percentile is one search over the sums.
         self.codes, inverse = np.unique(both, return_inverse=True)
         weights = np.concatenate((self.counts, counts))
         self.counts = np.bincount(inverse, weights=weights, minlength=len(self.codes)).astype(np.int64)
@@ -76,6 +78,8 @@ class Timeline:
     def note(self, rows: Rows, mine: Ints, process: str, wall_ns: object) -> None:
         """Add a segment's rows `mine`, of one (group, instance); rows without a time are left out."""
         t = rows.t[mine]
+        # Times are what a clock said, and logs may say anything: what cannot be a time is left out,
+        # as it decides nothing.
         timed = mine[(t >= 0) & (t < _LONGEST)]
         if not len(timed) or type(wall_ns) is not int or not 0 < wall_ns < 1 << 62:
             return
@@ -83,6 +87,8 @@ class Timeline:
         self._cover(int(when.min()), int(when.max()))
         bins = when >> self.shift
         starts = np.concatenate(([0], np.flatnonzero(np.diff(bins)) + 1))
+        # A log's own clock is monotonic, so a bin's first row has its lowest position, but for
+        # segments of two writers.
         for each, at in zip(bins[starts].tolist(), rows.at[timed[starts]].tolist(), strict=True):
             self.anchors[each] = min(at, self.anchors.get(each, at))
         kind = rows.kind[timed]
@@ -96,6 +102,7 @@ class Timeline:
         bucket = np.zeros(len(held), np.int64)
         bucket[waited] = bucket_of(held[waited])
         self.held.add_many(bucket[waited], count[waited])
+        # One sum for both: the bin above, the hold-back's doublings below. -(-a // b) rounds up.
         self.deliveries.add_many(bins << _HALVES | -(-bucket // STEPS), count)
 
     def _note_own(self, rows: Rows, sends: Ints, delivers: Ints, process: str) -> None:
@@ -103,17 +110,22 @@ class Timeline:
             return
         own = delivers[rows.sender[delivers] == rows.senders.index(process)]
         first = rows.number[sends]
+        # The search below needs numbers that go up. If they do not, NO_CREATION says so, and no
+        # time is worth showing.
         if not len(own) or (np.diff(first) <= 0).any():
             return
         number = rows.number[own]
         run = np.searchsorted(first, number, "right") - 1
         took = rows.t[own] - rows.t[sends][run]
+        # A run's delivery belongs to the send whose range has its first number; a negative time is
+        # one before the send.
         sound = (run >= 0) & (number < first[run] + rows.count[sends][run]) & (took >= 0)
         self.own.add_many(bucket_of(took[sound]), rows.count[own][sound])
 
     def add(self, other: Timeline) -> None:
         if not other.anchors:
             return
+        # The wider of the two: bins can be added together, and never taken apart.
         self.shift = max(self.shift, other.shift) if self.anchors else other.shift
         self._cover(min(other.anchors) << other.shift, max(other.anchors) << other.shift)
         moved = self.shift - other.shift
@@ -129,6 +141,7 @@ class Timeline:
         if self.anchors:
             first = min(first, min(self.anchors) << before)
             last = max(last, max(self.anchors) << before)
+        # Doubling keeps sums: two old bins are one new bin, so nothing that was counted needs its time again.
         while (last >> self.shift) - (first >> self.shift) >= BINS:
             self.shift += 1
         self._widen(self.shift - before)
@@ -186,6 +199,7 @@ class Spread:
     def add(self, process: str, at: int, messages: int) -> None:
         block = (process, at >> self.shift)
         self.blocks[block] = self.blocks.get(block, 0) + messages
+        # As with bins, wider blocks keep the sums. The bound is on all processes of the group together.
         while len(self.blocks) > _BLOCKS and self.shift < 62:
             self._widen(1)
 

@@ -49,9 +49,13 @@ def write_member(folder: Path, plan: LogPlan, index: int) -> int:
     while left > 0:
         if rounds % ROUNDS_A_VIEW == 0:
             writer.view()
+        # One stream of chance for all members, so that each log has the same runs without the members talking.
         lengths = [_length(chance, plan.run_length) for _ in range(plan.members)]
         order = list(range(plan.members))
+        # In a total order the same shuffle for all, drawn from the shared stream; else from one of its own.
         (chance if plan.ordering.is_total else own_chance).shuffle(order)
+        # Not next to a write: the delivery that comes late must be in the same segment as its round, or the state
+        # between them would tell of it.
         late = not whole and left < half and 0 < rounds % ROUNDS_A_WRITE < ROUNDS_A_WRITE - 1
         writer.round(lengths, order, late=0 if late else None)
         whole |= late
@@ -90,6 +94,7 @@ class _Writer:
         self._segment.append(json.dumps(opening, separators=(",", ":")))
 
     def _state(self) -> dict[str, object]:
+        # Segments are cut between rounds, where all that was sent is delivered: the state is one number per sender.
         delivered = dict(zip(self._processes, self._sent, strict=True))
         clock = {who: number for who, number in delivered.items() if who != self._processes[self._me]}
         number = self._sent[self._me]
@@ -106,6 +111,8 @@ class _Writer:
     def round(self, lengths: list[int], order: list[int], late: int | None) -> None:
         mine, count = self._sent[self._me], lengths[self._me]
         others = [(i, who) for i, who in enumerate(self._processes) if i != self._me]
+        # Every entry changes with every round, so a log of these is the dearest one for the audit: nothing
+        # could be left out.
         clock = ",".join([f'"{who}":{self._heard[i]}' for i, who in others]) if mine else ""
         head = f'"at":{self._at},"t":{self._at},"group":"load","instance":"b1","view":{self._view}'
         counted = f',"count":{count}' if count > 1 else ""
@@ -116,6 +123,7 @@ class _Writer:
             what = f'"sent_view":{self._view},"sender":"{self._processes[index]}","number":{self._sent[index] + 1}'
             what += f',"count":{count}' if count > 1 else ""
             what += f',"serial":{self._serial + 1}' if self._total else ""
+            # `_sent` of all members is what this one has settled, too: a round is delivered before the next begins.
             self._sent[index] += count
             self._serial += count
             if index == late:

@@ -111,6 +111,7 @@ def growth(outcomes: list[AuditBenchResult]) -> float | None:
 
 
 def _write(folder: Path, plan: LogPlan) -> int:
+    # Logs of 100 million deliveries are 17 GB; writing them is not what is measured.
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         counts = [pool.submit(write_member, folder, plan, index) for index in range(plan.members)]
         return sum(count.result() for count in counts)
@@ -124,6 +125,7 @@ def _audit(folder: Path, setup: AuditBenchSetup, deliveries: int, records: int) 
         words += ["--spark"] if setup.twice else []  # else the start-up that is subtracted would be another program's
         began = monotonic()
         with (home / "said").open("wb") as said:
+            # A process of its own, from its start to its verdict, as a user has it: imports, Java and all.
             child = subprocess.Popen(words, stdout=said, stderr=said, env={**os.environ, "SPARK_CONF_DIR": str(home)})
             with _watched(child.pid) as peak:
                 child.wait()
@@ -147,6 +149,7 @@ def _shuffled(events: Path) -> int:
     total = 0
     for path in events.rglob("*"):
         for line in path.read_text(errors="replace").splitlines() if path.is_file() else ():
+            # Text first: parsing every event of the log as JSON would take longer than the audit.
             if '"SparkListenerTaskEnd"' in line:
                 metrics = json.loads(line).get("Task Metrics") or {}
                 total += metrics.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)

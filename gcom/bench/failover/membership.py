@@ -40,9 +40,9 @@ class Scene:
         """Return the values of each figure, one per round."""
         found = []
         with ExitStack() as stack:
-            cast = stack.enter_context(Scenario(_network(stack) if self.network else None))
+            scenario = stack.enter_context(Scenario(_network(stack) if self.network else None))
             for number in range(1, count + 1):
-                found.append(self.play(cast, kind))
+                found.append(self.play(scenario, kind))
                 told(f"{self.name}, {number} of {count}: {', '.join(map(_shown, found[-1], self.goals))}")
         return found
 
@@ -68,100 +68,108 @@ def _shown(value: float | None, goal: Goal) -> str:
 
 
 def _after(
-    since: float, cast: Scenario, players: list[Prober], found: Callable[[Prober], Report | None]
+    since: float, scenario: Scenario, probers: list[Prober], found: Callable[[Prober], Report | None]
 ) -> float | None:
     """Return the seconds from `since` until `found` has something for each, by their own clock; None: not in time."""
     try:
-        return max(float(it["at"]) for it in cast.until_all(players, found, LIMIT_S, "it")) - since
+        # By the members' own clocks, which are one on this machine: the report's way to the parent does not count.
+        return max(float(it["at"]) for it in scenario.until_all(probers, found, LIMIT_S, "it")) - since
     except GComTimeout:
         return None
 
 
-def _back(since: float, cast: Scenario, rest: list[Prober], gone: list[Prober]) -> float | None:
+def _back(since: float, scenario: Scenario, rest: list[Prober], gone: list[Prober]) -> float | None:
     """Return the seconds until all are in one view at each member, and those that come back have the state."""
-    names = [player.name for player in (*rest, *gone)]
-    seen = _after(since, cast, rest, lambda it: it.view_with_names(names, since))
-    given = _after(since, cast, gone, lambda it: it.state_after(since)) if seen is not None else None
+    names = [prober.name for prober in (*rest, *gone)]
+    seen = _after(since, scenario, rest, lambda it: it.view_with_names(names, since))
+    given = _after(since, scenario, gone, lambda it: it.state_after(since)) if seen is not None else None
     return None if seen is None or given is None else max(seen, given)
 
 
-def _pause(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
+def _pause(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     """Stop one of five, and have it go on a second after the others did without it."""
-    cast.ensure(5)
-    players = cast.play(kind, state=True)
-    cast.flow(players)
-    *rest, victim = players
-    at = cast.pause(victim, PAUSE_S)
-    out = _after(at, cast, rest, lambda it: it.view_without(victim.process, at))
-    cast.pass_time(APART_S)
-    back = _back(cast.go_on(victim), cast, rest, [victim])
-    cast.leave(rest)
-    cast.kill(victim.name)
+    scenario.ensure(5)
+    probers = scenario.form_group(kind, state=True)
+    scenario.flow(probers)
+    # Not the first one: the leader's absence costs an election as well.
+    *rest, victim = probers
+    at = scenario.pause(victim, PAUSE_S)
+    out = _after(at, scenario, rest, lambda it: it.view_without(victim.process, at))
+    scenario.pass_time(APART_S)
+    back = _back(scenario.go_on(victim), scenario, rest, [victim])
+    scenario.leave(rest)
+    scenario.kill(victim.name)
     return out, back
 
 
-def _join(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
+def _join(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     """Have ten processes join a group that does not exist, at one instant."""
-    cast.ensure(10)
+    scenario.ensure(10)
+    # All are told beforehand, and join at one instant of the clock that they share.
     at = monotonic() + START_S
-    players = cast.play(kind, at)
-    views = [player.view for player in players]
-    instances = {joined["instance"] for player in players if (joined := player.said("joined"))}
+    probers = scenario.form_group(kind, at)
+    views = [prober.view for prober in probers]
+    # Ten that claim one name at once must end in one group: the number of groups is a figure, too.
+    instances = {joined["instance"] for prober in probers if (joined := prober.said("joined"))}
     numbers = [view["number"] for view in views if view]
-    took = _after(at, cast, players, lambda it: it.view_with_names([player.name for player in players], at))
-    cast.leave(players)
+    took = _after(at, scenario, probers, lambda it: it.view_with_names([prober.name for prober in probers], at))
+    scenario.leave(probers)
     return float(max(numbers)), float(len(instances)), took
 
 
-def _change(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
+def _change(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     """Have one of eight leave and come back."""
-    cast.ensure(8)
-    players = cast.play(kind)
-    cast.flow(players, GENTLY_S)
-    *rest, goer = players
+    scenario.ensure(8)
+    probers = scenario.form_group(kind)
+    # Eight that send at full rate keep two processors 95 % busy, and their queue would be measured
+    # instead of the change.
+    scenario.flow(probers, GENTLY_S)
+    *rest, goer = probers
     group = str((goer.view or {})["group"])
     asked = monotonic()
-    cast.leave([goer])
-    left = _after(asked, cast, rest, lambda it: it.view_without(goer.process, asked))
-    everybody = [player.name for player in players]
+    scenario.leave([goer])
+    left = _after(asked, scenario, rest, lambda it: it.view_without(goer.process, asked))
+    everybody = [prober.name for prober in probers]
     asked_again = monotonic()
-    cast.join(goer, kind, group)
-    joined = _after(asked_again, cast, players, lambda it: it.view_with_names(everybody, asked_again))
-    cast.leave(players)
+    scenario.join(goer, kind, group)
+    joined = _after(asked_again, scenario, probers, lambda it: it.view_with_names(everybody, asked_again))
+    scenario.leave(probers)
     return _ms(left), _ms(joined)
 
 
-def _split(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
+def _split(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     """Cut two of five, the leader among them, off from the others and from the registry; then heal the cut."""
-    cast.ensure(5)
-    players = cast.play(kind, state=True)
-    cast.flow(players)
-    few, many = players[:2], players[2:]
-    sides = ["+".join(player.name for player in side) for side in (few, many)]
-    at = cast.set_faults(f"cut={sides[0]}<>{sides[1]}+{fault_injection.REGISTRY}")
-    refused = _after(at, cast, few, lambda it: it.said("refused"))
-    detached = _after(at, cast, few, lambda it: it.said("detached"))
-    cast.watch(many, at)
-    cast.pass_time(APART_S)
-    back = _back(cast.set_faults(""), cast, many, few)
-    cast.leave(many)
-    for player in few:
-        cast.kill(player.name)
+    scenario.ensure(5)
+    probers = scenario.form_group(kind, state=True)
+    scenario.flow(probers)
+    few, many = probers[:2], probers[2:]
+    sides = ["+".join(prober.name for prober in side) for side in (few, many)]
+    at = scenario.set_faults(f"cut={sides[0]}<>{sides[1]}+{fault_injection.REGISTRY}")
+    refused = _after(at, scenario, few, lambda it: it.said("refused"))
+    detached = _after(at, scenario, few, lambda it: it.said("detached"))
+    # Until the majority goes on without the two: else the heal would come before there is a split to mend.
+    scenario.watch(many, at)
+    scenario.pass_time(APART_S)
+    back = _back(scenario.set_faults(""), scenario, many, few)
+    scenario.leave(many)
+    # They are in no group that could be left; the next round begins with fresh processes.
+    for prober in few:
+        scenario.kill(prober.name)
     return refused, detached, back
 
 
-def _succession(cast: Scenario, kind: Definition) -> tuple[float | None, ...]:
+def _succession(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     """Kill two of three, the leader among them; the last goes on in an instance that succeeds theirs."""
-    cast.ensure(3)
-    players = cast.play(kind)
-    cast.flow(players)
-    *gone, last = players
-    at = max(cast.kill(player.name) for player in gone)
+    scenario.ensure(3)
+    probers = scenario.form_group(kind)
+    scenario.flow(probers)
+    *gone, last = probers
+    at = max(scenario.kill(prober.name) for prober in gone)
     try:
-        (seen,) = cast.watch([last], at, gone[0].process, LIMIT_S)
+        (seen,) = scenario.watch([last], at, gone[0].process, LIMIT_S)
     except GComTimeout:
         return (None,)
-    cast.leave([last])
+    scenario.leave([last])
     return (float(seen["resumed"]) - at,)
 
 

@@ -51,7 +51,9 @@ class DeliveryWatch:
     def take(self, seen: SeenDelivery, members: Iterable[str]) -> bool:
         """Take a delivery; return whether nothing is missing any more."""
         if seen.sent_at > self.since and seen.sender in self.senders:
+            # The first of each sender: the slowest of them is the figure.
             self.first.setdefault(seen.sender, seen.at)
+            # A message in a view with the dead member came before the group went on without it.
             if self.gone not in members:
                 self.resumed.setdefault(seen.sender, seen.at)
         return len(self.resumed) == len(self.senders)
@@ -94,6 +96,7 @@ class ProbeProcess:
         self._counts = Counter()
         group = self._node.join(definition.group, create=definition, get_state=give, set_state=take, timeout_s=JOIN_S)
         with self._lock:
+            # Reports of the group before must not answer a wait that is about this one.
             self._seen.clear()
             self._views.clear()
             self._watch = None
@@ -113,6 +116,7 @@ class ProbeProcess:
             match event:
                 case gcom.Message():
                     self._counts[event.sender] += 1
+                    # The payload is its own time of sending, so a delivery alone gives the latency.
                     (sent_at,) = _STAMP.unpack(event.data)
                     self._take(SeenDelivery(event.sender, sent_at, monotonic(), event.view))
                 case gcom.ViewChange(view=view):
@@ -136,6 +140,7 @@ class ProbeProcess:
     def _begin_watch(self, watch: DeliveryWatch) -> None:
         with self._lock:
             self._watch = watch
+            # What is waited for may have come before the order to wait.
             for seen in self._seen:
                 self._look(seen)
 
@@ -149,6 +154,7 @@ class ProbeProcess:
         assert self._group is not None, "told to join before"
         self._stop = threading.Event()
         arguments = (self._group, self._stop, every_s)
+        # A thread per flow: a send may wait for a whole failover, and orders must be heard meanwhile.
         threading.Thread(target=_send_all, args=arguments, name="sends", daemon=True).start()
 
     def _leave(self) -> None:
@@ -167,6 +173,7 @@ def wait_until(at: float | None) -> None:
     """Return at that time of the monotonic clock, or at once."""
     pause = threading.Event()
     while at is not None and (left := at - monotonic()) > 0:
+        # Again and again, as a wait may end early.
         pause.wait(left)
 
 
@@ -178,6 +185,7 @@ def _send_all(group: gcom.Group, stop: threading.Event, every_s: float) -> None:
             group.send(_STAMP.pack(monotonic()), SEND_S)
             refused = False
         except gcom.GComError as error:
+            # The first of a series is the instant that is measured; a report per refusal would be thousands.
             if not refused:
                 child.say("refused", group=group.name, error=type(error).__name__, at=monotonic())
             refused = True
@@ -185,11 +193,11 @@ def _send_all(group: gcom.Group, stop: threading.Event, every_s: float) -> None:
 
 def main() -> None:
     """Live until standard input ends."""
-    survivor = ProbeProcess(*sys.argv[1:])
+    probe = ProbeProcess(*sys.argv[1:])
     child.say("ready")
     while (order := child.heard()) is not None:
-        survivor.obey(order)
-    survivor.close()
+        probe.obey(order)
+    probe.close()
     child.end()
 
 

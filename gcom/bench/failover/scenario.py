@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,18 +39,20 @@ class Prober:
         """Return the last view that it reported."""
         return next((report for report in reversed(self.reports) if report["say"] == "view"), None)
 
+    def _after(self, kind: str, since: float) -> Iterator[Report]:
+        return (it for it in self.reports if it["say"] == kind and it["at"] > since)
+
     def state_after(self, since: float) -> Report | None:
         """Return its report of the first state that it was given after that time."""
-        return next((it for it in self.reports if it["say"] == "state" and it["at"] > since), None)
+        return next(self._after("state", since), None)
 
     def view_without(self, process: str, since: float) -> Report | None:
         """Return the first view after that time that a process is not in."""
-        views = [it for it in self.reports if it["say"] == "view" and it["at"] > since]
-        return next((view for view in views if process not in view["members"]), None)
+        return next((view for view in self._after("view", since) if process not in view["members"]), None)
 
     def view_with_names(self, wanted: Iterable[str], since: float) -> Report | None:
         """Return the first view after that time with just these names."""
-        views = [it for it in self.reports if it["say"] == "view" and it["at"] > since]
+        views = self._after("view", since)
         return next((it for it in views if set(map(names.name_of, it["members"])) == set(wanted)), None)
 
 
@@ -65,86 +67,91 @@ class Scenario:
         self._data = TemporaryDirectory(prefix="gcom-bench-")  # of the registry, for when it starts again
         self._faults = Path((environment or {}).get(fault_injection.VARIABLE, "@").removeprefix("@"))
         self.registry = ""
-        self.players: dict[str, Prober] = {}
+        self.probers: dict[str, Prober] = {}
         self._tokens = itertools.count(1)
         self._groups = itertools.count(1)
 
     def ensure(self, count: int) -> None:
         """Have a registry, and members m0, m1, … ready; those that are there already stay."""
         if REGISTRY not in self.children:
+            # A registry that starts again takes its old port and folder: that is what members look for.
             port = names.split_address(self.registry)[1] if self.registry else 0
             self.registry = self.children.start_registry(port, self._file, Path(self._data.name))
         for name in [f"m{place}" for place in range(count)]:
-            if name not in self.players:
-                self.players[name] = Prober(name)
+            if name not in self.probers:
+                self.probers[name] = Prober(name)
                 self.children.start(name, "gcom.bench.failover.probe", name, self.registry)
-        self.until_all(self.players.values(), lambda it: it.said("ready"), START_S, "it is ready")
+        self.until_all(self.probers.values(), lambda it: it.said("ready"), START_S, "it is ready")
 
-    def play(self, kind: Definition, at: float | None = None, state: bool = False) -> list[Prober]:
+    def form_group(self, kind: Definition, at: float | None = None, state: bool = False) -> list[Prober]:
         """Have all join a fresh group, at one instant if given; return when it is one view of them.
 
         With `state` they hand over what they have counted to whoever joins.
         """
-        players = list(self.players.values())
+        probers = list(self.probers.values())
+        # A fresh group per round, so that no round begins with what the last one left behind.
         group = f"{kind.group}-{next(self._groups)}"
-        for player in players:
-            player.reports = [report for report in player.reports if report["say"] == "ready"]
-        for place, player in enumerate(players):
-            self.join(player, kind, group, at, state)
+        for prober in probers:
+            prober.reports = [report for report in prober.reports if report["say"] == "ready"]
+        for place, prober in enumerate(probers):
+            self.join(prober, kind, group, at, state)
             if place == 0 and at is None:  # it leads; the others come after it
-                self.until_all([player], lambda it: it.said("joined"), SETTLE_S, "it is in")
-        wanted = [player.name for player in players]
-        self.until_all(players, lambda it: it.view_with_names(wanted, 0.0), SETTLE_S, "it is in one view with all")
-        for player in players:
-            joined = player.said("joined")
+                self.until_all([prober], lambda it: it.said("joined"), SETTLE_S, "it is in")
+        wanted = [prober.name for prober in probers]
+        self.until_all(probers, lambda it: it.view_with_names(wanted, 0.0), SETTLE_S, "it is in one view with all")
+        for prober in probers:
+            joined = prober.said("joined")
             assert joined is not None, "one that is in a view has joined"
-            player.process = joined["process"]
-        return players
+            prober.process = joined["process"]
+        return probers
 
-    def join(self, player: Prober, kind: Definition, group: str, at: float | None = None, state: bool = False) -> None:
+    def join(self, prober: Prober, kind: Definition, group: str, at: float | None = None, state: bool = False) -> None:
         """Tell one to join a group."""
         words = {"ordering": kind.ordering, "multicast": kind.multicast, "safe": kind.safe, "state": state}
-        self.children.tell(player.name, "join", group=group, at=at, **words)
+        self.children.tell(prober.name, "join", group=group, at=at, **words)
 
-    def flow(self, players: list[Prober], every_s: float | None = None) -> None:
+    def flow(self, probers: list[Prober], every_s: float | None = None) -> None:
         """Have each of them send a message every so often, until each hears all."""
         since = monotonic()
-        for player in players:
-            self.children.tell(player.name, "flow", every_s=every_s or EVERY_S * len(players))
-        self.watch(players, since)
+        for prober in probers:
+            self.children.tell(prober.name, "flow", every_s=every_s or EVERY_S * len(probers))
+        # Flowing means that each hears all: a kill before that would be measured as the group's start.
+        self.watch(probers, since)
 
-    def watch(self, players: list[Prober], since: float, gone: str = "", limit_s: float = SETTLE_S) -> list[Report]:
+    def watch(self, probers: list[Prober], since: float, gone: str = "", limit_s: float = SETTLE_S) -> list[Report]:
         """Wait until each has heard from all, in messages sent after `since`, also in a view without `gone`."""
+        # A token per wait: a late report about the last one must not end this one.
         token = next(self._tokens)
-        senders = [player.process for player in players]
-        for player in players:
-            self.children.tell(player.name, "watch", token=token, since=since, senders=senders, gone=gone)
-        return self.until_all(players, lambda it: it.said("seen", token=token), limit_s, "it hears all who are left")
+        senders = [prober.process for prober in probers]
+        for prober in probers:
+            self.children.tell(prober.name, "watch", token=token, since=since, senders=senders, gone=gone)
+        return self.until_all(probers, lambda it: it.said("seen", token=token), limit_s, "it hears all who are left")
 
-    def leave(self, players: Iterable[Prober]) -> None:
+    def leave(self, probers: Iterable[Prober]) -> None:
         """Have all of them leave their group, at once."""
-        for player in players:
-            self.children.tell(player.name, "leave")
-        self.until_all(players, lambda it: it.said("left"), SETTLE_S, "it has left")
+        for prober in probers:
+            self.children.tell(prober.name, "leave")
+        self.until_all(probers, lambda it: it.said("left"), SETTLE_S, "it has left")
 
     def kill(self, name: str) -> float:
         """Kill a member or the registry; return the time."""
         at = monotonic()
         self.children.kill_one(name)
-        self.players.pop(name, None)
+        self.probers.pop(name, None)
         return at
 
-    def pause(self, player: Prober, limit_s: float) -> float:
+    def pause(self, prober: Prober, limit_s: float) -> float:
         """Pause one, for `limit_s` seconds at most; return the time."""
-        name = f"pauser of {player.name}"
+        name = f"pauser of {prober.name}"
+        # By a process of its own: whoever stops another with SIGSTOP must live to let it go on (pauser.py).
         self.children.start(
-            name, "gcom.bench.processes.pauser", str(self.children.process_id(player.name)), str(limit_s)
+            name, "gcom.bench.processes.pauser", str(self.children.process_id(prober.name)), str(limit_s)
         )
         return float(self.children.gather("stopped", [name], START_S, self._file)[name]["at"])
 
-    def go_on(self, player: Prober) -> float:
+    def go_on(self, prober: Prober) -> float:
         """Have a paused one go on; return the time."""
-        name = f"pauser of {player.name}"
+        name = f"pauser of {prober.name}"
         self.children.release(name)
         at = float(self.children.gather("continued", [name], START_S, self._file)[name]["at"])
         self.children.kill_one(name)
@@ -154,18 +161,19 @@ class Scenario:
         """Put these faults into all calls (gcom/runtime/fault_injection.py), at one instant; return the time."""
         fresh = self._faults.with_suffix(".new")
         fresh.write_text(text, encoding="utf-8")
+        # A rename, so that all members read either the old faults or the new ones.
         fresh.rename(self._faults)
         return monotonic()
 
     def until_all(
-        self, players: Iterable[Prober], found: Callable[[Prober], Report | None], limit_s: float, what: str
+        self, probers: Iterable[Prober], found: Callable[[Prober], Report | None], limit_s: float, what: str
     ) -> list[Report]:
         """Return what `found` returns for each, once it does for all. Raises GComTimeout naming the missing members."""
-        players = list(players)
-        if not self.until(lambda: all(found(player) for player in players), limit_s):
-            missing = ", ".join(player.name for player in players if not found(player))
+        probers = list(probers)
+        if not self.until(lambda: all(found(prober) for prober in probers), limit_s):
+            missing = ", ".join(prober.name for prober in probers if not found(prober))
             raise GComTimeout(f"{missing} did not say within {limit_s:g} s that {what}")
-        return [report for player in players if (report := found(player))]
+        return [report for prober in probers if (report := found(prober))]
 
     def until(self, condition: Callable[[], bool], limit_s: float) -> bool:
         """Take reports until a condition holds; return whether it did in time."""
@@ -184,8 +192,8 @@ class Scenario:
         self.until(lambda: False, seconds)
 
     def _file(self, name: str, report: Report) -> None:
-        if name in self.players:
-            self.players[name].reports.append(report)
+        if name in self.probers:
+            self.probers[name].reports.append(report)
 
     def __enter__(self) -> Self:
         return self

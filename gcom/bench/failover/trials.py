@@ -122,50 +122,52 @@ def spread_ms(seconds: list[float]) -> dict[str, float | None]:
     return {name: round(value * 1000, 1) for name, value in values.items()}
 
 
-def measure(setup: FailoverSetup, cast: Scenario, told: Told) -> Iterator[FailoverResult]:
+def measure(setup: FailoverSetup, scenario: Scenario, told: Told) -> Iterator[FailoverResult]:
     """Run every trial; `told` is called after each. Raises Unavailable or GComTimeout when a process fails."""
     rng = Random(setup.seed)
     for kill in setup.wanted:
         trials = []
         for number in range(1, setup.trials + 1):
-            trial = _trial(setup, kill, cast, rng)
+            trial = _trial(setup, kill, scenario, rng)
             trials.append(trial)
             took = "not" if trial.resumed_s is None else f"after {trial.resumed_s * 1000:.0f} ms"
             told(f"{kill} killed, {number} of {setup.trials}: the rest went on {took}")
         yield FailoverResult(kill, tuple(trials))
 
 
-def _trial(setup: FailoverSetup, kill: Kill, cast: Scenario, rng: Random) -> Trial:
-    cast.ensure(setup.members)
-    players = cast.play(setup.definition)
-    cast.flow(players)
-    cast.pass_time(rng.uniform(0, PHASE_S))
+def _trial(setup: FailoverSetup, kill: Kill, scenario: Scenario, rng: Random) -> Trial:
+    scenario.ensure(setup.members)
+    probers = scenario.form_group(setup.definition)
+    scenario.flow(probers)
+    # So that kills fall evenly into the members' heartbeats, and the median is no matter of luck.
+    scenario.pass_time(rng.uniform(0, PHASE_S))
     if kill is Kill.SEQUENCER:
-        cast.watch(players, cast.kill(REGISTRY))  # from here on the leader orders
-        cast.pass_time(rng.uniform(0, PHASE_S))
-    trial = _killed(kill, players, cast, rng)
-    cast.leave([player for player in players if player.name in cast.players])
+        scenario.watch(probers, scenario.kill(REGISTRY))  # from here on the leader orders
+        scenario.pass_time(rng.uniform(0, PHASE_S))
+    trial = _killed(kill, probers, scenario, rng)
+    # Processes are used again, and groups are not: starting Python takes longer than a failover.
+    scenario.leave([prober for prober in probers if prober.name in scenario.probers])
     return trial
 
 
-def _killed(kill: Kill, players: list[Prober], cast: Scenario, rng: Random) -> Trial:
-    victim = _victim(kill, players, rng)
-    left = [player for player in players if player is not victim]
-    since = cast.kill(victim.name if victim else REGISTRY)
+def _killed(kill: Kill, probers: list[Prober], scenario: Scenario, rng: Random) -> Trial:
+    victim = _victim(kill, probers, rng)
+    left = [prober for prober in probers if prober is not victim]
+    since = scenario.kill(victim.name if victim else REGISTRY)
     try:
-        seen = cast.watch(left, since, victim.process if victim else "", RESUME_S)
+        seen = scenario.watch(left, since, victim.process if victim else "", RESUME_S)
     except GComTimeout:
         return Trial(None, None)
     return Trial(max(it["first"] for it in seen) - since, max(it["resumed"] for it in seen) - since)
 
 
-def _victim(kill: Kill, players: list[Prober], rng: Random) -> Prober | None:
+def _victim(kill: Kill, probers: list[Prober], rng: Random) -> Prober | None:
     """Return the member to kill, None for the registry."""
     if kill is Kill.REGISTRY:
         return None
-    view = players[0].view
+    view = probers[0].view
     assert view is not None, "members in play have a view"
-    leader = next(player for player in players if player.process == view["members"][0])
+    leader = next(prober for prober in probers if prober.process == view["members"][0])
     if kill is Kill.MEMBER:
-        return rng.choice([player for player in players if player is not leader])
+        return rng.choice([prober for prober in probers if prober is not leader])
     return leader

@@ -44,6 +44,7 @@ class Filler:
             self._group.send_many(repeat(PAYLOAD, min(CHUNK, count)), SEND_S)
             count -= CHUNK
             told_at = self._tell(told_at)
+        # All must have arrived before the parent reads the memory: what is under way is no leak.
         self._group.flush(SEND_S)
 
     def wait_for(self, count: int) -> None:

@@ -71,6 +71,8 @@ def measure(setup: MemorySetup, told: Told) -> MemoryResult:
         for name in names:
             children.start(name, "gcom.bench.memory.filler", name, *setup.words(registry))
         children.gather("joined", names, START_S)
+        # 1. A tenth of the messages fills every buffer, pool and cache to its usual size. 2. What grows after that
+        #    grows with the number of messages, and would grow for ever.
         _fill(children, names, tenth, tenth * setup.members, told)
         early = _resident(children, names)
         filled = _fill(children, names, rest, (tenth + rest) * setup.members, told)

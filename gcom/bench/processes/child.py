@@ -18,6 +18,7 @@ def say(kind: str, **fields: object) -> None:
             sys.stdout.write(json.dumps({"say": kind, **fields}) + "\n")
             sys.stdout.flush()
     except OSError:
+        # Without the cleaning up of a normal end, which may wait for a thread that is inside a call.
         os._exit(1)
 
 

@@ -44,23 +44,27 @@ class _Child:
         environment: Mapping[str, str],
     ) -> None:
         self.name = name
+        # A file and no pipe: nobody reads a pipe while the child lives, and a full one would stop it.
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by kill
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
+            # In a session of its own: Ctrl-C at the terminal must not end the children before the
+            # command has said why.
             start_new_session=True,
             env={**os.environ, "PYTHONPATH": _path(), **environment},
         )
-        self._ear = threading.Thread(target=self._hear, args=(inbox,), name=f"hears {name}", daemon=True)
-        self._ear.start()
+        self._reader = threading.Thread(target=self._hear, args=(inbox,), name=f"reads {name}", daemon=True)
+        self._reader.start()
 
     def _hear(self, inbox: queue.SimpleQueue[tuple[_Child, Report | None]]) -> None:
         assert self.process.stdout is not None
         with self.process.stdout as lines:
             for line in lines:
                 inbox.put((self, _report(line)))
+        # Behind the last line: whoever takes this has all that the child said.
         inbox.put((self, None))
 
     def tell(self, order: Report) -> None:
@@ -84,9 +88,10 @@ class _Child:
     def kill(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
+        # Reaped at once: a process that was killed and not waited for keeps its number and its entry.
         self.process.wait(KILL_S)
         self.release()
-        self._ear.join(KILL_S)
+        self._reader.join(KILL_S)
         self._errors.close()
 
 
@@ -155,6 +160,7 @@ class Children:
         """
         waiting = set(whom)
         found: dict[str, Report] = {}
+        # The limit is on silence and not on the whole: a busy machine is slow, and one that says nothing is stuck.
         while waiting:
             heard = self.hear(quiet_s)
             if heard is None:
@@ -179,11 +185,13 @@ class Children:
             if self._children.get(child.name) is not child:
                 continue  # it was killed, and another may have its name
             if report is None:
-                raise Unavailable(_obituary(child))
+                raise Unavailable(_cause_of_end(child))
             return child.name, report
 
     def close(self) -> None:
         """Let every child end by itself, the last started first, and kill those that do not."""
+        # One deadline for all, and all are told before any is waited for: a hundred children do not take a hundred
+        # times as long.
         deadline = monotonic() + STOP_S
         registry = self._children.pop("registry", None)
         for child in self._children.values():
@@ -217,7 +225,7 @@ class Children:
             self.kill()
 
 
-def _obituary(child: _Child) -> str:
+def _cause_of_end(child: _Child) -> str:
     child.process.wait(KILL_S)
     return f"process {child.name!r} ended with status {child.process.returncode}: {child.last_words()}"
 
@@ -240,5 +248,6 @@ def _report(line: bytes) -> Report:
 
 def _path() -> str:
     """Return the PYTHONPATH under which a child finds the packages that this process runs, from any folder."""
+    # A checkout that is not installed: `python -m` in the child must find the package that this process runs.
     root = str(Path(__file__).resolve().parent.parent.parent)
     return os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -1,7 +1,7 @@
 """Run a module, and end it when standard input ends: `python -m gcom.bench.processes.parent_watchdog MODULE ...`.
 
 A program that starts processes may get SIGKILL, on which it can end nothing itself. The kernel then closes its end of
-the pipe, so a process on this leash never outlives it. A module that reads standard input itself needs no watchdog.
+the pipe, so a process under this watchdog never outlives it. A module that reads standard input itself needs none.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ STOP_S = 5.0  # a module that has not stopped this long after SIGTERM is ended
 
 
 def main() -> None:
-    """Take the leash off the command line and run what is left."""
-    threading.Thread(target=_watch, name="leash", daemon=True).start()
+    """Watch for the end of standard input, and run the module that the command line names."""
+    threading.Thread(target=_watch, name="parent watchdog", daemon=True).start()
     sys.argv = sys.argv[1:]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
@@ -25,6 +25,7 @@ def main() -> None:
 def _watch() -> None:
     while os.read(0, 4096):
         pass
+    # SIGTERM first: the registry closes its database in good order.
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(STOP_S)
     os._exit(1)

@@ -22,6 +22,7 @@ def main() -> None:
         at = monotonic()
         os.kill(process, signal.SIGSTOP)
         child.say("stopped", at=at)
+        # Until its parent lets it go, dies, or the time is over: in each case the stopped process goes on.
         select.select([sys.stdin], [], [], seconds)
         at = monotonic()
         os.kill(process, signal.SIGCONT)

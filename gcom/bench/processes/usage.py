@@ -35,6 +35,7 @@ def cpu_s_of(process: int) -> float:
 
 def peak_bytes() -> int:
     """Return the peak of this process's resident memory in bytes."""
+    # Linux counts kibibytes here, macOS bytes.
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 

@@ -55,6 +55,8 @@ class FrameMesh:
     def send(self, first: int, payloads: list[bytes]) -> None:
         frame = msgpack.packb((self._name, first, payloads))
         for waiting in self._queues:
+            # The bound holds the producer back, as GCom's window does: without it the baseline would
+            # measure its own memory.
             waiting.put(frame, timeout=CALL_S)
         _deliver_all(self._deliver, self._name, first, payloads)
 
@@ -82,6 +84,7 @@ def _send_all(address: str, waiting: queue.Queue[bytes]) -> None:
 
 def main() -> None:
     """Take one turn."""
+    # Pyro5's defaults are read from the environment; the baseline must be the same on every machine.
     config.reset(use_environment=False)
     config.SERIALIZER = "msgpack"
     config.SOCK_NODELAY = True

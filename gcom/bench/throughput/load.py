@@ -31,6 +31,7 @@ class Pool:
 
     def __init__(self, sender: int, size: int) -> None:
         assert size >= SIZE_MIN
+        # Readable letters, others for each sender, so that bytes of another sender's message do not pass for these.
         self._filler = bytes(33 + (sender * 7 + i) % 94 for i in range(size - _STAMP.size))
         self.plain = [_PLAIN.pack(1 + sender % 255, i, 0) + self._filler for i in range(CHUNK)]
         self._rest = self.plain[1:]
@@ -45,6 +46,7 @@ class Pool:
 
     def sent_at(self, payload: bytes, number: int) -> int | None:
         """Return the nanoseconds at which a stamped payload was sent; None if it is not the one with that number."""
+        # 0 in front is a stamp, 1 and more the pool's own payloads: nothing else tells them apart.
         if len(payload) != _STAMP.size + len(self._filler) or payload[0] != 0:
             return None
         _, stamped, sent_ns = _STAMP.unpack_from(payload)
@@ -59,6 +61,7 @@ class Sequence:
         self.digest = 0
 
     def add(self, sender: int, number: int) -> None:
+        # Chained, so that it depends on the order: two receivers with the same messages in another order differ.
         self.digest = zlib.crc32(_PLACE.pack(sender, number), self.digest)
 
 
@@ -68,6 +71,7 @@ class StreamJudge:
     def __init__(self, sender: int, size: int, ordered: bool, sequence: Sequence | None = None) -> None:
         self._sender = sender
         self._sequence = sequence or Sequence()
+        # The receiver has the sender's pool: it compares bytes and computes nothing, so that judging is cheap.
         self._pool = Pool(sender, size)
         self.plain = self._pool.plain
         self.next = 1  # all before it were delivered
@@ -78,7 +82,6 @@ class StreamJudge:
         self.last_ns = 0
         self.lost = 0
         self.wrong: list[str] = []
-        self.wrong_count = 0
 
     def take(self, number: int, payload: bytes | str) -> None:
         """Judge one delivery. The first two lines are what nearly every message costs."""
@@ -105,6 +108,7 @@ class StreamJudge:
             self._blame(f"number {number} is not what was sent")
         if number < self.next or number in self._beyond:
             self._blame(f"number {number} was delivered twice")
+        # It counts as arrived from here on: one gap is one fault and not one per message behind it.
         elif number > self.next and self._ordered:
             self._blame(f"number {number} came when {self.next} was due")
             self.next = number + 1
@@ -123,11 +127,12 @@ class StreamJudge:
         if (number - 1) % self._stride == 0:
             self.latencies_ns.append(self.last_ns - sent_ns)
         if len(self.latencies_ns) >= LATENCIES_MAX:
+            # Every second one is dropped, and from now on every second one is taken: the sample stays even
+            # over the whole run.
             del self.latencies_ns[1::2]
             self._stride *= 2
 
     def _blame(self, what: str) -> None:
-        self.wrong_count += 1
         if len(self.wrong) < WRONG_MAX:
             self.wrong.append(what)
 

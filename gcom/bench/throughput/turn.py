@@ -92,6 +92,7 @@ class _Takers(dict[str, Callable[[int, bytes | str], None]]):
         self._tallies = tallies
 
     def __missing__(self, process: str) -> Callable[[int, bytes | str], None]:
+        # Found by one look-up from the second message on: the judge must cost less than what it judges.
         self[process] = taker = self._tallies[process.partition("#")[0]].take
         return taker
 
@@ -102,6 +103,7 @@ class Judge:
     def __init__(self, plan: TurnPlan) -> None:
         self.sequence = Sequence()
         places = range(plan.senders)
+        # By name and not by process: incarnations are not known before the turn begins.
         self.tallies = {f"m{i}": StreamJudge(i, plan.size, plan.ordered, self.sequence) for i in places}
         self._takers = _Takers(self.tallies)
 
@@ -120,6 +122,7 @@ class Judge:
         """Wait until that many were delivered, or nothing more comes."""
         pause = threading.Event()
         seen, seen_at = -1, monotonic()
+        # Progress is what counts: on a slow machine a turn takes longer, and is no failure.
         while seen < count and monotonic() - seen_at < STALL_S:
             pause.wait(POLL_S)
             if self.count != seen:
@@ -141,6 +144,7 @@ def run(plan: TurnPlan, judge: Judge, mesh: Transport) -> None:
     mesh.open(child.hear("peers")["peers"])
     child.say("joined")
     child.hear("go")
+    # Not before `go`: joining, and the imports before it, are not what is measured.
     began_ns, began_cpu_s = monotonic_ns(), usage.cpu_s()
     sent = _send(plan, mesh) if plan.place < plan.senders else 0
     child.say("sent", count=sent)
@@ -165,6 +169,7 @@ def _send(plan: TurnPlan, mesh: Transport) -> int:
 
 
 def _result(judge: Judge, expected: dict[str, int], began_ns: int, cpu_s: float) -> dict[str, object]:
+    # Until the last stamped delivery, which is the last message of all: what follows is waiting.
     last_ns = max(tally.last_ns for tally in judge.tallies.values())
     seconds = max(1e-9, (last_ns - began_ns) / 1e9)
     latencies = sorted(value for tally in judge.tallies.values() for value in tally.latencies_ns)

@@ -211,12 +211,14 @@ def _log_folder(setup: ThroughputSetup) -> Iterator[str]:
 def _take_turn(setup: ThroughputSetup, side: str, number: int, logs: str) -> Turn:
     names = setup.names
     with Children() as children:
+        # Fresh processes for each turn: a side must not run with the other's warm caches and grown memory.
         _start(children, setup, side, logs)
         peers = {name: ready["address"] for name, ready in children.gather("ready", names, START_S).items()}
         children.tell_all(names, "peers", peers=peers)
         children.gather("joined", names, START_S)
         children.tell_all(names, "go")
         sent = children.gather("sent", names, setup.seconds + STALL_S + _END_S)
+        # Each is told what the others sent, so a loss at the very end is seen too.
         counts = {name: report["count"] for name, report in sent.items() if report["count"]}
         children.tell_all(names, "expect", counts=counts)
         results = children.gather("result", names, STALL_S + _END_S)
@@ -240,9 +242,11 @@ def _turn(setup: ThroughputSetup, side: str, number: int, results: dict[str, Rep
     )
     latencies = tuple(value / 1e6 for report in results.values() for value in report["latencies_ns"])
     wrong = [f"{name} of {what}" for name, report in results.items() for what in report["wrong"]]
+    # BASIC may lose, and says so.
     if setup.definition.multicast is not Multicast.BASIC:
         wrong += [f"{member.name} lost {member.lost} messages" for member in members if member.lost]
     sequences = {report["sequence"] for report in results.values()}
+    # Bare frames promise no common order; only what is promised is held against a side.
     if side not in BASELINES and setup.promises_one_sequence and len(sequences) > 1:
         wrong.append("not all members delivered in the same order")
     return Turn(side, members, latencies, messages, tuple(wrong))

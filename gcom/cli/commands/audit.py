@@ -15,6 +15,8 @@ class _LogsByDefault(TyperGroup):
     """The command group: it judges unless its first argument is a sub-command, so a folder may be named `logs`."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        # An empty word stands for the command without a name: `gcom audit logs/` must judge, though `logs` is a
+        # sub-command as well.
         named = args and args[0] in self.commands and args[0] != _LOGS
         return super().parse_args(ctx, args if named else ["", *args])
 
@@ -25,6 +27,7 @@ class _LogsByDefault(TyperGroup):
 class _Unnamed(typer.Context):
     @property
     def command_path(self) -> str:
+        # The empty word would leave a blank at the end of "gcom audit" in messages.
         return super().command_path.rstrip()
 
 

@@ -29,13 +29,14 @@ NOTICE_S = 5.0  # where there is no terminal, a line this often
 
 def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int:
     """Measure and show the result; return 1 if a group did not go on."""
+    # Whoever asks for one kind of kill wants that figure and not ten minutes of scenes.
     everything = setup.kills == tuple(killing.Kill)
     rounds = min(ROUNDS_MAX, setup.trials) if everything else 0
     kills: list[killing.FailoverResult] = []
     figures: list[Figure] = []
     with _progress(setup.trials * len(setup.wanted) + membership.steps(rounds)) as told:
-        with Scenario() as cast:
-            for outcome in killing.measure(setup, cast, told):
+        with Scenario() as scenario:
+            for outcome in killing.measure(setup, scenario, told):
                 kills.append(outcome)
                 _row(outcome.row(), output, as_json)
         if everything:

@@ -33,7 +33,7 @@ def show_groups(directory: DirectoryClient, output: Output, as_json: bool) -> No
             output.row({**_row(entry), "starting": starting})
     else:
         titles = ("GROUP", "ORDERING", "MULTICAST", "MEMBERS", "VIEW", "STATE")
-        _table(output, [titles, *map(_columns, found)] if found else [])
+        table(output, [titles, *map(_columns, found)] if found else [])
     output.flush()
     if starting:
         notice(STARTING)
@@ -52,7 +52,7 @@ def show_members(directory: DirectoryClient, output: Output, group: str, as_json
             output.row({"type": "member", "group": group, "view": entry.view, **row, "dead": process in dead})
     else:
         rows = [(name_of(process), process, place_of(address)) for process, address in seats]
-        _table(output, [("NAME", "PROCESS", "ADDRESS"), *rows] if rows else [])
+        table(output, [("NAME", "PROCESS", "ADDRESS"), *rows] if rows else [])
     output.flush()
     _tell_state(entry, dead)
     if directory.starting():
@@ -71,7 +71,10 @@ def _tell_state(entry: GroupInfo, dead: Sequence[Process]) -> None:
     if entry.members and state in ("detached", "in doubt"):
         notice(f"if those who are missing never come back, what is left goes on after: gcom fork {group}")
     if entry.others:
-        notice(f"not in this view, but known to the registry: {_names(process for process, _ in entry.others)}")
+        # By process: under one name there may be several, the one that was put out and the one that took its place.
+        beside = ", ".join(process for process, _ in entry.others)
+        notice(f"not in this view, but known to the registry: {beside}")
+        notice("each of these is a joiner, or was put out or missed a view, and may have what the group had")
 
 
 def create(directory: DirectoryClient, output: Output, wanted: Definition, as_json: bool) -> None:
@@ -91,11 +94,14 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     notice(f"group {group!r} has in view {entry.view}: {_names(entry.members) or 'nobody'}; it is {state}")
     left = [process for process in entry.members if process not in dead]
     beside = [process for process, address in entry.others if not is_dead(address)]
+    # A fork of nobody would only keep the name from being freed.
     if entry.members and not left and not beside:
         notice(
             "all of them are proven dead: there is nobody who could go on, and the registry frees the name by itself"
         )
         return 1
+    # Only a leader with a quorum keeps a group alive at the registry: a slip here once put a healthy group's members
+    # out for a minute.
     if entry.alive and not force:
         notice("a member that hears a quorum registers, so the group is not stuck, and a fork would put members out")
         notice(
@@ -105,13 +111,26 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     if entry.members:
         _tell_price(left, dead)
     if beside:
-        notice(f"{_names(beside)} may be in service, or have what the group had: they are given up as well")
+        notice(f"{', '.join(beside)} may be in service, or have what the group had: given up as well")
     if not yes and not _typed(group):
         notice("nothing was changed")
         return 1
+    # With the instance that was looked at: if another one has begun meanwhile,
+    # the registry refuses (Directory._on_fork).
     directory.fork(entry)
-    notice(f"within {limits.FORK_MS // 1000} s the first detached member to register begins what succeeds {group!r}")
+    _tell_who_takes_it(entry, left)
     return 0
+
+
+def _tell_who_takes_it(entry: GroupInfo, left: Sequence[Process]) -> None:
+    """Print who takes up an order, and what comes if nobody does."""
+    order_s, free_s, group = limits.FORK_MS // 1000, limits.FREE_MS // 1000, entry.definition.group
+    if left:
+        notice(f"for {order_s} s: a member of view {entry.view} that runs and hears no quorum takes it up by itself,")
+        notice("as it registers, which it does every second; nothing is to be started for that")
+    nobody = "if none has" if left else f"nobody of view {entry.view} is left to take it up:"
+    notice(f"{nobody} in {free_s} s the first that asks begins {group!r}:")
+    notice("a newcomer, or one put out that is on its way back")
 
 
 def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
@@ -130,6 +149,7 @@ def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
 def _typed(group: str) -> bool:
     """Ask for the group's name; return whether it was typed."""
     notice(f"to go on, type the group's name ({group}):")
+    # The name and not "y": the operator must have read which group it is.
     return sys.stdin is not None and sys.stdin.readline().strip() == group
 
 
@@ -145,6 +165,7 @@ def state_of(entry: GroupInfo) -> str:
 def _proven_dead(entry: GroupInfo) -> list[Process]:
     """Return the members that this machine's kernel knows to be over; it knows nothing of other machines."""
     seats = zip(entry.members, entry.addresses, strict=True)
+    # Proof is the kernel's word about a process of this machine; of others it says nothing, and they count as living.
     return [process for process, address in seats if is_dead(address)]
 
 
@@ -181,7 +202,7 @@ def _columns(entry: GroupInfo) -> tuple[str, ...]:
     return (definition.group, definition.ordering, definition.multicast, members, str(entry.view), state_of(entry))
 
 
-def _table(output: Output, rows: Sequence[Sequence[str]]) -> None:
+def table(output: Output, rows: Sequence[Sequence[str]]) -> None:
     """Print columns as wide as their widest value; no name has blanks, so programs can split the lines."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -36,7 +36,7 @@ def join(session: MemberOptions, create: gcom.Definition | None, wait: int) -> i
     with _joined(session, create) as group:
         output = Output()
         rows = session.rows(output)
-        return ShellMember(group, rows, output, Feed(group, rows, wait), session.linger_s).run()
+        return ShellMember(group, rows, output, Feed(group, wait), session.linger_s).run()
 
 
 def tail(session: MemberOptions) -> int:

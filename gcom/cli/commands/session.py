@@ -18,6 +18,7 @@ from gcom.cli.output import Output, OutputClosed, notice
 from gcom.cli.rows import RowFormat
 from gcom.cli.signals import SIGNALLED
 from gcom.errors import Detached, GComError, GComTimeout, NotAMember
+from gcom.values import limits
 
 POLL_S = 0.1  # how late a signal or the end of the input may be seen while nothing is delivered
 LEAVE_S = 10.0
@@ -26,18 +27,18 @@ LEAVE_S = 10.0
 class Feed:
     """The sender of a descriptor's lines; it starts once the view has `wait` members."""
 
-    def __init__(self, group: gcom.Group, rows: RowFormat, wait: int, descriptor: int = 0) -> None:
+    def __init__(self, group: gcom.Group, wait: int, descriptor: int = 0) -> None:
         self._group = group
-        self._rows = rows
         self._wait = wait
         self._lines = LineReader(descriptor, self._refuse)
         self._enough = threading.Event()
-        self.refused: list[tuple[int, int]] = []  # lines over the limit: number and size; for the main thread to tell
+        self.refused = False  # a line was over the limit
         self.failed = False
         self.ended_at: float | None = None  # all lines were sent
         self._thread = threading.Thread(target=self._run, name="standard input", daemon=True)
 
     def start(self) -> None:
+        # The view that is there already may have enough members: no event will tell of it.
         self.on_view(self._group.view)
         self._thread.start()
 
@@ -46,10 +47,12 @@ class Feed:
             self._enough.set()
 
     def _refuse(self, line: int, size: int) -> None:
-        self.refused.append((line, size))
-        self._rows.refused(line, size)
+        self.refused = True
+        notice(f"line {line} is {size} bytes and was not sent: at most {limits.MESSAGE_BYTES_MAX} are allowed")
 
     def _run(self) -> None:
+        # Nothing is read before: what stands in the pipe stays there, and is not lost if the process
+        # never gets enough members.
         self._enough.wait()
         try:
             for batch in self._lines.batches():
@@ -68,6 +71,8 @@ class Feed:
             try:
                 self._group.send(line, timeout_s=None)
                 return
+            # 1. The process hears no quorum, and a send is refused. 2. It waits until it may send again. 3. The same
+            #    line goes, once, as a refused send was not taken.
             except Detached:
                 self._group.wait_for_members(1)
 
@@ -88,6 +93,7 @@ class ShellMember:
 
     def run(self) -> int:
         """Stay until there is a reason to go, and leave; return the exit status."""
+        # Noted only: an exception in the middle of a delivery would tear its line, or lose it after it was taken.
         with SIGNALLED.deferred(), suppress(OutputClosed):
             try:
                 self._rows.ready(self._group)
@@ -100,6 +106,8 @@ class ShellMember:
 
     def _session(self) -> None:
         while SIGNALLED.caught is None and self._departure is None:
+            # First without waiting: as long as more is here nothing is written out, so that many lines
+            # go in one write.
             event = self._group.receive(0)
             if event is None:
                 self._output.flush()
@@ -116,6 +124,7 @@ class ShellMember:
             return False
         began = self._last
         if self._feed:
+            # Sent is not enough: what waits for the window would be lost by leaving.
             if self._feed.ended_at is None or self._group.pending:
                 return False
             began = max(began, self._feed.ended_at)
@@ -143,6 +152,7 @@ class ShellMember:
             case gcom.LogEnded():
                 pass  # a warning has said so
             case gcom.Departure():
+                # On its way back it is still to be printed for; only an end for good ends the command.
                 self._departure = None if event.returning else event
                 self._rows.departure(event)
             case gcom.Returned():
@@ -162,7 +172,9 @@ class ShellMember:
         """Leave, and print what was delivered until then: the cut of the last view is part of the session."""
         try:
             if self._departure is None:
+                # A view change like any other, which a group in trouble may not finish: then the exit status says so.
                 self._group.leave(LEAVE_S)
+            # What was delivered before the leave is still in the queue.
             while self._departure is None and (event := self._group.receive(0)) is not None:
                 self._tell(event)
         except (NotAMember, Detached):

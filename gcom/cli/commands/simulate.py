@@ -40,6 +40,7 @@ def simulate(seed: int | None, seeds: str | None, jobs: int, log_dir: Path | Non
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     hidden = len(wanted) == 1 or not console.is_terminal
     with (
+        # closing: a generator that is left early must still wait for its processes.
         closing(run_seeds(folders, min(jobs, len(wanted)), ignore_interrupts, interrupts_held)) as results,
         Progress(*columns, console=console, disable=hidden, redirect_stdout=False) as progress,
     ):

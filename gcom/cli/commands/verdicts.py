@@ -80,6 +80,7 @@ def audit(folders: list[str], how: Judging, outputs: Outputs, *, allow_unknown: 
     """Judge the logs, print and write what was found, and return the exit status."""
 
     def judge() -> int:
+        # Before the logs are even listed: judging may take minutes, and a mistyped path must not cost them.
         outputs.check()
         found = catalogue(list_segments(folders))
         result = _judged(found, how)
@@ -98,6 +99,7 @@ def _attempt(work: Callable[[], int]) -> int:
         notice(" ".join(str(error).split()))
     except OSError as error:
         notice(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    # 3, and never 1: a script that asks whether a promise was broken must not be told so by a full disk.
     return IMPOSSIBLE
 
 
@@ -124,6 +126,7 @@ def _write(result: AuditResult, found: Catalogue, outputs: Outputs, title: str, 
     if outputs.report is not None:
         from gcom.audit.report.page import render
 
+        # Last: it shows where the witnesses are.
         page = render(result, evidence_of(result, LogLookup(found)), witnesses, title)
         with _naming(outputs.report):
             Path(outputs.report).write_bytes(page.encode("utf-8", "replace"))
@@ -212,6 +215,7 @@ def _apart(work: Callable[[], AuditResult]) -> AuditResult:
         except BaseException as error:  # outermost: of this thread; the waiting one raises it
             found.set_exception(error)
 
+    # A daemon: if the signal ends the command, a call of Java's that never returns must not keep it.
     Thread(target=go, name="gcom-audit", daemon=True).start()
     return found.result()
 
@@ -236,6 +240,7 @@ def _spark(how: Judging, tell: _Telling) -> Iterator[Any]:
             with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):  # threads of PySpark that listen to Java
                 spark.stop()
     except session.errors_of_java():
+        # Java shared the signal and is gone; what failed is the signal's doing, and not Java's.
         if SIGNALLED.caught is not None:
             raise Interrupted(SIGNALLED.caught) from None
         text = "Spark's Java ended before the audit did: it was killed, or this machine had no memory for it"
@@ -252,6 +257,7 @@ class _Telling:
         self._task = progress.add_task("", total=None)
 
     def __call__(self, what: str) -> None:
+        # Reset, so that the elapsed time is that of the step.
         self._progress.reset(self._task, description=what, total=None)
 
     def tasks(self, done: int, total: int) -> None:
@@ -295,6 +301,7 @@ def _show(result: AuditResult) -> None:
     unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]
     if unfinished and not advice:
         more = f" and {len(unfinished) - _SHOWN} more" if len(unfinished) > _SHOWN else ""
+        # Where the verdict is UNKNOWN the advice says it; of a PASS it is only worth a note.
         notice(_line(f"no close ends the log of {', '.join(unfinished[:_SHOWN])}{more}: its end may be missing"))
     for note in result.notes[:_SHOWN]:
         notice(_line(note))
@@ -308,6 +315,7 @@ def _show_groups(result: AuditResult, output: Output) -> None:
         title = _line(f"{group.group}{life}: {group.verdict} · {group.ordering} {group.multicast}")
         table = Table("rule", "verdict", "evaluated", "violations", "", box=None)
         for rule in group.rules:
+            # What was not promised is of interest only where it is broken.
             if rule.expected or rule.verdict == "FAIL":
                 remark = "" if rule.expected else "not promised"
                 remark = _NO_CASE if rule.verdict == "VACUOUS" else remark
@@ -335,8 +343,10 @@ def _show_incidents(result: AuditResult, output: Output) -> None:
 
 def _print(output: Output, thing: str | Table, **how: Any) -> None:
     """Print as Rich shows it; Rich itself would exit with 1 where nobody reads on, and 1 means `violated`."""
+    # Without a terminal rich assumes 80 columns, and would cut rule names.
     width = None if output.terminal else 120
     terminal = output.terminal or None
+    # markup=False: a group may be called "[red]", which once ended the audit, or vanished.
     console = Console(width=width, force_terminal=terminal, markup=False, emoji=False)  # names are no markup
     with console.capture() as capture:
         console.print(thing, **how)

@@ -68,6 +68,8 @@ def _decode_decision(given: Any) -> Decision:
     # A barrier of a later view does not exist yet: the joiner would wait for ever.
     if not all(1 <= at <= view.number for _, _, at in ranks):
         raise malformed("source of state", f"the barrier of view 1 to {view.number}", ranks)
+    # Back to names, since the machines speak of processes; a rank outside of the view raises IndexError, which is a
+    # malformed decision.
     return replace(plain, sources={view.members[who]: (view.members[of], at) for who, of, at in ranks})
 
 

@@ -85,6 +85,7 @@ def encode(frame: Reply) -> bytes:
     if isinstance(frame, Refused):
         return _pack((limits.PROTOCOL_VERSION, *_REFUSED.encode(frame)))
     said = frame.status
+    # In a group whose links are whole it is empty, and costs one byte.
     unheard = encode_unheard(said.unheard) if said.unheard else b""
     status = (_COUNTS(said), _FLAGS(said), said.leaving, said.suspects, _RECEIPT(said.receipt), unheard)
     control = tuple(map(encode_control, frame.control))
@@ -112,6 +113,7 @@ def decode_reply(data: bytes) -> Reply:
         version, *fields = parts
         if type(parts) is not list or type(version) is not int or version != limits.PROTOCOL_VERSION:
             raise not_spoken(parts)
+        # A refusal has other fields than a frame: their number tells them apart, without a tag in every frame.
         if len(fields) == _REFUSED_FIELDS:
             refused: Refused = _REFUSED.decode(fields)
             return refused
@@ -198,12 +200,14 @@ def _run(encoded: bytes) -> Run:
     # Exactly bytes or str: msgpack gives lists and maps too, and an application must never be handed one.
     elif not payloads or type(payloads) is not list or not set(map(type, payloads)) <= {bytes, str}:
         raise malformed("run", "payloads of bytes or text", payloads)
+    # Only a message in pieces can be so large; whole ones are bounded by their frame.
     if max(map(len, payloads)) > limits.MESSAGE_BYTES_MAX:
         raise malformed("message", f"at most {limits.MESSAGE_BYTES_MAX} bytes", max(map(len, payloads)))
     numbers(view, first)
     # The audit and every store rely on numbers from 1, dense, and small enough for a 64-bit column.
     if first < 1 or first + len(payloads) - 1 > limits.NUMBER_MAX:
         raise malformed("run", "message numbers 1 to 2^63 - 1", first)
+    # With the very bytes that came: a relay passes them on, and a store counts them, without encoding anew.
     return Run(PROCESS.decode(sender), view, first, COUNTS.decode(clock), payloads, encoded)
 
 

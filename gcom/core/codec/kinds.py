@@ -92,6 +92,7 @@ def text(most: int) -> FieldKind:
             raise malformed("text", f"a text of at most {most} characters", given)
         return given
 
+    # Cut where it is sent and refused where it is received: an honest sender never fails at its own words.
     return FieldKind(decode, lambda value: value[:most])
 
 
@@ -114,6 +115,7 @@ def or_empty(kind: FieldKind) -> FieldKind:
 
 def matching(what: str, expression: str) -> FieldKind:
     """Return the kind of texts that match an expression."""
+    # fullmatch: with match, a name with a line break at its end would pass.
     matches = re.compile(expression).fullmatch
 
     @_remembered
@@ -129,7 +131,7 @@ NUMBER = FieldKind(number)
 FLAG = FieldKind(flag)
 BYTES = FieldKind(_blob)
 GROUP = FieldKind(_remembered(names.group_name))
-INSTANCE = matching("instance", r"[0-9a-z]{1,32}(?:-[0-9]{1,6}-[0-9a-z]{1,16})?")
+INSTANCE = matching("instance", r"[0-9a-z]{1,32}(?:-[0-9]{1,6}(?:\.[0-9]{1,6})?-[0-9a-z]{1,16})?")
 PROCESS = matching("process", names.PROCESS.pattern)
 STREAM = FieldKind(_stream)  # a sender, or the name of the order's log
 ADDRESS = FieldKind(_remembered(names.address))
@@ -160,6 +162,8 @@ KINDS = {
 
 def record(made: type, rule: Callable[[Any], None] | None = None, /, **named: FieldKind) -> Record:
     """Return the record of a dataclass, all of whose fields travel: each of the kind that is named, or annotated."""
+    # By the annotation's text: a field whose type has no kind fails here, when the module is loaded, and not at a
+    # peer.
     kinds = {field.name: named.get(field.name) or KINDS[str(field.type)] for field in fields(made)}
     return schema.record(made, kinds, rule)
 

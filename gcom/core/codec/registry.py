@@ -78,6 +78,12 @@ def _leads_out(message: witness.WitnessAccept | witness.WitnessDecided) -> None:
         raise malformed("decision", f"view {message.view + 1}", message.decision.view.number)
 
 
+def _asks(prepare: witness.WitnessPrepare) -> None:
+    # Whoever asks for a succession is judged by whether a later view has it; a tie is the whole half's.
+    if bool(prepare.group) != bool(prepare.process):
+        raise malformed("vote", "a process if and only if there is a group", prepare)
+
+
 def _entry(entry: directory.GroupInfo) -> None:
     # Without a view nobody is in it, and with one somebody is: machines tell an empty group by either.
     seats = len(entry.members)
@@ -116,7 +122,7 @@ _REQUESTS: Messages[directory.Request] = Messages(
         "unregister": record(directory.Unregister),
         "remove": record(directory.Remove),
         "fork": record(directory.Fork),
-        "prepare": record(witness.WitnessPrepare, group=_FOR_GROUP),
+        "prepare": record(witness.WitnessPrepare, _asks, group=_FOR_GROUP, process=or_empty(PROCESS)),
         "accept": record(witness.WitnessAccept, _leads_out, decision=_DECISION, group=_FOR_GROUP),
     },
 )

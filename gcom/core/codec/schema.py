@@ -56,6 +56,8 @@ def record(made: type, kinds: Mapping[str, FieldKind], rule: Callable[[Any], Non
     decoders, encoders = [kind.decode for kind in kinds.values()], [kind.encode for kind in kinds.values()]
 
     def decode(given: Any) -> Any:
+        # As many fields as the class has, not more: a field that an older GCom would pass over may be one that safety
+        # rests on, and then the version must differ.
         if type(given) is not list or len(given) != len(kinds):
             raise malformed(made.__name__, f"a list of {', '.join(kinds) or 'nothing'}", given)
         # In C loops, as everywhere here: requests for an order are decoded once per message.
@@ -65,6 +67,7 @@ def record(made: type, kinds: Mapping[str, FieldKind], rule: Callable[[Any], Non
         return value
 
     def encode(value: Any) -> list[Any]:
+        # Most fields travel as they are: a record without encoders is read out in one C loop.
         fields = list(map(partial(getattr, value), kinds))
         if not any(encoders):
             return fields
@@ -115,6 +118,7 @@ def table(key: FieldKind, value: FieldKind, most: int) -> FieldKind:
     """Return the kind of dicts of at most so many entries, which travel as they are."""
 
     def decode(given: Any) -> dict[Any, Any]:
+        # The bound before the entries: each of them is checked, and a peer could send a million.
         if type(given) is not dict or len(given) > most:
             raise malformed("table", f"a table of at most {most} entries", given)
         return dict(zip(map(key.decode, given), map(value.decode, given.values()), strict=True))
@@ -162,5 +166,6 @@ class Messages(Generic[T]):
                 raise not_spoken(parts)
             value: T = self._decoders[kind](fields)
         except NOT_OURS as error:
+            # One exception for whatever bytes can do to a decoder: callers tell the peer, count it, and go on.
             raise MalformedFrame(f"malformed {self._what}: {type(error).__name__}: {error}") from error
         return value

@@ -47,6 +47,10 @@ class Row:
         members = zip(self.view.members, self.view.addresses, strict=True) if self.view and self.number > view else ()
         return (dict(self.noted) if self.noted_view > view else {}) | dict(members)
 
+    def is_out(self, process: Process, view: int) -> bool:
+        """Return whether a later view than this one is registered, and a process that is in this one is not in that."""
+        return self.view is not None and self.number > view and process not in self.view.members
+
     @property
     def durable(self) -> tuple[object, ...]:
         """The part that is worth a write: a lease is not, it would cost a disk write per group and second."""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import assert_never
 
+from gcom.core.directory.askers import Askers, askers, sequencer_askers
 from gcom.core.directory.refusals import NO_WITNESS, members, other_definition, stale, unknown
 from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.witness import Witness
@@ -35,7 +36,15 @@ from gcom.core.messages.registry import (
     Request,
     Unregister,
 )
-from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPrepare, WitnessPromised, WitnessRequest
+from gcom.core.messages.sequencer import Close, Open, SequencerRequest, Want
+from gcom.core.messages.witness import (
+    WitnessAccept,
+    WitnessDecided,
+    WitnessPassed,
+    WitnessPrepare,
+    WitnessPromised,
+    WitnessRequest,
+)
 from gcom.values import limits, lineage, names
 from gcom.values.definition import Definition, Netsplit, TieBreaker
 from gcom.values.lineage import precedence_by_size as by_size
@@ -64,6 +73,8 @@ class Directory:
         self._ties = witness if durable else None
         self._witness = witness or Witness((), lambda record: None)
         self._store = store or Store()
+        # Without leases: who lives is told by the members, within a second, and until the grace is over no name is
+        # given away.
         self._rows = {row.definition.group: row for row in self._store.rows()}
         self._dissolved = {it.group: it for it in self._store.dissolved()}
         self._heard_ms: int | None = None  # the driver's time at the last step
@@ -93,6 +104,16 @@ class Directory:
         return self.grace_ms > 0
 
     # requests
+
+    def knows(self, group: str) -> bool:
+        """Return whether a group of that name is in the table."""
+        return group in self._rows
+
+    def askers(self, request: Request | SequencerRequest) -> Askers:
+        """Return the processes of which one must ask this, or None where anybody may."""
+        if isinstance(request, Open | Want | Close):
+            return sequencer_askers(request, self._rows)
+        return askers(request, self._rows)
 
     def ask(self, request: Request, now_ms: int) -> Answer:
         """Carry out one request, whole or not at all. `now_ms` never goes back."""
@@ -129,6 +150,7 @@ class Directory:
             return NO_WITNESS
         if row is None:
             return self._unready(wanted.group) or self._full(wanted.group) or self._found(wanted)
+        # Creating it again with the same words is no error: several members may start with "create it first".
         if row.definition != wanted:
             return other_definition(row, wanted)
         return self._entry(row)
@@ -151,12 +173,14 @@ class Directory:
         return self._entry(row)
 
     def _on_list(self, request: ListGroups) -> Answer:
+        # By name and from the last one on: a group that comes or goes between two pages moves no other one out.
         later = sorted(name for name in self._rows if name > request.after)
         page: list[GroupInfo] = []
         weight = 0
         for name in later:
             entry = self._entry(self._rows[name])
             weight += _weight(entry)
+            # At least one per page, or a list would never come to its end.
             if page and weight > PAGE_BYTES:
                 break
             page.append(entry)
@@ -177,7 +201,9 @@ class Directory:
             return self._put(replace(row, view=view, renewed_ms=self._running_ms))
         # Its members are dead, or have vowed. The id carries its lineage, so that none of them, if the proof was wrong,
         # takes it for a stranger founded later.
-        instance = lineage.successor(row.instance, request.process.partition("#")[2])
+        # Those who were given up may come back, and must be able to tell that nothing of theirs is in it.
+        anew = not row.known.keys() <= set(request.gone)
+        instance = lineage.successor(row.instance, request.process.partition("#")[2], anew)
         after = (row.instance, row.number)
         return self._put(Row(row.definition, instance, view, self._running_ms, after=after))
 
@@ -302,6 +328,7 @@ class Directory:
             return stale(row, f"not instance {request.instance} in view {request.view}: it is its members' to forget")
         self._drop(request.group)
         gone = DissolvedInstance(request.group, request.instance, request.view)
+        # Taken out first, so that it comes to the end: the oldest give way at the bound.
         self._dissolved.pop(request.group, None)
         self._dissolved[request.group] = gone
         self._store.bury(gone)
@@ -314,6 +341,7 @@ class Directory:
         row = self._rows.get(request.group)
         if row is None:
             return unknown(request.group)
+        # Removing it would free the name of a group that lives, or is detached and has what it had.
         if row.view:
             beside = sorted(map(names.name_of, row.known.keys() - set(row.view.members)))[:5]
             others = f", and {', '.join(beside)} may have what it had" if beside else ""
@@ -347,6 +375,10 @@ class Directory:
             return decided
         if row is None or row.instance != request.instance:
             return Refusal("Unavailable", f"this registry does not have instance {request.instance} of the group")
+        # 1. C is put out of view 3, and sleeps. 2. D comes; A and B leave; D dies, alone in view 7. 3. C runs again: of
+        # view 3 nobody else is left. What it sent since in view 3 the others went on without.
+        if isinstance(request, WitnessPrepare) and row.is_out(request.process, request.view):
+            return WitnessPassed(row.number)
         # It cannot say who was noted, so its promise would be worth nothing until an operator vouches for the rest.
         if row.forgot and not row.forked(self._running_ms):
             text = f"this registry forgot group {request.group!r}: gcom fork {request.group} lets what is left go on"
@@ -372,6 +404,8 @@ class Directory:
 
     def _put(self, row: Row) -> GroupInfo:
         before = self._rows.get(row.definition.group)
+        # On the disk before it is answered, and only if something durable has changed: a lease is renewed every
+        # second.
         if before is None or before.durable != row.durable:
             self._store.save(row)
         self._rows[row.definition.group] = row
@@ -390,6 +424,7 @@ class Directory:
         if row.definition.netsplit is Netsplit.PARTITIONABLE:
             self._drop(group)
             return True
+        # Its end is remembered: a process of it that comes back is told that all is over, and does not go on alone.
         return isinstance(self._on_unregister(Unregister(group, instance, view)), Done)
 
     @property

@@ -95,6 +95,7 @@ class Witness:
     def _on_prepare(self, record: WitnessRecord | None, request: WitnessPrepare) -> WitnessAnswer:
         if record and record.view == request.view and request.ballot < record.promised:
             return WitnessNack(record.view, record.promised)
+        # An equal ballot, too: the same proposer asks again, as the first answer was lost.
         self._become(Vote.PROMISED, WitnessRecord(request.instance, request.view, request.ballot))
         return WitnessPromised(request.view, request.ballot)
 

@@ -58,8 +58,10 @@ class Discovery:
         """Record that a process may be at an address; return whether that is news."""
         name = name_of(process)
         old = self._seats.get(name)
+        # Not itself, under whatever incarnation.
         if name == name_of(self._process) or (old and old.address == address):
             return False
+        # A group has no more members: what is beyond is an attempt to fill the memory.
         if old is None and len(self._seats) >= limits.MEMBERS_MAX:
             return False
         self._seats[name] = _Seat(process, address)
@@ -69,6 +71,7 @@ class Discovery:
         """Record that a process answered, if only to say nothing."""
         seat = self._seats.get(name_of(process))
         if seat:
+            # It lives, and has no word of an instance: it is waited for (may_begin).
             seat.heard_ms, seat.said = now_ms, None
 
     def found(self, source: Process, instance: str, item: DiscoverRequest | DiscoverReply, now_ms: int) -> None:
@@ -95,6 +98,8 @@ class Discovery:
         ]
         if not found:
             return None
+        # The smallest precedence stands above all others: everybody who hears the same answers enters the same
+        # instance.
         _, best, instance = min(found, key=lambda each: each[0])
         return GroupInfo(self._definition, instance, best.view, (best.process,), (best.address,), alive=True)
 
@@ -123,4 +128,5 @@ class Discovery:
         return [seat.said for seat in self._seats.values() if seat.said and self._is_fresh(seat, now_ms)]
 
     def _is_fresh(self, seat: _Seat, now_ms: int) -> bool:
+        # A word counts as long as a search lasts: one of an earlier search may be of an instance that is over.
         return seat.heard_ms > 0 and now_ms - seat.heard_ms < limits.SEEK_MS

@@ -107,6 +107,7 @@ class Joining:
         """Promise to survivors of a view that this process is not in the next one, nor will be by any older word."""
         left = instance, prepare.view
         promised = self._promised.get(left, frames.NO_BALLOT)
+        # As an acceptor does: what it promised to a higher ballot holds against all lower ones.
         if prepare.ballot < promised:
             return frames.Nack(prepare.view, promised)
         self._promised[left] = prepare.ballot
@@ -131,6 +132,7 @@ class Joining:
 
     def _on_reach(self, source: Process, reach: frames.Reach, now_ms: int) -> None:
         """Call all members: this process is admitted when it has reached them."""
+        # A late word of a member that it asked before, and does not ask any more.
         if source not in self._entering.targets:
             return
         self._entering.on_put_off(source)
@@ -151,6 +153,7 @@ class Joining:
                 self._call(peer, address, join, now_ms)
 
     def _follow(self, outs: list[EntryOut], now_ms: int) -> None:
+        # First close what is not asked any more: an open link calls its peer with every heartbeat.
         for peer in self._links.peers:
             if peer not in self._entering.called and peer not in self._asked:
                 self._links.close(peer)
@@ -205,6 +208,8 @@ class Joining:
             self._reached[peer] = now_ms
             self._prove(now_ms)
         for item in reply.control:
+            # One reply may have several items: what decides ends the walk, as the rest is of a process that was on
+            # its way in.
             if self.failed or self.entered:
                 return
             if isinstance(item, frames.Redirect | frames.JoinRefused):

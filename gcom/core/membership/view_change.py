@@ -6,7 +6,6 @@ The parts do not know each other: `Consensus` (agreement on the next view), `Flu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import assert_never
 
 from gcom.core.links import Links
@@ -30,7 +29,7 @@ from gcom.core.messages.witness import (
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.values import limits
-from gcom.values.names import Address, Process
+from gcom.values.names import Process
 from gcom.values.view import View
 
 
@@ -193,24 +192,17 @@ class ViewChanger:
                     self._install_everywhere(decision, ballot, now_ms)
                 else:
                     self.on_install(decision, ballot, now_ms)
-            case WitnessPromised(number, _, noted) if number == self.view.number and self._was_put_out(noted):
-                self.end("expelled")
             case WitnessPromised(number) if number == self.view.number:
                 self._change.on_witness(answer)
                 self.ask_noted(now_ms)
-            case WitnessPassed() if self._change.survivors is not None:
-                self.end("expelled")  # there was a later view, and nobody of it is known here: enter again
+            case WitnessPassed(number) if number > self.view.number and self._change.survivors is not None:
+                # A later view goes on, or went on, without this process. What it sent since in this view the others do
+                # not have, so it must not deliver that as agreed: it enters again, with what it has.
+                self.end("expelled")
             case WitnessNack(number, promised) if number == self.view.number:
                 self._on_nack(promised, now_ms)
             case _:
                 pass
-
-    def _was_put_out(self, noted: Iterable[tuple[Process, Address]]) -> bool:
-        """Return whether a later view was registered, and this process is not in it: it has others of this view."""
-        # What it sent since in this view the others went on without, so it must not deliver that as agreed: it enters
-        # again, with what it has.
-        later = {who for who, _ in noted}
-        return bool(later.intersection(self.view.members)) and self.process not in later
 
     def has_accepted(self, decision: Decision) -> bool:
         """Return whether this process has accepted this very value for its next view."""
@@ -315,9 +307,9 @@ class ViewChanger:
                         self._flush.clear()
                 case AskWitness(ballot, decision, succession):
                     where = (self._instance, self.view.number, ballot)
-                    group = self._group if succession else ""
-                    request = WitnessAccept(*where, decision, group) if decision else WitnessPrepare(*where, group)
-                    self.effects.append(AskRegistry(request))
+                    group, process = (self._group, self.process) if succession else ("", "")
+                    ask = WitnessAccept(*where, decision, group) if decision else WitnessPrepare(*where, group, process)
+                    self.effects.append(AskRegistry(ask))
                 case StartFlush(decision, holders):
                     self._flush.want(decision, holders, decided=False)
                     self._obtain(now_ms)

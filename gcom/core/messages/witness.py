@@ -10,12 +10,16 @@ from gcom.values.names import Address, GroupName, InstanceId, Process
 
 @dataclass(frozen=True, slots=True)
 class WitnessPrepare:
-    """The owner of `ballot` asks for a promise in the change out of view `view`; with a `group`, for a succession."""
+    """The owner of `ballot` asks for a promise in the change out of view `view`; with a `group`, for a succession.
+
+    `process` is then the asker's: it may be out of a later view that it never heard of.
+    """
 
     instance: InstanceId
     view: int
     ballot: Ballot
     group: GroupName = ""
+    process: Process = ""
 
 
 @dataclass(frozen=True, slots=True)

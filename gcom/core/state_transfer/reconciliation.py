@@ -19,7 +19,6 @@ class _Kept:
     state: bytes
     instance: str
     in_vain: bool  # with a state that was to be brought there, and was not merged
-    entered: bool = False  # another instance, whose state has taken its place in the application
     in_doubt: bool = False  # merged by others, and here it depends on the state that is on its way
 
 
@@ -50,7 +49,7 @@ class StateReconciliation:
         if not kept.in_vain and (first or kept.instance == instance):
             self._kept = None
             return None
-        self._kept = replace(kept, entered=True, in_doubt=False)
+        self._kept = replace(kept, in_doubt=False)
         return Brought(kept.state)
 
     def merged(self, process: Process, sender: Process, state: bytes, *, awaiting: bool) -> None:
@@ -78,6 +77,7 @@ class StateReconciliation:
         return Brought(self._kept.state)
 
     def give_up(self) -> bytes | None:
-        """Keep nothing any more; return what the application has no more, and nobody is known to have merged."""
+        """Keep nothing any more; return what nobody is known to have merged."""
+        # Also where no other state has taken its place yet: that the process was about to bring it is known here only.
         kept, self._kept = self._kept, None
-        return kept.state if kept and (kept.entered or kept.in_vain) else None
+        return kept.state if kept else None

@@ -140,7 +140,9 @@ class StateLost:
 class StateUnmerged:
     """The state that this process had in an instance that it lost, and that nobody here is known to have merged.
 
-    Of a PARTITIONABLE group; or of a PRIMARY one whose instance gave way to another, since a registry forgot it.
+    Of a PARTITIONABLE group, also where the process ends before it is in another instance. Of a PRIMARY one where its
+    instance gave way to another, or where it comes back to one that has nothing of its own: a registry forgot the
+    group, or an operator gave this process up, and others began the name. Then it comes before `Returned`.
 
     `data` is what its `get_state` returned then: GCom keeps it no longer, so it is the application's to keep aside, or
     to bring in by messages of its own. `reason` says why it was not merged.
@@ -162,11 +164,13 @@ class LogEnded:
 class Departure:
     """The end of this process's session, for one of these reasons.
 
-    request, exit: it left. expelled: the group went on without it. succession: too few were left, and it goes on, with
-    what is left, in an instance that succeeds its own. merge, or fork (of a PARTITIONABLE group): it goes over to
-    another instance. dissolved: all others have left. taken: on its way back its name was another's. state: one of its
-    own state callbacks raised. unread: its application read none of very many events, and what came after those is lost
-    to it. defect: one of GCom's.
+    request, exit: it left. expelled: the others went on without it, in a later view or in a successor; it comes back as
+    another process. succession: so many of its view are dead that no quorum of it can be again, and this very process
+    is in the instance that succeeds it, with its state, from the start. merge, or fork (of a PARTITIONABLE group): it
+    goes over to another instance. dissolved: while it was cut off all others left, or died, and the group is over: it
+    keeps what it has, and whoever joins the name begins another one. taken: on its way back its name was another's.
+    state: one of its own state callbacks raised. unread: its application read none of very many events, and what came
+    after those is lost to it. defect: one of GCom's.
 
     `unconfirmed`: first and last of its own messages of which nobody can say any more whether they arrived; `unsent`:
     how many more `send` had taken that never got a number. `returning`: it tries to come back, and `Returned` will say

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+from gcom.certificates.identity_files import CertificateFiles
 from gcom.core.messages.registry import GroupInfo as GroupInfo
 from gcom.errors import LocalError, NotAMember
 from gcom.runtime.api.group import Group
@@ -15,6 +16,7 @@ from gcom.runtime.faults import Faults
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Uses
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
+from gcom.runtime.security.process import Listening
 from gcom.values import names
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 
@@ -33,8 +35,11 @@ class Node:
         log_dir: str | Path | None = None,
         timeout_s: float = 10.0,
         faults: str | Faults | None = None,
+        listen: str | None = None,
+        advertise: str | None = None,
+        certificates: CertificateFiles | None = None,
     ) -> None:
-        self._host = Host(name, registry, log_dir, faults)
+        self._host = Host(name, registry, log_dir, faults, Listening(listen, advertise, certificates))
         self._timeout_s = timeout_s
 
     # properties

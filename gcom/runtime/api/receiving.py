@@ -226,12 +226,12 @@ class Receiving(GroupHandle):
             case effects.StateUnavailable(view, reason):
                 self._state.bring_again(self._source)
                 return StateLost(view, reason)
-            case Gone(ended, returning):
+            case Gone(ended, returning, told):
                 if returning:
                     self._state.keep(self._source)
-                    self._state.set_aside(self._source, ended.reason)
-                elif unmerged := self._state.give_up():
-                    self._membership.arrivals.appendleft(arrival)
+                    if ended.reason == "merge" and (aside := self._state.set_aside(self._source)):
+                        self._membership.arrivals.appendleft(aside)
+                elif not told and (unmerged := self._state.give_up(self._source, ended)):
                     return StateUnmerged(unmerged.data, unmerged.reason)
                 with self._host.lock:
                     unsent, undelivered = self._source.unnumbered, self._source.machine.undelivered
@@ -240,10 +240,19 @@ class Receiving(GroupHandle):
                 return StateUnmerged(data, reason)
             case LogStopped(process, reason):
                 return LogEnded(process, reason)
-            case Entered(first):
-                self._source = self._membership.next_session()
-                self._state.bring(self._source, first)
+            case Entered(first, told):
+                if not told and (aside := self._enter(first)):
+                    # Before `Returned`: an application may wait for the new state right after that.
+                    self._membership.arrivals.appendleft(Entered(first, told=True))
+                    return StateUnmerged(aside.data, aside.reason)
                 return Returned(self._source.machine.process, self._source.machine.instance)
+
+    def _enter(self, first: bool) -> SetAside | None:
+        """Go on to the next session; return the state of the last one if it is about to be replaced and lost."""
+        former, self._source = self._source, self._membership.next_session()
+        self._state.bring(self._source, first)
+        # Now, not when it was put out: as a rule the group went on with all that this process had.
+        return None if first else self._state.set_aside(former, self._source.machine.instance)
 
     def _why_gone(self, ended: effects.Ended) -> str:
         if self._membership.state_failure:

@@ -12,14 +12,16 @@ from contextlib import contextmanager
 
 from loguru import logger
 
+from gcom.core.machine import RETURNS
 from gcom.core.messages import events
+from gcom.core.messages.effects import Ended
 from gcom.errors import StateFailed
-from gcom.runtime.arrivals import SetAside
+from gcom.runtime.arrivals import Gone, SetAside
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
 from gcom.runtime.request_handlers import words
 from gcom.runtime.session import Session
-from gcom.values import limits
+from gcom.values import limits, lineage
 from gcom.values.definition import Netsplit
 from gcom.values.run import Brought
 
@@ -76,23 +78,38 @@ class StateCallbacks:
                 machine.instance, data, lambda mine, theirs: _checked(merge_states(mine, theirs))
             )
 
-    def set_aside(self, source: Session, reason: str) -> None:
-        """Tell the application its state where another PRIMARY instance's is about to take its place."""
-        uses, definition = self._membership.uses, source.machine.definition
-        replaced = reason == "merge" and uses.get_state is not None and uses.set_state is not None
-        if not replaced or definition is None or definition.netsplit is Netsplit.PARTITIONABLE:
-            return
-        assert uses.get_state is not None, "it is replaced"
-        with self._leaving_at_failure(source, "get_state"):
-            data = _checked(uses.get_state())
-        text = f"instance {source.machine.instance} gave way to another one of group {definition.group!r}"
-        self._membership.arrivals.appendleft(SetAside(data, text))
+    def set_aside(self, former: Session, instance: str = "") -> SetAside | None:
+        """Return the application's state where that of another PRIMARY instance is about to take its place.
 
-    def give_up(self) -> SetAside | None:
-        """Return what is still to be merged: the session is over, and none follows."""
+        Without an `instance` it gives way to one that it has not entered yet.
+        """
+        machine = former.machine
+        if instance and (_gave_way(former) or lineage.carries_on(instance, machine.instance)):
+            return None  # it was told; or what takes the place of its state has come of that
+        uses, definition = self._membership.uses, machine.definition
+        replaced = uses.get_state is not None and uses.set_state is not None
+        if not replaced or definition is None or definition.netsplit is Netsplit.PARTITIONABLE:
+            return None
+        assert uses.get_state is not None, "it is replaced"
+        with self._leaving_at_failure(former, "get_state"):
+            data = _checked(uses.get_state())
+        became = f"is not where {instance} came from" if instance else "gave way to another one"
+        return SetAside(data, f"instance {machine.instance} {became}, in group {definition.group!r}")
+
+    def give_up(self, source: Session, ended: Ended) -> SetAside | None:
+        """Return what is still to be merged, before the last end, which is read again after it."""
+        arrivals = self._membership.arrivals
+        arrivals.appendleft(Gone(ended, returning=False, told=True))  # first: it is read where `keep` raises, too
+        # It lost its instance and does not come back, so nothing is kept yet: it was leaving, or left before it read of
+        # the loss.
+        if ended.reason in RETURNS:
+            self.keep(source)
         with self._host.lock:
             data = self._membership.reconciliation.give_up()
-        return None if data is None else SetAside(data, "its process left; others may have merged it")
+        if data is not None:
+            return SetAside(data, "the process ended before it had brought this state; others may have merged it")
+        arrivals.popleft()
+        return None
 
     def bring(self, source: Session, first: bool) -> None:
         """Multicast what the process had in its last instance, unless that goes on in this one."""
@@ -125,6 +142,10 @@ class StateCallbacks:
             with self._host.lock:
                 self._membership.fail_state(text)
             raise StateFailed(text) from error
+
+
+def _gave_way(session: Session) -> bool:
+    return session.ended is not None and session.ended.reason == "merge"
 
 
 def _too_large(data: bytes | None) -> SetAside:

@@ -15,11 +15,13 @@ from typing import NamedTuple, Protocol
 from gcom.core.codec import frames as codec
 from gcom.core.messages.events import CallFailed, Replied
 from gcom.core.messages.frames import Frame, Refused, Reply
-from gcom.errors import PeerError, Unavailable, VersionMismatch
+from gcom.errors import PeerError, Unavailable, Untrusted, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.life import is_dead
+from gcom.runtime.security.process import Security
 from gcom.runtime.session import Session
 from gcom.runtime.step_lock import StepLock
+from gcom.values import names
 from gcom.values.names import Address, Process
 
 CALL_TIMEOUT_S = 2.5  # longer than SILENCE_MS: a paused peer is suspected before its call is given up
@@ -43,6 +45,7 @@ class LinkHost(Protocol):
     """The part of the host that a link uses. `on_defect` and `call` are called without the lock."""
 
     lock: StepLock
+    credentials: Security
 
     @property
     def reader(self) -> LinkReader: ...
@@ -71,16 +74,18 @@ class _Taken(NamedTuple):
 
 
 class Link:
-    """The connection that serves the peers at one address until none is left. Guarded by the host's lock.
+    """The connection that serves a member at one address until it is none there. Guarded by the host's lock.
 
+    A node has one name, so there is one for each peer's node; who claims another's address has a link of its own.
     `_to_write` are frames for the pipeline that are not written, `_unanswered` all that were given to it.
     """
 
-    def __init__(self, host: LinkHost, address: Address) -> None:
+    def __init__(self, host: LinkHost, address: Address, member: str) -> None:
         self.address = address
+        self.member = member
         self._host = host
         self._turns: deque[tuple[Session, Process]] = deque()
-        self._caller = pyro.Caller(address, pyro.NODE)
+        self._caller = pyro.Caller(address, pyro.NODE, host.credentials, member)
         self._pipeline: pyro.Pipeline | None = None
         self._to_write: deque[_Taken] = deque()
         self._unanswered: deque[_Taken] = deque()
@@ -108,6 +113,9 @@ class Link:
     # what there is to put
 
     def fill(self) -> bool:
+        if self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
+            self._pipeline.close()  # the reader finds its end, and the next dial is refused
+            return False
         while not self._closed and self._alone is None:
             # With faults, what was put without them is answered first.
             if self._host.has_faults and self._unanswered:
@@ -182,7 +190,7 @@ class Link:
     def read(self, pipeline: pyro.Pipeline) -> None:
         """Take the answers that have come, or the end of the connection."""
         try:
-            self._answered(pipeline, [_decoded(answer) for answer in pipeline.answers()])
+            self._answered(pipeline, [self._decoded(answer) for answer in pipeline.answers()])
         except pyro.ConnectionLost:
             self.fail(pipeline)
         except PeerError as error:
@@ -269,12 +277,25 @@ class Link:
         event: Replied | CallFailed
         try:
             answer = self._host.call(self._caller, peer, codec.encode(frame), CALL_TIMEOUT_S)
-            event = Replied(peer, codec.decode_reply(answer))
+            event = Replied(peer, self._checked(codec.decode_reply(answer)))
         except VersionMismatch as error:
             event = Replied(peer, _refused(peer, error))
         except (Unavailable, PeerError) as error:
             event = self._failure(peer, error)
         return self._end_alone(taken, event)
+
+    def _decoded(self, answer: bytes) -> Reply | VersionMismatch:
+        """Return a reply, or that it is in another version's words; raises MalformedFrame, Untrusted."""
+        try:
+            return self._checked(codec.decode_reply(answer))
+        except VersionMismatch as error:
+            return error
+
+    def _checked(self, reply: Reply) -> Reply:
+        """Return a reply that may be of this link's member; raises Untrusted for another's."""
+        if isinstance(reply, Frame) and names.name_of(reply.source) != self.member:
+            raise Untrusted(f"{self.address} answered for {reply.source}, and not for {self.member}")
+        return reply
 
     def _failure(self, peer: Process, error: Exception) -> CallFailed:
         if isinstance(error, PeerError):
@@ -293,14 +314,6 @@ class Link:
                 self._host.lock.follow(self)
                 self._host.reader.look()
         return following
-
-
-def _decoded(answer: bytes) -> Reply | VersionMismatch:
-    """Return a reply, or that it is in another version's words; raises MalformedFrame."""
-    try:
-        return codec.decode_reply(answer)
-    except VersionMismatch as error:
-        return error
 
 
 def _refused(peer: Process, error: VersionMismatch) -> Refused:

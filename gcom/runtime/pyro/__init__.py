@@ -11,7 +11,8 @@ the accept loop, and an answer may be any exception of the peer's choosing. So t
     longest when there are too many; one that comes when all are being served is told so without being read, thus the
     accept loop waits for nobody.
 
-A stock Pyro5 proxy with SERIALIZER = "msgpack" can call a `Server`, and a `Caller` can call a stock daemon that has
+Who the peer is, is in `tls` and `secret` (docs/protocols/security.md). A stock Pyro5 proxy with SERIALIZER = "msgpack"
+can call a `Server` that has no secret, or what is open there, and a `Caller` can call a stock daemon that has
 msgpack. One call is two sends and four reads in all, without correlation ids or metadata calls.
 """
 
@@ -28,26 +29,44 @@ finally:
     os.environ.update(_hidden)
 
 from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, TimedOut  # noqa: E402 - after Pyro5
+from gcom.runtime.pyro.credentials import Credentials, Dialer, Newcomer  # noqa: E402
 from gcom.runtime.pyro.pipeline import Pipeline  # noqa: E402
-from gcom.runtime.pyro.server import Endpoint, Server, loopback, settings  # noqa: E402
-from gcom.runtime.pyro.wire import CALL_BYTES_MAX  # noqa: E402
+from gcom.runtime.pyro.places import Place, is_loopback, loopback, own_host, place  # noqa: E402
+from gcom.runtime.pyro.secret import UserSecret  # noqa: E402
+from gcom.runtime.pyro.server import Endpoint, Server, settings  # noqa: E402
+from gcom.runtime.pyro.tls import peer, peer_serial  # noqa: E402
+from gcom.runtime.pyro.wire import CALL_BYTES_MAX, pack, unpack  # noqa: E402
 
 NODE = "gcom.node"  # the object that every node serves
 DIRECTORY = "gcom.directory"  # the objects that a registry serves
 SEQUENCER = "gcom.sequencer"
+ENROLMENT = "gcom.enrolment"  # the one object that a newcomer without a certificate may call
 
 __all__ = [
     "CALL_BYTES_MAX",
     "DIRECTORY",
+    "ENROLMENT",
     "NODE",
     "SEQUENCER",
     "Caller",
     "ConnectionLost",
     "ConnectionRefused",
+    "Credentials",
+    "Dialer",
     "Endpoint",
+    "Newcomer",
     "Pipeline",
+    "Place",
     "Server",
     "TimedOut",
+    "UserSecret",
+    "is_loopback",
     "loopback",
+    "own_host",
+    "pack",
+    "peer",
+    "peer_serial",
+    "place",
     "settings",
+    "unpack",
 ]

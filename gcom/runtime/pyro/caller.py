@@ -10,8 +10,23 @@ from typing import Any
 
 from Pyro5 import protocol
 
-from gcom.errors import PeerError, Unavailable
-from gcom.runtime.pyro.wire import MSGPACK, POOL_FULL, Bad, WireMessage, pack, plain, read, remaining, shut, write
+from gcom.errors import PeerError, Unavailable, Untrusted
+from gcom.runtime.pyro import tls
+from gcom.runtime.pyro.credentials import Dialer
+from gcom.runtime.pyro.secret import Exchange, UserSecret, new_nonce
+from gcom.runtime.pyro.wire import (
+    MSGPACK,
+    NOT_TRUSTED,
+    POOL_FULL,
+    Bad,
+    WireMessage,
+    pack,
+    plain,
+    read,
+    remaining,
+    shut,
+    write,
+)
 from gcom.values import names
 from gcom.values.names import Address
 
@@ -38,10 +53,21 @@ class Caller:
     Pyro5's own Proxy is not used: it would let the peer choose how its answer is deserialised.
     """
 
-    def __init__(self, address: Address, object_id: str) -> None:
+    def __init__(
+        self,
+        address: Address,
+        object_id: str,
+        credentials: Dialer | UserSecret | None = None,
+        member: str | None = None,
+    ) -> None:
+        """With a user's secret, call processes of that user alone.
+
+        With credentials, by TLS, and that member alone; a registry alone where `member` is None.
+        """
         self.address = address.partition("@")[0]  # without the life that is expected there
         self._object_id = object_id
-        self._sock: socket.socket | None = None
+        self._credentials, self._member = credentials, member
+        self._sock: tls.Connection | None = None
         self._seq = 0
         self._closed = False
 
@@ -53,7 +79,7 @@ class Caller:
     def call(self, data: bytes, timeout_s: float) -> bytes:
         """Return the peer's answer to `data`. After any failure the connection is dropped; the next call dials anew.
 
-        Raises ConnectionRefused, ConnectionLost or TimedOut; PeerError for any answer that is not bytes.
+        Raises ConnectionRefused, ConnectionLost or TimedOut; PeerError for any answer that is not bytes, and Untrusted.
         """
         done = False
         try:
@@ -65,7 +91,11 @@ class Caller:
                 self._drop()
         return answer
 
-    def connect(self, timeout_s: float) -> socket.socket:
+    def revoked(self, sock: tls.Connection) -> bool:
+        """Tell whether the peer of a connection was revoked since it was made."""
+        return self._is_revoked(sock)
+
+    def connect(self, timeout_s: float) -> tls.Connection:
         """Return a new connection, which is the caller's no more: for a `Pipeline`. Raises as `call` does."""
         self._drop()
         done = False
@@ -86,6 +116,8 @@ class Caller:
             yield
         except ConnectionRefusedError as error:
             raise ConnectionRefused(f"nobody listens at {self.address}") from error
+        except Untrusted as error:
+            raise Untrusted(f"{self.address}: {error}") from error
         except TimeoutError as error:
             raise TimedOut(f"{self.address} did not answer within {timeout_s:.3g} s") from error
         except (EOFError, OSError) as error:
@@ -108,30 +140,53 @@ class Caller:
         write(sock, protocol.MSG_INVOKE, 0, self._seq, pack((self._object_id, "receive", (data,), {})))
         return answer_of(read(sock, deadline), self._seq)
 
-    def _kept(self) -> socket.socket | None:
+    def _kept(self) -> tls.Connection | None:
         """Return the connection of the last call, unless the peer has ended it since."""
-        if self._sock is not None and _is_over(self._sock):
+        if self._sock is not None and (_is_over(self._sock) or self._is_revoked(self._sock)):
             self._drop()
         return self._sock
 
-    def _dial(self, deadline: float) -> socket.socket:
+    def _is_revoked(self, sock: tls.Connection) -> bool:
+        return not isinstance(self._credentials, UserSecret) and tls.is_revoked(sock, self._credentials)
+
+    def _dial(self, deadline: float) -> tls.Connection:
         deadline = min(deadline, monotonic() + CONNECT_S)
         if self._closed:
             raise EOFError("closed by this side")
-        sock = socket.create_connection(names.split_address(self.address), remaining(deadline))
-        self._sock = sock  # from here on close() reaches it
+        raw = socket.create_connection(names.split_address(self.address), remaining(deadline))
+        self._sock = raw  # from here on close() reaches it
         if self._closed:
             raise EOFError("closed by this side")
-        if sock.getsockname() == sock.getpeername():
+        if raw.getsockname() == raw.getpeername():
             # Dialling a free port of our own range may connect a socket to itself.
             raise ConnectionRefusedError("connected to itself")
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        write(sock, protocol.MSG_CONNECT, 0, 0, pack({"handshake": "hello", "object": self._object_id}))
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        secret = self._credentials if isinstance(self._credentials, UserSecret) else None
+        certificates = None if isinstance(self._credentials, UserSecret) else self._credentials
+        self._sock = sock = tls.dialled(raw, certificates, deadline, self._member)
+        if secret is None:
+            self._introduce(sock, {"handshake": "hello", "object": self._object_id}, deadline)
+        else:
+            self._prove(sock, secret, deadline)
+        return sock
+
+    def _introduce(self, sock: tls.Connection, words: dict[str, object], deadline: float) -> WireMessage:
+        """Say CONNECT; return the peer's welcome."""
+        sock.settimeout(remaining(deadline))
+        write(sock, protocol.MSG_CONNECT, 0, 0, pack(words))
         reply = read(sock, deadline)
         if reply.kind != protocol.MSG_CONNECTOK:
-            answer = _reply(reply)
-            raise EOFError(POOL_FULL) if answer == POOL_FULL else Bad("rejected", _words(answer))
-        return sock
+            raise _refusal(_reply(reply))
+        return reply
+
+    def _prove(self, sock: tls.Connection, secret: UserSecret, deadline: float) -> None:
+        """Introduce this side; raises Untrusted where the other does not know the user's secret."""
+        nonce = new_nonce()
+        exchange = Exchange(sock.getsockname(), sock.getpeername(), self._object_id, nonce)
+        reply = self._introduce(sock, {"handshake": {"nonce": nonce}, "object": self._object_id}, deadline)
+        if not exchange.by_server(secret, _reply(reply)):
+            raise Untrusted("it does not know this user's secret, so another user listens there, or an older GCom")
+        self._introduce(sock, dict(exchange.own_proof(secret)), deadline)
 
     def _drop(self) -> None:
         sock, self._sock = self._sock, None
@@ -139,7 +194,7 @@ class Caller:
             sock.close()
 
 
-def _is_over(sock: socket.socket) -> bool:
+def _is_over(sock: tls.Connection) -> bool:
     """Tell whether an idle connection is of no use: nobody speaks unasked, so whatever is there to read ends it."""
     try:
         sock.settimeout(0)
@@ -165,6 +220,14 @@ def _reply(reply: WireMessage) -> Any:
     if reply.serializer != MSGPACK:
         raise Bad("serializer", "its answer is not msgpack")
     return plain(reply.body)
+
+
+def _refusal(answer: Any) -> Exception:
+    """Return what an introduction ends with that was refused."""
+    words = _words(answer)
+    if answer == POOL_FULL:
+        return EOFError(POOL_FULL)
+    return Untrusted(words.removeprefix(NOT_TRUSTED)) if words.startswith(NOT_TRUSTED) else Bad("rejected", words)
 
 
 def _words(answer: Any) -> str:

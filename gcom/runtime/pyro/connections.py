@@ -1,13 +1,13 @@
 """The connections of a server: a worker serves each, so their number has a bound, and idle ones are ended.
 
-At the bound the longest idle connection gives way to a new one: so a peer that holds many without a word locks nobody
-out, and callers find out before their next request that theirs is closed (`Caller`). One that is being served never
-ends here: its peer would not know whether its request was carried out.
+At the bound a connection gives way to a new one: the oldest that has not shown who it is, else the longest idle. So
+strangers displace each other, a peer that holds many without a word locks nobody out, and callers find out before their
+next request that theirs is closed (`Caller`). One that is being served never ends here: its peer would not know whether
+its request was carried out. Another machine may have so many newcomers at once, and no more.
 """
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -15,13 +15,14 @@ from threading import Lock
 from time import monotonic
 from typing import Protocol
 
-from gcom.runtime.pyro.wire import shut
+from gcom.runtime.pyro.wire import Stream, shut
+from gcom.values import limits
 
 
 class Connection(Protocol):
     """A connection as Pyro5 hands it to its daemon."""
 
-    sock: socket.socket
+    sock: Stream
 
 
 class ConnectionAdmission(Enum):
@@ -39,32 +40,48 @@ class Connections:
     def __init__(self, most: int, idle_s: float) -> None:
         self._most = most
         self._idle_s = idle_s
-        self._idle: dict[Connection, float] = {}  # and since when, the longest first; new ones say nothing yet
+        self._new: dict[Connection, float] = {}  # have not shown who they are; since when, the oldest first
+        self._host: dict[Connection, str] = {}  # of new ones from other machines
+        self._idle: dict[Connection, float] = {}  # and since when, the longest first
         self._served: set[Connection] = set()
         self._closed = False
         self._lock = Lock()
 
     def __len__(self) -> int:
-        return len(self._idle) + len(self._served)
+        return len(self._new) + len(self._idle) + len(self._served)
 
-    def admit(self, conn: Connection) -> ConnectionAdmission:
-        """Take in a connection that was accepted, unless there are too many."""
+    def admit(self, conn: Connection, host: str = "") -> ConnectionAdmission:
+        """Take in a connection that was accepted, from another machine's host, unless there are too many."""
         with self._lock:
             if self._closed:
                 return ConnectionAdmission.CLOSED
-            full = len(self) >= self._most
-            if full and not self._idle:
+            crowd = [other for other, found in self._host.items() if found == host] if host else []
+            crowded, full = len(crowd) >= limits.NEWCOMERS_PER_HOST_MAX, len(self) >= self._most
+            if crowded:
+                self._end(crowd[0])
+            elif full and not self._new and not self._idle:
                 return ConnectionAdmission.REFUSED
-            if full:
-                self._end(next(iter(self._idle)))
+            elif full:
+                self._end(next(iter(self._new or self._idle)))
+            self._new[conn] = monotonic()
+            if host:
+                self._host[conn] = host
+            return ConnectionAdmission.REPLACES if full or crowded else ConnectionAdmission.ADMITTED
+
+    def introduced(self, conn: Connection) -> None:
+        """Note that a connection has shown who it is; raises EOFError if it was just ended."""
+        with self._lock:
+            if self._new.pop(conn, None) is None:
+                raise EOFError("ended before it had introduced itself")
+            self._host.pop(conn, None)
             self._idle[conn] = monotonic()
-            return ConnectionAdmission.REPLACES if full else ConnectionAdmission.ADMITTED
 
     @contextmanager
     def serving(self, conn: Connection) -> Iterator[None]:
         """Keep a connection from being ended while a request is carried out; raises EOFError if it just was."""
         with self._lock:
-            if self._idle.pop(conn, None) is None:
+            waited = self._new if conn in self._new else self._idle
+            if waited.pop(conn, None) is None:
                 raise EOFError("ended while it was idle")
             self._served.add(conn)
         try:
@@ -73,26 +90,29 @@ class Connections:
             with self._lock:
                 if conn in self._served:
                     self._served.remove(conn)
-                    self._idle[conn] = monotonic()
+                    waited[conn] = monotonic()
 
     def forget(self, conn: Connection) -> None:
         """Let go of a connection that ended."""
         with self._lock:
-            self._idle.pop(conn, None)
+            for waiting in (self._new, self._idle, self._host):
+                waiting.pop(conn, None)
             self._served.discard(conn)
 
     def end_idle(self) -> None:
         """End the connections that have said nothing for too long."""
         with self._lock:
             since = monotonic() - self._idle_s
-            for conn in [conn for conn, idle_since in self._idle.items() if idle_since <= since]:
+            for conn in [conn for conn, at in (*self._new.items(), *self._idle.items()) if at <= since]:
                 self._end(conn)
 
     def close(self) -> None:
         """End all, and admit no more."""
         with self._lock:
             self._closed = True
-            ending = [*self._idle, *self._served]
+            ending = [*self._new, *self._idle, *self._served]
+            self._new.clear()
+            self._host.clear()
             self._idle.clear()
             self._served.clear()
         for conn in ending:
@@ -100,5 +120,6 @@ class Connections:
 
     def _end(self, conn: Connection) -> None:
         """End an idle one; its worker closes it. Holds the lock, so that the socket is still its own."""
-        del self._idle[conn]
+        for waiting in (self._new, self._idle, self._host):
+            waiting.pop(conn, None)
         shut(conn.sock)

@@ -6,13 +6,13 @@ order of the calls. Neither side of this ever waits: what the socket does not ta
 
 from __future__ import annotations
 
-import socket
 from collections import deque
 from threading import Lock
 
 from Pyro5 import protocol
 
 from gcom.errors import PeerError
+from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.caller import ConnectionLost, answer_of
 from gcom.runtime.pyro.wire import HEADER_BYTES, Bad, WireMessage, message, pack, parse, shut
 
@@ -22,9 +22,10 @@ READ_BYTES = 64 * 1024
 class Pipeline:
     """A connection after its handshake. `put` and `flush` in any thread, `answers` in one."""
 
-    def __init__(self, sock: socket.socket, object_id: str) -> None:
+    def __init__(self, sock: tls.Connection, object_id: str) -> None:
         self._sock = sock
-        self._sock.setblocking(False)
+        if not isinstance(sock, tls.SecureSocket):  # its own never blocks
+            sock.setblocking(False)
         self._object_id = object_id
         self._lock = Lock()
         self._left: deque[memoryview] = deque()  # what the socket did not take
@@ -32,6 +33,10 @@ class Pipeline:
         self._answered = 0
         self._came = bytearray()
         self._ended = False
+
+    @property
+    def connection(self) -> tls.Connection:
+        return self._sock
 
     def fileno(self) -> int:
         return self._sock.fileno()
@@ -44,7 +49,8 @@ class Pipeline:
         with self._lock:
             self._put = (self._put + 1) & 0xFFFF
             body = pack((self._object_id, "receive", (data,), {}))
-            self._left.append(memoryview(message(protocol.MSG_INVOKE, 0, self._put, body)))
+            call = message(protocol.MSG_INVOKE, 0, self._put, body)
+            self._left.append(memoryview(self._sock.seal(call) if isinstance(self._sock, tls.SecureSocket) else call))
             return self._flush()
 
     def flush(self) -> bool:
@@ -55,7 +61,7 @@ class Pipeline:
     def _flush(self) -> bool:
         try:
             while self._left:
-                count = self._sock.send(self._left[0])
+                count = self._send(self._left[0])
                 self._left[0] = self._left[0][count:]
                 if not self._left[0]:
                     self._left.popleft()
@@ -65,6 +71,13 @@ class Pipeline:
             shut(self._sock)  # whoever reads finds the end
             self._left.clear()
         return True
+
+    def _send(self, data: memoryview) -> int:
+        return self._sock.send_sealed(data) if isinstance(self._sock, tls.SecureSocket) else self._sock.send(data)
+
+    def _recv(self) -> bytes:
+        sock = self._sock
+        return sock.recv_now(READ_BYTES) if isinstance(sock, tls.SecureSocket) else sock.recv(READ_BYTES)
 
     def answers(self) -> list[bytes]:
         """Return the answers that have come, in the order of the calls.
@@ -84,11 +97,11 @@ class Pipeline:
 
     def _read(self) -> None:
         try:
-            with self._lock:
-                while data := self._sock.recv(READ_BYTES):
-                    self._came += data
-                    if len(data) < READ_BYTES:
-                        return
+            while data := self._recv():
+                self._came += data
+                # Of TLS until it would block: it may hold bytes of which no socket tells.
+                if len(data) < READ_BYTES and not isinstance(self._sock, tls.SecureSocket):
+                    return
             self._ended = True
         except BlockingIOError:
             return

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
+import errno
 import socket
+import ssl
 import threading
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -16,9 +18,26 @@ from Pyro5 import config, errors, protocol, serializers
 from Pyro5 import server as pyro_server
 
 from gcom.errors import BadValue, GComError, Unavailable
+from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.connections import ConnectionAdmission, Connections
-from gcom.runtime.pyro.wire import CALL_BYTES_MAX, MSGPACK, POOL_FULL, Bad, WireMessage, pack, plain, read, shut, write
-from gcom.values import limits
+from gcom.runtime.pyro.credentials import Credentials
+from gcom.runtime.pyro.places import HOW_SECURE, Place, is_loopback, listenable, public_address
+from gcom.runtime.pyro.secret import NONCE_BYTES, Exchange, UserSecret
+from gcom.runtime.pyro.wire import (
+    CALL_BYTES_MAX,
+    MSGPACK,
+    NOT_TRUSTED,
+    POOL_FULL,
+    Bad,
+    WireMessage,
+    pack,
+    plain,
+    read,
+    shut,
+    write,
+)
+from gcom.values import limits, names
+from gcom.values.identity import NOBODY, Identity
 from gcom.values.names import Address
 
 HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
@@ -97,10 +116,22 @@ class _NoInterface:
 class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     """Pyro5's daemon with its two ways in replaced; Pyro5's worker pool calls them, one worker per connection."""
 
-    def __init__(self, host: str, port: int, refusals: _Refusals, connections: Connections, handshake_s: float) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        refusals: _Refusals,
+        connections: Connections,
+        handshake_s: float,
+        credentials: Credentials | UserSecret | None,
+        openly: frozenset[str],
+    ) -> None:
         self._refusals = refusals
         self._connections = connections
         self._handshake_s = handshake_s
+        self._credentials = credentials if isinstance(credentials, Credentials) else None
+        self._secret = credentials if isinstance(credentials, UserSecret) else None
+        self._openly = openly
         super().__init__(host, port, interface=_NoInterface)
 
     def _handshake(self, conn: Any, denied_reason: str | None = None) -> bool:
@@ -110,24 +141,51 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             return False
         if not self._admit(conn):
             return False
+        deadline = monotonic() + self._handshake_s
         try:
-            if self._introduce(conn.sock):
+            self._secure(conn, deadline)
+            if self._introduce(conn, deadline):
+                if conn.gcom_peer is not NOBODY:
+                    self._connections.introduced(conn)
                 return True
         except Bad as bad:
             self._refusals.add(bad.reason)
         except TimeoutError:
             self._refusals.add("silent")
+        except ssl.SSLError as error:
+            self._refusals.add(tls.refusal(error))
         except (EOFError, OSError):
             pass  # it went away
         self.clientDisconnect(conn)
         return False
 
-    def _introduce(self, sock: socket.socket) -> bool:
-        """Tell whether the peer is welcome; a refusal is counted before the peer is told."""
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        hello = read(sock, monotonic() + self._handshake_s)
+    def _secure(self, conn: Any, deadline: float) -> None:
+        """Put TLS around the connection, where this server speaks it."""
+        if self._credentials is None:
+            return
         try:
-            answer = self._welcome(hello)
+            conn.sock = tls.accepted(conn.sock, self._credentials, deadline, openly=bool(self._openly))
+            if tls.is_revoked(conn.sock, self._credentials):
+                conn.sock.settimeout(1.0)
+                words = f"{NOT_TRUSTED}your certificate is revoked: ask the operator"
+                write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(words))
+                raise Bad("revoked")
+        except tls.PlainSpoken as spoken:
+            conn.sock.settimeout(1.0)
+            words = f"{NOT_TRUSTED}this address speaks TLS alone: {HOW_SECURE}"
+            write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(words))
+            raise Bad("no TLS") from spoken
+
+    def _introduce(self, conn: Any, deadline: float) -> bool:
+        """Tell whether the peer is welcome; a refusal is counted before the peer is told."""
+        sock: tls.Connection = conn.sock
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        hello = read(sock, deadline)
+        try:
+            _check_form(hello)
+            conn.gcom_peer = self._peer(sock, hello, deadline)
+            with tls.serving(conn.gcom_peer, sock):
+                answer = self._welcome(hello)
         except Bad as bad:
             self._refusals.add(bad.reason)
             write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *_rejection(str(bad), hello.serializer))
@@ -136,19 +194,45 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         sock.settimeout(None)
         return True
 
-    def _welcome(self, hello: WireMessage) -> bytes:
-        if hello.kind != protocol.MSG_CONNECT:
-            raise Bad("no introduction")
-        if hello.serializer != MSGPACK:
-            raise Bad("serializer", 'only msgpack is spoken here: set Pyro5.config.SERIALIZER = "msgpack"')
+    def _peer(self, sock: tls.Connection, hello: WireMessage, deadline: float) -> Identity | None:
+        """Return who the peer is: its certificate's names, or None for a process of this user."""
+        if isinstance(sock, tls.SecureSocket):
+            return sock.peer if sock.peer.uris else NOBODY
+        return None if self._secret is None else self._prove(sock, self._secret, hello, deadline)
+
+    def _prove(self, sock: tls.Connection, secret: UserSecret, hello: WireMessage, deadline: float) -> Identity | None:
+        """Return None once the peer has proved that it knows the user's secret, or nobody's names; raises Bad."""
         match plain(hello.body):
-            case {"object": str() as name} if name in self.objectsById:
-                return pack({"handshake": "hello", "meta": _exposed(self.objectsById[name])})
+            case {"handshake": {"nonce": bytes() as nonce}, "object": str() as name} if len(nonce) == NONCE_BYTES:
+                exchange = Exchange(sock.getpeername(), sock.getsockname(), name, nonce)
+            case {"object": str() as name} if name in self.objectsById and name not in self._openly:
+                text = f"{NOT_TRUSTED}this object is for processes of its own user alone, which prove that they are"
+                raise Bad("no secret", text)
+            case _:
+                return NOBODY
+        write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, pack(exchange.challenge(secret)))
+        if not exchange.by_caller(secret, plain(read(sock, deadline).body)):
+            raise Bad("wrong secret", f"{NOT_TRUSTED}you are another user of this machine, or have another home folder")
+        return None
+
+    def _welcome(self, hello: WireMessage) -> bytes:
+        match plain(hello.body):
+            case {"object": str() as name} if name in (objects := self._objects()):
+                return pack({"handshake": "hello", "meta": _exposed(objects[name])})
         raise Bad("unknown object", "no such object here")
+
+    def _objects(self) -> dict[str, Any]:
+        """Return the objects that the peer may call, by id: all, or the open ones for whoever has proved nothing."""
+        who = tls.peer()
+        if who is None or who.uris:
+            return self.objectsById  # type: ignore[no-any-return]
+        return {name: self.objectsById[name] for name in self._openly}
 
     def _deny(self, sock: socket.socket) -> None:
         """Tell without waiting; the accept loop may call this. A few bytes always fit a new connection's buffer."""
         self._refusals.add("pool full")
+        if self._credentials is not None:
+            return  # there are no words before the handshake, for which there is no worker
         with contextlib.suppress(OSError):
             sock.setblocking(False)
             write(sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(POOL_FULL))
@@ -157,7 +241,9 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         """Serve one request of a connection. Raises a Pyro5 error to end it, for Pyro5's worker to close."""
         try:
             request = read(conn.sock)
-            with self._connections.serving(conn):
+            if tls.is_revoked(conn.sock, self._credentials):
+                raise Bad("revoked")
+            with self._connections.serving(conn), tls.serving(conn.gcom_peer, conn.sock):
                 self._serve(conn.sock, request)
         except Bad as bad:
             self._refusals.add(bad.reason)
@@ -165,7 +251,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         except (EOFError, OSError) as error:
             raise errors.ConnectionClosedError("gone") from error
 
-    def _serve(self, sock: socket.socket, request: WireMessage) -> None:
+    def _serve(self, sock: tls.Connection, request: WireMessage) -> None:
         if request.kind == protocol.MSG_PING:
             return write(sock, protocol.MSG_PING, 0, request.seq, b"pong", request.serializer)
         if request.kind != protocol.MSG_INVOKE or request.serializer != MSGPACK:
@@ -198,8 +284,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         if request.flags & protocol.FLAGS_BATCH:
             raise Bad("batch", "batches are not served: make single calls")
         match plain(request.body):
-            case [str() as name, str() as method, [*positional], dict() as named] if name in self.objectsById:
-                found = getattr(self.objectsById[name], method, None) if method[:1] != "_" else None
+            case [str() as name, str() as method, [*positional], dict() as named] if name in (it := self._objects()):
+                found = getattr(it[name], method, None) if method[:1] != "_" else None
                 if getattr(found, "_pyroExposed", False) is not True or not callable(found):
                     raise Bad("unknown method", "no such method here")
                 return found(*positional, **named)
@@ -208,7 +294,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         raise Bad("malformed call", "not a call: object, method, positional and named arguments")
 
     def _admit(self, conn: Any) -> bool:
-        admission = self._connections.admit(conn)
+        admission = self._connections.admit(conn, _other_host(conn.sock))
         if admission is ConnectionAdmission.REFUSED:
             self._deny(conn.sock)
         elif admission is ConnectionAdmission.REPLACES:
@@ -227,7 +313,9 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
 class Server:
     """The server of `objects`, by id, at host:port until closed. Port 0 takes any free one.
 
-    Raises BadValue for an address that may not be served, Unavailable for one that is taken.
+    With credentials it speaks TLS alone, at any host; without, on loopback alone, with a user's secret to processes of
+    that user. Raises BadValue for an address that
+    may not be served, Unavailable for one that is taken.
     """
 
     def __init__(
@@ -238,20 +326,44 @@ class Server:
         connections: int = limits.CONNECTIONS_MAX,
         idle_s: float = limits.CONNECTION_IDLE_MS / 1000,
         handshake_s: float = HANDSHAKE_S,
+        credentials: Credentials | UserSecret | None = None,
+        openly: frozenset[str] = frozenset(),
     ) -> None:
+        """Serve the objects in `openly` to peers that prove nothing, too, and nothing else to them."""
         settings(connections)
         self._refusals = _Refusals()
         self._connections = Connections(connections, idle_s)
         self._daemon = _bind(
-            loopback(host),
+            listenable(host, secure=isinstance(credentials, Credentials)),
             port,
-            lambda ip, port: _Daemon(ip, port, self._refusals, self._connections, handshake_s),
+            lambda ip, port: _Daemon(ip, port, self._refusals, self._connections, handshake_s, credentials, openly),
         )
         self._daemon.objectsById = dict(objects)
         self.address: Address = self._daemon.locationStr
         self._closing = threading.Event()
         self._close_lock = threading.Lock()
         self._thread = threading.Thread(target=self._accept, name=f"gcom accept {self.address}", daemon=True)
+
+    @classmethod
+    def at(
+        cls,
+        place: Place,
+        objects: dict[str, object],
+        credentials: Credentials | UserSecret | None = None,
+        toward: Address | None = None,
+        openly: frozenset[str] = frozenset(),
+    ) -> Server:
+        """Return a server at a place, at the first of its ports that is free; `address` is the one for others."""
+        for port in place.ports[:-1]:
+            with contextlib.suppress(Unavailable):
+                return cls.at(replace(place, ports=(port,)), objects, credentials, toward, openly)
+        server = cls(place.host, place.ports[-1], objects, credentials=credentials, openly=openly)
+        try:
+            server.address = public_address(place, names.split_address(server.address)[1], toward)
+        except BadValue:
+            server.close()
+            raise
+        return server
 
     @property
     def refused(self) -> Counter[str]:
@@ -304,6 +416,9 @@ def _bind(host: str, port: int, make: Callable[[str, int], _Daemon]) -> _Daemon:
     except PermissionError as error:
         raise BadValue(f"address {where} may not be used by this user: choose a port from 1024 on, or 0") from error
     except OSError as error:
+        if error.errno == errno.EADDRNOTAVAIL:
+            text = f"address {where} is none of this machine's: listen at one that is, or at 0.0.0.0 or ::"
+            raise BadValue(f"{text}; the address for others is --advertise") from error
         raise Unavailable(
             f"address {where} cannot be used: {error.strerror}; stop what uses it, or choose another"
         ) from error
@@ -318,20 +433,6 @@ def _try_listening(host: str, port: int) -> None:
         sock.listen()
 
 
-def loopback(host: str) -> str:
-    """Return the loopback IP address that `host` means; raises BadValue for any other."""
-    try:
-        found = "127.0.0.1" if host == "localhost" else host
-        if ipaddress.ip_address(found).is_loopback:
-            return found
-    except ValueError as error:
-        raise BadValue(f"host {host!r} is not an IP address: use 127.0.0.1") from error
-    raise BadValue(
-        f"host {host!r} is not on this machine alone; other machines need mutual TLS, which is not in this version: "
-        "use 127.0.0.1"
-    )
-
-
 def _end_pool(transport: Any) -> None:
     """Do what Pyro5's own close does, without its waits: workers end when their connection has."""
     transport.housekeeper.stop.set()
@@ -340,6 +441,22 @@ def _end_pool(transport: Any) -> None:
         worker.process(None)
     transport._selector.close()
     transport.sock = transport.housekeeper = None
+
+
+def _other_host(sock: socket.socket) -> str:
+    """Return the address of another machine that dialled; empty for this one, whose processes all have one."""
+    try:
+        host = str(sock.getpeername()[0])
+    except OSError:
+        return ""
+    return "" if is_loopback(host) else host
+
+
+def _check_form(hello: WireMessage) -> None:
+    if hello.kind != protocol.MSG_CONNECT:
+        raise Bad("no introduction")
+    if hello.serializer != MSGPACK:
+        raise Bad("serializer", 'only msgpack is spoken here: set Pyro5.config.SERIALIZER = "msgpack"')
 
 
 def _exposed(it: object) -> dict[str, list[str]]:

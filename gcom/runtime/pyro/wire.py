@@ -11,20 +11,36 @@ import socket
 import struct
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgpack
 from Pyro5 import protocol, serializers
+
+from gcom.errors import PeerError
 
 CALL_BYTES_MAX = 1024 * 1024  # one Pyro5 message: four frames, so our bound is met before Pyro5's
 ANNOTATION_BYTES_MAX = 1024  # read and dropped: GCom uses none, a stock proxy's few are harmless
 MSGPACK = serializers.MsgpackSerializer.serializer_id
 POOL_FULL = "no free worker: too many connections"  # a full server's answer instead of a welcome
 
+NOT_TRUSTED = "not trusted: "  # how a refusal begins that is about who the caller is
+
 _HEADER = struct.Struct("!4sHBBHHII16sHH")
 HEADER_BYTES = _HEADER.size
 _MAGIC = 0x4DC5
 _NO_CORRELATION = bytes(16)
+
+
+class Stream(Protocol):
+    """A socket, or one with TLS around it."""
+
+    def settimeout(self, timeout_s: float | None, /) -> None: ...
+
+    def sendall(self, data: bytes, /) -> None: ...
+
+    def recv_into(self, buffer: memoryview, size: int, flags: int, /) -> int: ...
+
+    def shutdown(self, how: int, /) -> None: ...
 
 
 class Bad(Exception):
@@ -53,7 +69,7 @@ class _Header(NamedTuple):
     size: int
 
 
-def write(sock: socket.socket, kind: int, flags: int, seq: int, body: bytes, serializer: int = MSGPACK) -> None:
+def write(sock: Stream, kind: int, flags: int, seq: int, body: bytes, serializer: int = MSGPACK) -> None:
     sock.sendall(message(kind, flags, seq, body, serializer))
 
 
@@ -63,7 +79,7 @@ def message(kind: int, flags: int, seq: int, body: bytes, serializer: int = MSGP
     return _HEADER.pack(*head) + body
 
 
-def read(sock: socket.socket, deadline: float | None = None) -> WireMessage:
+def read(sock: Stream, deadline: float | None = None) -> WireMessage:
     """Return one message, its header judged before its body is read. Raises Bad, EOFError, TimeoutError or OSError."""
     header = _judged(_read_exactly(sock, HEADER_BYTES, deadline))
     body = _read_exactly(sock, header.annotations + header.size, deadline)
@@ -95,7 +111,7 @@ def _judged(data: bytearray) -> _Header:
     return _Header(kind, serializer, flags, seq, annotations, size)
 
 
-def _read_exactly(sock: socket.socket, size: int, deadline: float | None) -> bytearray:
+def _read_exactly(sock: Stream, size: int, deadline: float | None) -> bytearray:
     """Read `size` bytes; `deadline` bounds the whole, so that a peer cannot stretch it with a byte now and then."""
     data = bytearray(size)
     got, rest = 0, memoryview(data)
@@ -124,6 +140,14 @@ def plain(body: memoryview) -> Any:
         raise Bad("not msgpack") from error
 
 
+def unpack(data: bytes) -> Any:
+    """Return what `pack` made, as plain values; raises PeerError for anything else."""
+    try:
+        return plain(memoryview(data))
+    except Bad as bad:
+        raise PeerError(f"{len(data)} bytes are {bad}") from bad
+
+
 def _plain_map(value: dict[Any, Any]) -> Any:
     """Turn a URI, the one class that a stock client of the name server sends, into text; others stay maps."""
     match value:
@@ -137,7 +161,7 @@ def pack(value: object) -> bytes:
     return packed
 
 
-def shut(sock: socket.socket) -> None:
+def shut(sock: Stream) -> None:
     """Wake all that wait on the socket; closing alone would not."""
     with contextlib.suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)

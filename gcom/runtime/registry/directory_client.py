@@ -6,7 +6,6 @@ the first time (gcom/core/directory/table.py), except that a `Remove` carried ou
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable
 from threading import Event
@@ -27,24 +26,13 @@ from gcom.core.messages.registry import (
     Request,
 )
 from gcom.runtime import pyro
+from gcom.runtime.security.process import Security, credentials_for
 from gcom.values import names
 from gcom.values.definition import Definition
 from gcom.values.names import Address
 
-REGISTRY_DEFAULT = "127.0.0.1:7411"
-REGISTRY_VARIABLE = "GCOM_REGISTRY"
 STARTING_S, STARTING_POLL_S = 15.0, 0.25  # how long a registry that starts is waited for, and how often it is asked
 _IDLE_MAX = 2  # connections kept between requests
-
-
-def registry_address(text: str | None = None) -> Address:
-    """Return `text`, else GCOM_REGISTRY, else the default; raises BadValue if that is no address on loopback."""
-    found = names.address(text or os.environ.get(REGISTRY_VARIABLE) or REGISTRY_DEFAULT)
-    host, port = names.split_address(found)
-    pyro.loopback(host)
-    if port == 0:
-        raise errors.BadValue(f"registry address {found!r} has no port: {REGISTRY_DEFAULT} is the usual one")
-    return found
 
 
 class DirectoryClient:
@@ -59,9 +47,14 @@ class DirectoryClient:
         address: Address,
         timeout_s: float = 2.5,
         put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call,
+        credentials: Security | None = None,
     ) -> None:
-        """Have calls made by `put`, in place of `Caller.call`."""
-        self.address = address
+        """Have calls made by `put`, in place of `Caller.call`, and with credentials, else as this user may.
+
+        Raises BadValue for an address off loopback where this user has no identity.
+        """
+        self.address = names.address(address)
+        self._credentials = credentials or credentials_for(self.address)
         self._put = put
         self._timeout_s = timeout_s
         self._idle: list[pyro.Caller] = []  # append and pop are atomic
@@ -81,6 +74,8 @@ class DirectoryClient:
             ) from error
         except errors.VersionMismatch as error:
             raise errors.VersionMismatch(f"registry {self.address}: {error}") from error
+        except errors.Untrusted as error:
+            raise errors.Untrusted(f"registry {error}") from error
         except errors.PeerError as error:
             raise errors.RegistryUnavailable(f"what answers at {self.address} is no gcom-registry: {error}") from error
         if isinstance(answer, Refusal) and answer.code == "VersionMismatch":
@@ -148,7 +143,7 @@ class DirectoryClient:
         try:
             caller = self._idle.pop()
         except IndexError:
-            caller = pyro.Caller(self.address, pyro.DIRECTORY)
+            caller = pyro.Caller(self.address, pyro.DIRECTORY, self._credentials)
         try:
             answer = self._call_by(caller, data, deadline)
         except errors.GComError:

@@ -21,6 +21,7 @@ from gcom.core.messages.events import SequencerAnswered
 from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import GComError
 from gcom.runtime import pyro
+from gcom.runtime.security.process import Security
 from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
 from gcom.values.names import Address
@@ -67,9 +68,9 @@ class _Asked(NamedTuple):
 class SequencerClient:
     """The requests to the sequencer, of which each group has one at a time. Guarded by the host's lock."""
 
-    def __init__(self, host: SequencerHost, address: Address) -> None:
+    def __init__(self, host: SequencerHost, address: Address, credentials: Security | None = None) -> None:
         self._host = host
-        self._caller = pyro.Caller(address, pyro.SEQUENCER)
+        self._caller = pyro.Caller(address, pyro.SEQUENCER, credentials)
         self._pipeline: pyro.Pipeline | None = None
         self._waiting: deque[_Asked] = deque()  # for a connection
         self._to_write: deque[_Asked] = deque()
@@ -94,6 +95,8 @@ class SequencerClient:
     # putting
 
     def fill(self) -> bool:
+        if self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
+            self._pipeline.close()  # the reader finds its end, and the next dial is refused
         if self._waiting and not self._dials and (self._pipeline is None or self._host.has_faults):
             self._dials = True
             self._work.put(True)

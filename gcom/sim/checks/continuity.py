@@ -43,12 +43,15 @@ class Continuity:
             case Installed(view):
                 self._views[instance, view.number] = view
                 if effect.succeeds and effect.succeeds.by != "ended":
+                    # 1. In the successor a sender's numbers begin at 1 again. 2. Its earlier messages are still in
+                    #    everybody's state. 3. So what is counted goes on from what this process had of it.
                     for sender in effect.succeeds.cut:
                         self._before.setdefault((instance, sender), self._count.get((who, sender), 0))
             case Deliver(run) if instance not in self._dissolved:
                 count = self._before.get((instance, run.sender), 0) + run.last
                 self._count[who, run.sender] = count
                 self._on_delivered((instance, effect.view), who, run.sender, count)
+            # Whoever comes next finds a name that nobody has: it begins anew, and owes nobody anything.
             case Ended(number, "request") if self._views[instance, number].members == (who,):
                 self._confirmed.clear()  # the last has left
                 self._dissolved.add(instance)
@@ -59,6 +62,7 @@ class Continuity:
         by = self._delivered.setdefault((where, sender), {})
         by[who] = count
         size = len(self._views[where].members)
+        # The count that a majority of the view has: sorted from most to least, the one in the middle.
         held = count if self._safe else sorted([*by.values(), *[0] * (size - len(by))], reverse=True)[size // 2]
         self._confirmed[sender] = max(held, self._confirmed.get(sender, 0))
 
@@ -67,8 +71,11 @@ class Continuity:
         if not self._promised or given.origin:
             return
         for sender, (count, _) in before.streams.items():
+            # Not more than the application had itself: what it never saw it cannot lose.
             owed = min(count, self._confirmed.get(sender, 0))
             has, _ = given.streams.get(sender, (0, 0))
+            # Broken wherever a name goes to somebody who has not what the group had: by a registry that starts
+            # without grace, forgets who was noted, put out or older, or takes silence for death.
             if has < owed:
                 raise Violation(
                     f"CONTINUITY: {who} had {owed} confirmed messages of {sender}, and is given a state with {has}"

@@ -76,30 +76,38 @@ class Letters:
                 self._result(who, effect)
             case GroupCallOver(call):
                 found = self._calls.pop((who, call), None)
+                # By the local clock of the application, which may drift: its call's time is its own.
                 if found is None or found.deadline_ms is None or now_ms < found.deadline_ms:
                     raise Violation(f"CALL: the time of {who}'s call {call} is over before it is")
 
     def _deliver(self, who: Process, sender: Process, payload: Payload) -> None:
         pair = self._pair(sender, who)
         if payload in pair.doubtful:  # it was under way
+            # Those before it in line will not come any more: the channel is FIFO.
             del pair.doubtful[: pair.doubtful.index(payload) + 1]
+        # The next one and no other: in the order posted, each once.
         elif pair.posted[pair.delivered : pair.delivered + 1] == [payload]:
             pair.delivered += 1
         else:
+            # Broken where a letter is taken each time it comes.
             raise Violation(f"LETTER: {who} is handed {payload!r} of {sender}, not its letter {pair.delivered + 1}")
 
     def _report(self, who: Process, target: Process, payloads: tuple[Payload, ...]) -> None:
         pair = self._pair(who, target)
         first = len(pair.posted) - len(payloads)
+        # Who is still in the view is still served: nothing is given up while the channel lasts.
         if self._is_in_view_of(who, target) or tuple(pair.posted[first:]) != payloads:
             raise Violation(f"LETTER: {who} is told that {payloads} did not reach {target}, in vain")
+        # It names the last few of what was posted: so all before these must have arrived.
         if pair.delivered < first:
             raise Violation(f"LETTER: {who} is not told that letter {pair.delivered + 1} never reached {target}")
+        # Told as undelivered, they may still arrive: the sender cannot know (docs/LIMITS.md).
         pair.doubtful += pair.posted[pair.delivered :]
         del pair.posted[pair.delivered :]
 
     def _serve(self, who: Process, caller: Process, call: int, payload: Payload) -> None:
         pair = self._pair(caller, who)
+        # Calls of one caller are numbered, so a request that is served again, or behind a later one, shows.
         if call <= pair.served or self._asked.get((caller, call)) != payload:
             raise Violation(f"CALL: {who} is asked {payload!r} in {caller}'s call {call}, after {pair.served}")
         pair.served = call
@@ -107,6 +115,7 @@ class Letters:
     def _result(self, who: Process, answered: Answered) -> None:
         call, member = self._calls.get((who, answered.call)), answered.member
         if call is None or member not in call.pending:
+            # Broken where an answer counts after the end of its call.
             raise Violation(f"CALL: {who} has a result of {member} for call {answered.call}, which awaits none")
         said = self._answers.get((who, answered.call, member))
         if answered.outcome is Outcome.DEPARTED:
@@ -120,7 +129,7 @@ class Letters:
             del self._calls[who, answered.call]
 
     def _is_in_view_of(self, who: Process, other: Process) -> bool:
-        return other in self._record.witness(who).section.view.members
+        return other in self._record.history(who).section.view.members
 
     # outstanding
 
@@ -129,6 +138,7 @@ class Letters:
         for (sender, receiver), pair in self._pairs.items():
             if {sender, receiver} <= members and pair.delivered < len(pair.posted):
                 yield f"{receiver} has {pair.delivered} of {len(pair.posted)} letters of {sender}"
+            # The receiver is out: the sender must be told of each letter that it did not get.
             elif sender in members and pair.delivered < len(pair.posted):
                 yield f"{sender} is not told that {receiver} has {pair.delivered} of {len(pair.posted)} letters"
         for (who, number), call in self._calls.items():

@@ -11,10 +11,11 @@ from gcom.values.run import Run
 class FifoOrder(Rule):
     """FIFO: when n of a sender is delivered, n-1 is settled."""
 
-    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
+    def delivered(self, history: ProcessHistory, delivery: Deliver) -> None:
         sender, first = delivery.run.sender, delivery.run.first
-        if first > 1 and not witness.has_settled(sender, first - 1):
-            raise Violation(f"FIFO: {witness.process} delivers {sender}, {first} before {first - 1}")
+        # Broken where a gap is passed over, and where what waited for it is thrown away when it is given up.
+        if first > 1 and not history.has_settled(sender, first - 1):
+            raise Violation(f"FIFO: {history.process} delivers {sender}, {first} before {first - 1}")
 
 
 class CausalOrder(Rule):
@@ -24,14 +25,18 @@ class CausalOrder(Rule):
     message's clock; lower numbers are FIFO's, and in the past of that highest message.
     """
 
-    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
+    def delivered(self, history: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
+        # A delivered run may be a part of a send, or of two: the sends tell what each of its messages needs.
         for send in self.record.stream(run.sender).of(run.first, run.last):
-            for other in witness.section.view.members:
+            # Broken where only one predecessor is looked at; and over BASIC where a lost run takes the clock entries
+            # along that only it told.
+            for other in history.section.view.members:
                 needed = send.needs.get(other, 0)
-                if needed and other != run.sender and not witness.has_settled(other, needed):
+                # The sender's own stream is FIFO's.
+                if needed and other != run.sender and not history.has_settled(other, needed):
                     raise Violation(
-                        f"CAUSAL: {witness.process} delivers {run.sender}, {send.first} before {other}, {needed}, "
+                        f"CAUSAL: {history.process} delivers {run.sender}, {send.first} before {other}, {needed}, "
                         f"which {run.sender} had delivered when it sent that"
                     )
 
@@ -47,19 +52,22 @@ class WholePast(Rule):
         super().__init__(record)
         self._bases: dict[Process, dict[Process, int]] = {}
 
-    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
+    def installed(self, history: ProcessHistory, installed: Installed) -> None:
+        # 1. Over RELIABLE a message whose past nobody holds is given up by all who leave a view. 2. Who enters next
+        #    has its number in its base, and never delivered it. 3. What it sends then does not depend on it.
         if installed.base:
-            self._bases[witness.process] = installed.base
+            self._bases[history.process] = installed.base
 
-    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
+    def delivered(self, history: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
         base = self._bases.get(run.sender, {})
         for send in self.record.stream(run.sender).of(run.first, run.last):
-            for other, skipped in witness.skipped.items():
+            for other, skipped in history.skipped.items():
                 needed = send.needs.get(other, 0)
+                # Broken where the cut of a view is delivered though nobody has the past of some of it.
                 if other != run.sender and needed > base.get(other, 0) and needed in skipped:
                     raise Violation(
-                        f"CAUSAL: {witness.process} delivers {run.sender}, {send.first} and has given up {other}, "
+                        f"CAUSAL: {history.process} delivers {run.sender}, {send.first} and has given up {other}, "
                         f"{needed}, which {run.sender} had delivered when it sent that"
                     )
 
@@ -69,14 +77,17 @@ class Clocks(Rule):
 
     def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
-        self._told: dict[Process, dict[Process, int]] = {}
+        self._logged: dict[Process, dict[Process, int]] = {}
 
-    def sent(self, witness: ProcessHistory, run: Run) -> None:
-        told = self._told.setdefault(witness.process, {})
-        told.update(run.clock)
-        for other in witness.section.view.members:
-            said, true = told.get(other, 0), witness.heard.get(other, 0)
-            if other != witness.process and said != true:
+    def sent(self, history: ProcessHistory, run: Run) -> None:
+        logged = self._logged.setdefault(history.process, {})
+        # The clock on the wire has only changes, as the log has: so what was sent before counts.
+        logged.update(run.clock)
+        for other in history.section.view.members:
+            # Broken where a message has the clock of the moment at which it was submitted: what was delivered until
+            # it got its number is missing.
+            said, true = logged.get(other, 0), history.clock.get(other, 0)
+            if other != history.process and said != true:
                 raise Violation(
-                    f"CLOCK: {witness.process} sends {run.first} with {said} for {other}, having delivered {true}"
+                    f"CLOCK: {history.process} sends {run.first} with {said} for {other}, having delivered {true}"
                 )

@@ -51,6 +51,7 @@ class Numbers:
         if first == self.prefix + 1 and not self.beyond:  # the usual case
             self.prefix = last
             return
+        # Numbers beyond a gap are few and soon joined, so a set of single numbers will do.
         self.beyond.update(range(max(first, self.prefix + 1), last + 1))
         while self.prefix + 1 in self.beyond:
             self.prefix += 1
@@ -69,13 +70,13 @@ class ViewHistory:
 
 @dataclass(slots=True)
 class ProcessHistory:
-    """The history of a process. `settled`: delivered, skipped or in its base; `heard`: highest delivered or in base."""
+    """The history of a process. `settled`: delivered, skipped or in its base; `clock`: highest delivered or in base."""
 
     process: Process
     sections: list[ViewHistory] = field(default_factory=list)
     settled: dict[Process, Numbers] = field(default_factory=dict)
     skipped: dict[Process, Numbers] = field(default_factory=dict)
-    heard: dict[Process, int] = field(default_factory=dict)
+    clock: dict[Process, int] = field(default_factory=dict)
     ended: Ended | None = None
 
     @property
@@ -137,7 +138,7 @@ class InstanceHistory:
     def __init__(self, static: tuple[str, ...] = (), partitionable: bool = False) -> None:
         self.static = static
         self.partitionable = partitionable
-        self.witnesses: dict[Process, ProcessHistory] = {}
+        self.histories: dict[Process, ProcessHistory] = {}
         self.streams: dict[Process, SentStream] = {}
         self.views: dict[int, Installed] = {}
         self.suspected: set[Process] = set()  # by anybody, ever
@@ -145,10 +146,10 @@ class InstanceHistory:
         self.messages = 0
         self.deliveries = 0
 
-    def witness(self, who: Process) -> ProcessHistory:
-        known = self.witnesses.get(who)
+    def history(self, who: Process) -> ProcessHistory:
+        known = self.histories.get(who)
         if known is None:
-            known = self.witnesses[who] = ProcessHistory(who)
+            known = self.histories[who] = ProcessHistory(who)
         return known
 
     def stream(self, who: Process) -> SentStream:
@@ -157,66 +158,71 @@ class InstanceHistory:
             known = self.streams[who] = SentStream()
         return known
 
-    def install(self, witness: ProcessHistory, installed: Installed) -> None:
+    def install(self, history: ProcessHistory, installed: Installed) -> None:
         view = installed.view
         self.views.setdefault(view.number, installed)
-        if witness.sections:
-            witness.sections[-1].next = view.number
+        if history.sections:
+            history.sections[-1].next = view.number
         else:
+            # A base is settled and counts as delivered, though this process never saw it: its state holds it.
             for sender, number in (installed.base or {}).items():
-                witness.settled[sender] = Numbers(number)
-                witness.heard[sender] = number
-        witness.sections.append(ViewHistory(view))
+                history.settled[sender] = Numbers(number)
+                history.clock[sender] = number
+        history.sections.append(ViewHistory(view))
 
-    def send(self, witness: ProcessHistory, run: Run) -> None:
-        stream = self.stream(witness.process)
+    def send(self, history: ProcessHistory, run: Run) -> None:
+        stream = self.stream(history.process)
         stream.payloads += run.payloads
-        stream.sends.append(Send(run.first, run.last, run.view, dict(witness.heard)))
+        # A copy: the sender's clock goes on, and this send's needs are those of now.
+        stream.sends.append(Send(run.first, run.last, run.view, dict(history.clock)))
         stream.lasts.append(run.last)
-        witness.section.sent.append((run.sender, run.first, run.last))
+        history.section.sent.append((run.sender, run.first, run.last))
         self.messages += len(run.payloads)
 
-    def deliver(self, witness: ProcessHistory, delivery: Deliver) -> None:
+    def deliver(self, history: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
-        witness.settle(run.sender, run.first, run.last)
-        if run.last > witness.heard.get(run.sender, 0):
-            witness.heard[run.sender] = run.last
-        witness.section.delivered.append((run.sender, run.first, run.last))
+        history.settle(run.sender, run.first, run.last)
+        # The highest, as a clock has it: over BASIC a lower one may come later.
+        if run.last > history.clock.get(run.sender, 0):
+            history.clock[run.sender] = run.last
+        history.section.delivered.append((run.sender, run.first, run.last))
         self.deliveries += len(run.payloads)
 
-    def skip(self, witness: ProcessHistory, skip: Skip) -> None:
+    def skip(self, history: ProcessHistory, skip: Skip) -> None:
         if not skip.count or not skip.sender:
             return
         last = skip.first + skip.count - 1
-        witness.settle(skip.sender, skip.first, last)
-        witness.skipped.setdefault(skip.sender, Numbers()).add(skip.first, last)
+        history.settle(skip.sender, skip.first, last)
+        history.skipped.setdefault(skip.sender, Numbers()).add(skip.first, last)
 
-    def end(self, witness: ProcessHistory, ended: Ended) -> None:
-        witness.ended = ended
-        if witness.sections:
-            witness.sections[-1].next = ended.settled
+    def end(self, history: ProcessHistory, ended: Ended) -> None:
+        history.ended = ended
+        if history.sections:
+            # A leaver with `settled` is in the class of those who go on to that view (DELIVERY_LOG.md, Class).
+            history.sections[-1].next = ended.settled
 
 
 class Rule:
-    """One family of rules. Each method is called before an effect is recorded, and raises Violation."""
+    """One family of rules. Each method is called before an effect is recorded, and raises Violation.
+
+    Where a comment says what a rule is broken by, a mutant of the core does just that, and the rule catches it
+    (tests/sim/mutants).
+    """
 
     def __init__(self, record: InstanceHistory) -> None:
         self.record = record
 
-    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
+    def installed(self, history: ProcessHistory, installed: Installed) -> None:
         """Check a view that is installed."""
 
-    def sent(self, witness: ProcessHistory, run: Run) -> None:
+    def sent(self, history: ProcessHistory, run: Run) -> None:
         """Check a run that got its numbers."""
 
-    def delivered(self, witness: ProcessHistory, delivery: Deliver) -> None:
+    def delivered(self, history: ProcessHistory, delivery: Deliver) -> None:
         """Check a run that is delivered."""
 
-    def skipped(self, witness: ProcessHistory, skip: Skip) -> None:
+    def skipped(self, history: ProcessHistory, skip: Skip) -> None:
         """Check messages that are given up."""
 
-    def suspected(self, witness: ProcessHistory, process: Process) -> None:
-        """Check a suspicion."""
-
-    def ended(self, witness: ProcessHistory, ended: Ended) -> None:
+    def ended(self, history: ProcessHistory, ended: Ended) -> None:
         """Check the end of a session."""

@@ -33,6 +33,8 @@ class State:
         count, total = self.streams.get(run.sender, (0, 0))
         for number, payload in enumerate(run.payloads, run.first):
             data = payload.encode() if isinstance(payload, str) else payload
+            # A sum over numbers and payloads: who has the same messages has the same state, in whatever order they
+            # came. Their order is in `sequence`, which is compared only where the group promises one.
             total = (total + crc32(data, number & 0xFFFF)) & 0xFFFFFFFF
         self.streams[run.sender] = (count + len(run.payloads), total)
         self.sequence = crc32(f"{run.sender} {total}".encode(), self.sequence)
@@ -46,6 +48,7 @@ class State:
 
     def dump(self) -> bytes:
         """Return the state as bytes behind their checksum, so that a mixed or cut one is noticed."""
+        # A checksum in front: bytes that are mixed of two donors' states are nobody's state, whatever they say.
         body = json.dumps([self.origin, self.streams, self.sequence]).encode()
         return b"%d %s" % (crc32(body), body)
 
@@ -53,6 +56,7 @@ class State:
     def load(cls, data: bytes) -> State:
         found, _, body = data.partition(b" ")
         if found != b"%d" % crc32(body):
+            # Broken where chunks of one donor are taken for the next one's.
             raise Violation(f"STATE: what arrived is nobody's state: {data!r}")
         origin, streams, sequence = json.loads(body)
         return cls(origin, {sender: (count, total) for sender, (count, total) in streams.items()}, sequence)
@@ -83,8 +87,12 @@ class States:
         if not self._agree:
             return
         mine = (state.streams, state.sequence if self._total else 0)
+        # By view and origin: a state that began anew after a loss is compared with those that began there.
         other, theirs = self._at.setdefault((view, state.origin), (who, (dict(mine[0]), mine[1])))
+        # What was handed over is the donor's whole history, in every byte: a chunk of another state would show here.
         if mine != theirs:
+            # Broken where the state is taken at once, or behind the barrier: then it has other
+            # messages than its view.
             raise Violation(f"STATE: at the barrier of view {view} {who} has {mine}, and {other} {theirs}")
 
     def on_bringing(self, who: Process, state: State) -> None:
@@ -98,6 +106,7 @@ class States:
             return
         for bringer in [who for who in self._brought if who in states]:
             for who, state in states.items():
+                # A member that lost its state has only what came since, and owes nothing of what was brought before.
                 if who == bringer or state.origin == 0:
                     self._must_have(who, state, bringer)
 
@@ -105,6 +114,8 @@ class States:
         for sender, (count, _) in self._brought[bringer].streams.items():
             found, _ = state.streams.get(sender, (0, 0))
             if found < count:
+                # Broken where one that enters another instance brings nothing, or each brought state
+                # counts as the first.
                 raise Violation(f"MERGE: {bringer} brought {count} of {sender}, and {who} has {found} of them")
 
     def on_lost(self, who: Process, view: View, reason: str) -> None:
@@ -114,6 +125,9 @@ class States:
             self._must_not_have(member, who, view, reason)
 
     def _must_not_have(self, member: Process, loser: Process, view: View, reason: str) -> None:
+        # Got in the view just before, it may still have been on its way when donors were asked.
         has = member in view.members and self._since.get(member, view.number) < view.number - 1
         if has and member not in reason:
+            # Broken where one that waits for the state counts as one that has it, and a joiner is
+            # told that nobody has.
             raise Violation(f"STATE_LOST: {loser} in view {view.number}, and {member} has the state: {reason}")

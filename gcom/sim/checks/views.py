@@ -13,16 +13,21 @@ from gcom.values.view import View
 class ViewAgreement(Rule):
     """VIEW_AGREEMENT: one view, one set of members in one order; self is a member; views go up by exactly 1."""
 
-    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
-        who, view = witness.process, installed.view
+    def installed(self, history: ProcessHistory, installed: Installed) -> None:
+        who, view = history.process, installed.view
         known = self.record.views.get(view.number, installed).view
+        # Members in their order, addresses and all: the whole value was agreed upon.
+        # Broken where a promise does not bind, where a value is installed before a quorum has accepted it, and where
+        # a witness votes twice: two halves have a view each.
         if known != view:
             raise Violation(f"VIEW_AGREEMENT: view {view.number} is {known.members}, and at {who} {view.members}")
         if who not in view.members or len(set(view.members)) != len(view.members):
             raise Violation(f"VIEW_AGREEMENT: {who} installs view {view.number} of {view.members}")
-        if witness.sections and view.number != witness.section.view.number + 1:
-            raise Violation(f"VIEW_AGREEMENT: {who} goes from view {witness.section.view.number} to {view.number}")
-        if bool(witness.sections) == (installed.base is not None):
+        # Broken where a decision that comes late is carried out: a process goes back to an older view.
+        if history.sections and view.number != history.section.view.number + 1:
+            raise Violation(f"VIEW_AGREEMENT: {who} goes from view {history.section.view.number} to {view.number}")
+        # A base says what earlier views had: who was in them has it, and who was not needs it.
+        if bool(history.sections) == (installed.base is not None):
             raise Violation(f"VIEW_AGREEMENT: only one that enters is given a base, {who} in view {view.number}")
 
 
@@ -32,14 +37,16 @@ class SuccessionRule(Rule):
     So rank is age. No name is in a view twice.
     """
 
-    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
-        view, who = installed.view, witness.process
+    def installed(self, history: ProcessHistory, installed: Installed) -> None:
+        view, who = installed.view, history.process
+        # Broken where the registry gives a name to whoever asks.
         if len(set(view.names)) != len(view.names):
             raise Violation(f"SUCCESSION: a name is twice in view {view.number} of {view.members}")
         before = self.record.views.get(view.number - 1)
         if before is None:
             return
         old = before.view.members
+        # The order is kept, so rank is age, and the leader is the oldest: nobody has to be asked who leads.
         stay = tuple(member for member in old if member not in installed.left)
         if view.members != (*stay, *installed.joined) or not set(installed.left) <= set(old):
             raise Violation(
@@ -51,13 +58,14 @@ class SuccessionRule(Rule):
 class StaticStart(Rule):
     """STATIC: only the names that a static group was made with get in; nothing is sent before all were in one view."""
 
-    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
+    def installed(self, history: ProcessHistory, installed: Installed) -> None:
         strangers = set(installed.view.names) - set(self.record.static)
         if self.record.static and strangers:
             raise Violation(f"STATIC: view {installed.view.number} has {sorted(strangers)}, who were not invited")
 
-    def sent(self, witness: ProcessHistory, run: Run) -> None:
-        if self.record.static and not self._has_started(witness.section.view.number):
+    def sent(self, history: ProcessHistory, run: Run) -> None:
+        # Broken where a static group starts with whoever is there.
+        if self.record.static and not self._has_started(history.section.view.number):
             raise Violation(f"STATIC: {run.sender} sends {run.first} in view {run.view}, and not all have been in")
 
     def _has_started(self, number: int) -> bool:
@@ -74,12 +82,12 @@ class OneLeader(Rule):
         super().__init__(record)
         self._leaders: dict[int, Process] = {}
 
-    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
+    def installed(self, history: ProcessHistory, installed: Installed) -> None:
         view = installed.view
         leader = self._leaders.setdefault(view.number, view.leader)
         if leader != view.leader:
             raise Violation(
-                f"ONE_LEADER: view {view.number} is led by {leader}, and for {witness.process} {view.leader}"
+                f"ONE_LEADER: view {view.number} is led by {leader}, and for {history.process} {view.leader}"
             )
 
 
@@ -93,9 +101,10 @@ class Expulsion(Rule):
         super().__init__(record)
         self._put_out: dict[int, list[Process]] = {}  # by the view that must do without them and is still to come
 
-    def installed(self, witness: ProcessHistory, installed: Installed) -> None:
+    def installed(self, history: ProcessHistory, installed: Installed) -> None:
         for gone, reason in installed.left.items():
             known = self.record.suspected | (self.record.suspecting if reason == CUT_OFF else set())
+            # Broken where a change puts out everybody that is slow.
             if reason not in ("request", "merge") and gone not in known:
                 raise Violation(
                     f"EXPULSION: view {installed.view.number} goes on without {gone} ({reason}), whom nobody suspected"
@@ -103,16 +112,19 @@ class Expulsion(Rule):
         for who in self._put_out.pop(installed.view.number, ()):
             self._must_be_out(who, [installed.view])
 
-    def ended(self, witness: ProcessHistory, ended: Ended) -> None:
+    def ended(self, history: ProcessHistory, ended: Ended) -> None:
         if ended.reason != "expelled":
             return
-        who = witness.process
+        who = history.process
+        # Broken where the cut is only what all hold, or a leaver is forgotten: a process finds the group gone on
+        # without it, or with what it does not have.
         if who not in self.record.suspected | self.record.suspecting:
             raise Violation(f"EXPULSION: {who} is put out of view {ended.view}, and nobody suspected it")
         later = [installed.view for number, installed in self.record.views.items() if number > ended.view]
         if later:
             self._must_be_out(who, later)
         else:
+            # No later view is known yet: the next one must do without it.
             self._put_out.setdefault(ended.view + 1, []).append(who)
 
     def _must_be_out(self, who: Process, views: list[View]) -> None:

@@ -34,6 +34,7 @@ class FaultDriver:
             self._simulation.at(event.at_ms, lambda event=event: self._happen(event))  # type: ignore[misc]
 
     def _happen(self, event: TroubleEvent) -> None:
+        # An event that was put off until now has missed the faulty phase; healing must not meet a new fault.
         if self._simulation.faults_over:
             return
         match event.kind:
@@ -60,9 +61,11 @@ class FaultDriver:
         allowed, action = self._actions(event)[event.kind]
         for name in event.order:
             node = self._population.node(name)
+            # A process that stands still, or is dead, has nothing to leave, crash or read.
             if node is not None and node.is_running and allowed(node):
                 action(node, event)
                 return
+        # Nobody was there that it could happen to, in a view change say; the event waits for its occasion.
         self._simulation.at(AGAIN_MS, lambda: self._happen(event))
 
     def _actions(
@@ -93,6 +96,7 @@ class FaultDriver:
 
     def _crash(self, node: SimNode, event: TroubleEvent) -> None:
         self._simulation.count(Fault.CRASH)
+        # A crashed process leaves a kernel that refuses calls, which is proof; a machine that is gone leaves nothing.
         node.refuses = event.detail != "machine"
         node.crash()
         self._population.restart_later(node, event)

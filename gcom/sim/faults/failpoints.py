@@ -28,7 +28,7 @@ class _Armed:
     event: TroubleEvent
     victim: Process = ""  # of calls and replies: the first that made one of the kind
     cause: Process = ""  # only runs that were sent when something of it had been delivered
-    told: set[Process] = field(default_factory=set)
+    informed: set[Process] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -89,8 +89,10 @@ class Failpoints:
         """Return how many effects of a step are carried out before its process crashes; None if it does not."""
         for armed in self._effects:
             if self._population.may_crash and any(type(effect).__name__ == armed.event.detail for effect in effects):
+                # Before it fires: what the crash itself leads to must not find the failpoint armed.
                 self._effects.remove(armed)
                 self._fire(session.node, armed.event)
+                # At most all effects: then the process dies after the step, before any frame leaves.
                 return min(armed.event.count, len(effects))
         return None
 
@@ -102,18 +104,24 @@ class Failpoints:
             # Only the first teller of a decision counts: once another has told it too, a crash leaves nothing in doubt.
             if not _carries(frame, armed.event.detail) or (armed.event.detail == "Install" and not first):
                 continue
+            # Only a leaver: the others wait for its promise, and go on without it while it sleeps.
             if armed.event.whom == LEAVER and not frame.status.leaving:
                 continue
+            # The heir dies over a run that depends on the dead one's message: an earlier run of it would leave no
+            # message without a past.
             if armed.cause and not any(armed.cause in run.clock for run in frame.runs):
                 continue
-            if len(armed.told) < self._count(armed, session):
+            if len(armed.informed) < self._count(armed, session):
                 if not armed.victim:
+                    # The first that makes such a call: it may be leader, proposer or joiner, whoever
+                    # the protocol brings there.
                     armed.victim = session.process
+                    # All that it sends is late from now on, so that the runs arrive when its end is long known.
                     if armed.event.detail == LATE_RUNS:
-                        self._network.hold_up(session.node.name)
+                        self._network.delay_packets_of(session.node.name)
                 if armed.victim == session.process:
-                    armed.told.add(frame.target)
-            elif armed.victim in ("", session.process) and frame.target not in armed.told:
+                    armed.informed.add(frame.target)
+            elif armed.victim in ("", session.process) and frame.target not in armed.informed:
                 if armed.event.kind is Fault.STALL:
                     self._calls.remove(armed)
                     self._simulation.count(Fault.STALL)
@@ -126,12 +134,14 @@ class Failpoints:
                     self._fire(session.node, armed.event)
                     if armed.event.whom == HEIR:  # its machine stays silent, so that its heirs have time to act
                         session.node.refuses = False
-                        self._heirs[session.process] = (armed.event, armed.told)
+                        self._heirs[session.process] = (armed.event, armed.informed)
                     return armed.event
         return None
 
     def arrived(self, session: SimSession, frame: Frame) -> None:
         """Move the failpoint to the first process that was informed."""
+        # 1. A tells B alone, and dies. 2. B has what only A had, and answers it. 3. B tells one more, and dies as
+        #    well. Now a message is alive whose past nobody holds.
         event, heirs = self._heirs.get(frame.source, (None, set[Process]()))
         if event and frame.runs and session.process in heirs:
             heirs.remove(session.process)
@@ -149,12 +159,15 @@ class Failpoints:
         """Note a call to echo later, or put again one noted in an earlier view: `again` puts the frame once more."""
         now_ms, view = self._simulation.now_ms, frame.status.view
         for echo in list(self._echoes):
+            # A call that comes later than LATE_MS_MAX after it was made cannot be on any network (network.py): an
+            # echo of it would be a fault that does not exist.
             in_time = now_ms - echo.made_ms < LATE_MS_MAX // 2
             if echo.again and in_time and view > echo.view and _carries(frame, echo.event.until):
                 self._echoes.remove(echo)
                 self._simulation.count(Fault.ECHO)
                 self._network.slow(echo.caller, ECHOED)  # so that its calls of now come after the echo
                 echo.again()
+            # Not the time for it yet, and a newer one of the kind: the last of the earlier view is kept.
             elif _carries(frame, echo.event.detail):
                 echo.view, echo.made_ms, echo.again, echo.caller = view, now_ms, again, session.node.name
 
@@ -181,6 +194,7 @@ def _carries(frame: Frame, what: str) -> bool:
     """Tell whether a frame has runs, or an item of a kind; of a state, not its first chunks."""
     if what in (RUNS, LATE_RUNS):
         return bool(frame.runs)
+    # After a few chunks: a donor that dies before the first one is an ordinary crash.
     if what == CHUNK:
         return any(isinstance(item, StateChunk) and item.index >= CHUNKS_MIN for item in frame.control)
     return any(type(item).__name__ == what for item in frame.control)

@@ -45,6 +45,8 @@ class Healing:
         self._healed_ms = self._simulation.now_ms
         end_ms = self._healed_ms + LIVE_MS
         self._simulation.at(SILENT_MS, self._bury)
+        # Again from the beginning when a member was put out meanwhile: a suspicion of before the heal may still be
+        # acted upon. The bound is on all of it.
         while not self._goes_on(end_ms):
             pass
 
@@ -52,7 +54,12 @@ class Healing:
         """Return True when all are in one view and their marks arrived; False if a member was put out meanwhile."""
         simulation = self._simulation
         if not simulation.until(end_ms, self._is_united):
+            # What most defects of a view change come to: a change that nobody can end, as a promise was forgotten, a
+            # value is held by nobody who lives, or a question is not asked again.
             raise self._stuck("those who run are not in one view")
+        # In this order: 1. one view; 2. what was sent last is settled, with nothing behind it that would
+        # reveal a loss; 3. what sides brought is merged; 4. enough was sent; 5. a last message of each reaches
+        # all; 6. all is read.
         if simulation.plan.silent:
             self._storm()
         if simulation.silent and not self._settles(end_ms):
@@ -61,6 +68,7 @@ class Healing:
             return False
         if not simulation.until(end_ms, lambda: simulation.has_enough):
             sent, delivered = simulation.messages, simulation.deliveries
+            # Broken where credit is never given, or bytes of a window never given back: all senders stand still.
             raise self._stuck(f"only {sent} messages were sent and {delivered} delivered")
         self._mark()
         simulation.until(end_ms, lambda: self._have_arrived() or not self._are_in() or self._is_a_mark_lost())
@@ -97,6 +105,7 @@ class Healing:
         simulation = self._simulation
         static = bool(simulation.plan.definition.static)  # begins anew only with all its names
         self._network.heal()
+        # The hardest moment for a registry to start again: all who were cut off register at once.
         if simulation.plan.forgets:
             self._registry.restart(TroubleEvent(Fault.AMNESIA, 0))
         self._registry.heal()
@@ -107,6 +116,7 @@ class Healing:
             if static:
                 self._population.come_back(node)
         dead = [node for node in map(self._population.node, simulation.plan.names) if node is not None and node.crashed]
+        # Some stay dead: a group must live on without them. Two at least run, as one alone would prove nothing.
         for node in dead:
             if static or len(self._running) < 2 or self._rng.random() < 0.7:
                 self._population.restart(node, same_port=self._rng.random() < 0.3)
@@ -119,7 +129,10 @@ class Healing:
         here = {session.process for session in members}
         for session in members:
             view = session.machine.view
+            # Only a majority is blamed: a minority cannot put anybody out, and half of a view
+            # depends on the tie-breaker.
             if view and gone & set(view.members) and 2 * len(here & set(view.members)) > len(view.members):
+                # Broken where nobody is ever suspected, or silence is no evidence.
                 raise Violation(f"SILENCE: {session.describe()}: {sorted(gone)} have said nothing for {SILENT_MS} ms")
         for node in silent:
             node.refuses = True
@@ -133,8 +146,10 @@ class Healing:
             (session.machine.instance, session.machine.view and session.machine.view.number) for session in sessions
         }
         view = sessions[0].machine.view
+        # A joiner whose state never comes is in the view, and useless.
         if not all(session.application.has_state for session in sessions):
             return False
+        # One view by name is not enough: it must have exactly the processes that run.
         return len(views) == 1 and view is not None and set(view.members) == {session.process for session in sessions}
 
     def _storm(self) -> None:
@@ -143,6 +158,8 @@ class Healing:
         if not self._stormed:
             self._stormed = True
             simulation.silent, self._network.stormy = False, True
+            # 1. Calls break while all send. 2. All fall silent. 3. What was lost last has no later message that would
+            #    reveal it: only the protocol's own questions can.
             simulation.until(simulation.now_ms + STORM_MS)
             simulation.silent = True
             simulation.until(simulation.now_ms + simulation.plan.delay_ms)
@@ -155,6 +172,7 @@ class Healing:
             return True
         simulation.until(end_ms, lambda: self._has_merged() or not self._is_united())
         if not self._has_merged() and simulation.now_ms >= end_ms:
+            # Broken where a state that never came takes along what was merged into it.
             raise self._stuck("what an instance had is not merged")
         return self._has_merged()
 
@@ -167,6 +185,8 @@ class Healing:
         simulation.until(end_ms, lambda: self._is_settled() or not self._is_united())
         simulation.silent = not self._is_settled()
         if simulation.silent and simulation.now_ms >= end_ms:
+            # Broken where a last message that was lost has nothing behind it that tells of it, and where nobody
+            # passes the order on.
             raise self._stuck("what was sent last is neither delivered nor given up")
         return not simulation.silent
 
@@ -190,6 +210,7 @@ class Healing:
         for node in [node for node in self._running if node.is_member]:
             node.session.application.submit(1)
             process = node.session.process
+            # The number of what was submitted, not of what was sent: it may wait for a view change.
             self._marks.append((process, node.session.checker.calls.submitted(process)))
 
     def _is_a_mark_lost(self) -> bool:

@@ -49,6 +49,8 @@ def _all_are_cut_off(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
 def _a_newcomer_meets_an_outage(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
     """Cut off all members from each other while a newcomer arrives that reaches all."""
     for_ms = rng.randint(*LONG_MS)
+    # Sometimes before the members are detached, sometimes long after: a newcomer that reaches all must found nothing
+    # in either case.
     comes = TroubleEvent(Move.JOIN, at_ms + rng.randint(1_000, 12_000), order=names[-1:])
     events = (_apart(names[:-1], at_ms, for_ms), comes)
     return Ambush("a newcomer meets an outage", events, for_ms, names[-1:])
@@ -57,7 +59,9 @@ def _a_newcomer_meets_an_outage(rng: Random, names: tuple[str, ...], at_ms: int)
 def _one_sleeps_and_another_dies(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
     """Pause as many as a view can do without, then kill one more; when they wake there is a quorum again."""
     order = rng.sample(names, len(names))
+    # With one more dead less than a quorum is awake, until the sleepers are back.
     count = (len(order) - 1) // 2
+    # Some wake while the others still act upon the death, some when all time-outs are over.
     for_ms = rng.randint(*REACTION_MS) + rng.choice((3_000, LONG_MS[0]))
     sleep = [TroubleEvent(Fault.PAUSE, at_ms, for_ms, (name,)) for name in order[:count]]
     dies = TroubleEvent(Fault.CRASH, at_ms + rng.randint(200, 1_400), 0, tuple(order[count:]), "refuses")
@@ -70,6 +74,7 @@ def _the_registry_stops(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambu
     for_ms = rng.randint(1_500, 6_000)
     comes = [TroubleEvent(Move.JOIN, at_ms + rng.randint(50, for_ms), order=(name,)) for name in late]
     stops = TroubleEvent(Fault.OUTAGE, at_ms, for_ms, (), STOPPED)
+    # Twice as likely to forget: a registry that keeps its requests is the milder one.
     forgets = TroubleEvent(Fault.AMNESIA, at_ms, for_ms)
     return Ambush("the registry stops", (rng.choice((stops, forgets, forgets)), *comes), for_ms + LONG_MS[0], late)
 
@@ -81,6 +86,7 @@ def _all_leave_but_one(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambus
     come_ms = leave_ms + rng.randint(1_000, 6_000)
     for_ms = come_ms - at_ms + rng.randint(1_000, 6_000)
     cut = TroubleEvent(Fault.PARTITION, at_ms, for_ms, (), "silent", sides=((lonely,), tuple(others)))
+    # Without DISSOLVES the driver keeps two members in, and nothing would be dissolved.
     leave = [TroubleEvent(Move.LEAVE, leave_ms + rng.randint(0, 400), 0, (name,), DISSOLVES) for name in others]
     comes = TroubleEvent(Move.JOIN, come_ms, order=names[-1:])
     return Ambush("all leave but one", (cut, *leave, comes), for_ms, names[-1:])
@@ -105,6 +111,7 @@ def _a_joiner_is_let_in_and_nobody_says_so(rng: Random, names: tuple[str, ...], 
     order = tuple(rng.sample(names[:-1], len(names) - 1))
     sleeps = TroubleEvent(Fault.PAUSE, at_ms, rng.randint(6_000, 9_000), order[-1:])
     stops = TroubleEvent(Fault.OUTAGE, at_ms, rng.randint(3_000, 8_000), (), "unreachable", until=NOTED)
+    # The hardest instant: the view is decided, the joiner is in it, and nobody or few know.
     dies = TroubleEvent(Fault.FRAME, at_ms, 0, names, "Install", rng.choice((0, 1, 2)), last=rng.random() < 0.5)
     comes = TroubleEvent(Move.JOIN, at_ms + rng.randint(50, 3_000), order=names[-1:])
     return Ambush("a joiner is let in and nobody says so", (sleeps, stops, dies, comes), LONG_MS[0], names[-1:])
@@ -115,6 +122,7 @@ def _a_proposer_stops_with_its_succession(rng: Random, names: tuple[str, ...], a
     order = rng.sample(names, len(names))
     left = max(1, (len(order) - 1) // 2)
     stall = TroubleEvent(Fault.STALL, at_ms, rng.randint(1_000, 8_000), names, ACCEPTED)
+    # Dead or asleep: in one case the registry alone knows the decision, in the other its proposer comes back with it.
     stops = rng.choice((stall, TroubleEvent(Fault.FRAME, at_ms, 0, names, ACCEPTED)))
     die = [TroubleEvent(Fault.CRASH, at_ms + rng.randint(100, 900), 0, (name,), "refuses") for name in order[left:]]
     return Ambush("a proposer stops with its succession", (stops, *die), LONG_MS[0] - 1_000, deaths=len(names) - 1)
@@ -123,6 +131,7 @@ def _a_proposer_stops_with_its_succession(rng: Random, names: tuple[str, ...], a
 def _another_listens_at_a_dead_port(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
     """Pause one, kill another, and start a newcomer at the port of the dead one."""
     dead, sleeper, *_ = rng.sample(names[:-1], len(names) - 1)
+    # So that its word is missing when the others ask who is dead.
     sleeps = TroubleEvent(Fault.PAUSE, at_ms, rng.randint(*REACTION_MS) + 2_000, (sleeper,))
     dies = TroubleEvent(Fault.CRASH, at_ms + rng.randint(100, 1_500), 0, (dead,), "refuses")
     comes = TroubleEvent(Move.JOIN, dies.at_ms + rng.randint(50, 3_000), order=(names[-1], dead), detail=LISTENS)
@@ -144,6 +153,7 @@ def _donors_die(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
     old = names[: len(names) - len(late)]
     die_ms = at_ms + rng.randint(100, 2_500)
     come = [TroubleEvent(Move.JOIN, at_ms + rng.randint(0, 100), order=(name,)) for name in late]
+    # One shortly after the other: each time another donor is asked, which then dies too.
     die = [TroubleEvent(Fault.CRASH, die_ms + 20 * place, 0, (name,), "refuses") for place, name in enumerate(old)]
     return Ambush("donors die", (*come, *die), LONG_MS[0], late, deaths=len(old))
 

@@ -73,6 +73,7 @@ def draw(seed: int) -> Plan:
 
 def _lengthened(plan: Plan, ambush: Ambush) -> Plan:
     """Add an ambush to a plan: on a PRIMARY group, whose members all keep a state, and some of which come late."""
+    # Who comes in the ambush must not have come before.
     before = [event for event in plan.events if event.kind is not Move.JOIN or event.order[0] not in ambush.late]
     gather = TroubleEvent(Move.GATHER, plan.fault_ms)
     return replace(
@@ -102,6 +103,8 @@ def _drawn(seed: int) -> Plan:
     drifting = rng.random() < 0.4
     delay_ms = rng.choice((2, 5, 20, 60, 120))
     pieces = delay_ms <= 20  # else a small frame would carry too little in a run's time
+    # Streams of their own for what was added to plans later: the draws of older seeds stay what they were, and so do
+    # the mutants that they catch.
     keeping, more = Random(f"state {seed}"), Random(f"more {seed}")
     return Plan(
         seed=seed,
@@ -151,6 +154,7 @@ def _definition(rng: Random, seed: int, members: int) -> Definition:
 def _events(rng: Random, names: list[str], late: int, fault_ms: int) -> list[TroubleEvent]:
     """Draw the events: one after the other in some seeds, all together in others."""
     last_ms = fault_ms - 1_500  # so that each still has time to do harm
+    # Episodes and ambushes have roles for three.
     style = rng.random() if len(names) > 2 else 1.0
     draw_events = _episodes if style < 0.3 else _ambushes if style < 0.6 else _turmoil
     found = draw_events(rng, names, last_ms)
@@ -180,6 +184,7 @@ def _episodes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]
         trouble = _EVENTS[kind](rng, at_ms, _order(rng, names))
         found.append(replace(trouble, for_ms=rng.randint(5, 500)))
         if kind is not Fault.CRASH and rng.random() < 0.8:  # an event that waits for a view change gets one
+            # Most ambushes wait for a view change: the leave makes one.
             leave_ms = at_ms + rng.randint(10, 100)
             found.append(TroubleEvent(Move.LEAVE, leave_ms, rng.randint(50, 800), _order(rng, names)))
         at_ms += rng.randint(500, 1_200)
@@ -188,6 +193,7 @@ def _episodes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]
 
 def _ambushes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]:
     """Return the ambushes of the recorded traces (docs/protocols), and a member that leaves during them."""
+    # One kind that surely happens: the ambushes may all wait in vain for their occasion.
     found = [_EVENTS[rng.choice((Fault.PAUSE, Fault.SLOW_MEMBER, Fault.AMNESIA))](rng, last_ms, _order(rng, names))]
     at_ms = 200
     while at_ms < last_ms:
@@ -233,6 +239,7 @@ def _told_one(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEv
 
 def _one_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Trace 10: a paused member is put out, and wakes when those that did so are dead."""
+    # When the sleeper is out of their view: then it wakes, and is all that is left.
     others = [TroubleEvent(Fault.CRASH, at_ms + rng.randint(3_000, 5_000), 0, (name,), "refuses") for name in order[1:]]
     return [TroubleEvent(Fault.PAUSE, at_ms, rng.randint(5_000, 6_000), order[:1]), *others]
 
@@ -240,6 +247,7 @@ def _one_sleeps(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[Trouble
 def _halves(rng: Random, at_ms: int, order: tuple[str, ...]) -> list[TroubleEvent]:
     """Trace 1: two halves that both reach the registry, which starts again between their questions."""
     sides = order[: len(order) // 2], order[len(order) // 2 :]
+    # As long as DETACH_MS, or longer: each half has time to ask for the registry's vote.
     split = TroubleEvent(Fault.PARTITION, at_ms, rng.randint(3_000, 6_000), order, "silent", sides=sides)
     return [split, TroubleEvent(Fault.AMNESIA, at_ms, rng.choice((0, 0, 200)), detail=VOTE)]
 
@@ -314,6 +322,7 @@ def _partition(rng: Random, at_ms: int, order: tuple[str, ...]) -> TroubleEvent:
     bounds = [0, *cuts, len(places)]
     sides = tuple(tuple(places[a:b]) for a, b in pairwise(bounds))
     sides = tuple(side for side in sides if side != (REGISTRY,))
+    # Silent: packets vanish and only time-outs tell; unreachable: a router says so at once.
     how = rng.choice(("silent", "unreachable"))
     return TroubleEvent(
         Fault.PARTITION, at_ms, rng.choice((rng.randint(300, 2_000), rng.randint(2_000, 9_000))), order, how, 0, sides

@@ -301,6 +301,32 @@ def test_one_that_was_put_out_delivers_nothing_that_the_others_went_on_without()
     assert net.lost("c", "before") == []
 
 
+def test_one_whose_fellows_have_left_since_delivers_nothing_that_they_went_on_without() -> None:
+    """1. `c` is put out. 2. `d` comes, `a` and `b` leave, `d` dies. 3. `c` sends, and of its view nobody is left."""
+    net = Keepers(Definition.parse("g", "FIFO", safe=True))
+    net.form("a", "b", "c")
+    net.confirm(A, "before")
+    net.split("c", "a b d registry")
+    net.until_view(A, B)
+    net.start("d")
+    net.until_view(A, B, D)
+    for gone, left in [(A, (B, D)), (B, (D,))]:
+        net.leave(gone)
+        net.until_view(*left)
+        net.pass_ms(HEARD_MS)  # its leave is told, and the view is registered
+        net.kill(gone)
+    net.kill(D)
+    net.send(C, "mine")
+    net.answers_lost = lambda who, request: isinstance(request, Register)
+    net.heal()
+    net.until(lambda: net.end(C) is not None)
+    net.answers_lost = lambda who, request: False
+    net.unite("c")
+    assert net.end(C).reason == "expelled"  # type: ignore[union-attr]
+    assert "mine" not in net.texts(C)
+    assert net.lost("c", "before") == []
+
+
 def test_of_two_that_were_put_out_the_one_of_the_later_instance_begins() -> None:
     """1. `c` is put out of view 3. 2. `b` alone begins a successor, and lets `d` in, with view 2. 3. `d` is put out,
     too, and `b` dies. 4. Both come back.

@@ -24,6 +24,7 @@ from gcom.core.messages.frames import NO_BALLOT, ORDER, Decision, Keeping, Refus
 from gcom.core.messages.registry import Done, Note, Register, Unregister
 from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
 from gcom.core.state_transfer.transfer import sources
+from gcom.values import lineage
 from gcom.values.names import Process, name_of
 from tests.core import test_arrival, test_directory_memory, test_succession
 from tests.core.scenarios import test_continuity as stories
@@ -154,7 +155,8 @@ def the_registry_does_not_promise_a_succession(patch: Patch) -> None:
 
     def unpromised(self: Directory, request: Any) -> Any:
         if request.group and isinstance(request, WitnessAccept):
-            on_vote(self, WitnessPrepare(request.instance, request.view, request.ballot, request.group))
+            where = (request.instance, request.view, request.ballot, request.group)
+            on_vote(self, WitnessPrepare(*where, request.decision.view.leader))
         return on_vote(self, request)
 
     patch.setattr(Consensus, "_ask_successor", unasked)
@@ -276,9 +278,9 @@ def a_detached_member_keeps_the_name_from_a_group_in_service(patch: Patch) -> No
     patch.setattr(Directory, "_on_rival", above_alone)
 
 
-@told_by(stories.test_one_that_was_put_out_delivers_nothing_that_the_others_went_on_without)
+@told_by(stories.test_one_whose_fellows_have_left_since_delivers_nothing_that_they_went_on_without)
 def one_that_was_put_out_delivers_what_it_sent_since(patch: Patch) -> None:
-    patch.setattr(ViewChanger, "_was_put_out", lambda self, noted: False)
+    patch.setattr(Row, "is_out", lambda self, process, view: False)
 
 
 @told_by(test_seeds.test_one_whom_only_a_joiner_can_tell_of_the_decision_follows_it)
@@ -310,3 +312,9 @@ def a_side_that_is_dead_has_left_for_all_others(patch: Patch) -> None:
         return isinstance(self._on_unregister(Unregister(group, instance, view)), Done)
 
     patch.setattr(Directory, "bury", buried)
+
+
+@told_by(test_directory_memory.test_an_order_frees_the_name_once_all_who_are_left_had_the_time_to_obey_it)
+def who_begins_anew_by_an_order_is_taken_for_one_that_goes_on(patch: Patch) -> None:
+    successor = lineage.successor
+    patch.setattr(lineage, "successor", lambda instance, founder, anew=False: successor(instance, founder))

@@ -14,8 +14,9 @@ from gcom.core.state_transfer.transfer import Transfer, _Wanted
 from gcom.core.state_transfer.transfer import sources as named
 from gcom.core.streams import Streams
 from gcom.values.names import Process
+from tests.core import test_bringing
 from tests.sim.mutants import aims
-from tests.sim.mutants.table import Patch, keeping, mutant, of_three, reliable
+from tests.sim.mutants.table import Patch, keeping, mutant, of_three, reliable, told_by
 
 
 @mutant(keeping)
@@ -135,3 +136,8 @@ def every_brought_state_is_taken_for_the_first(patch: Patch) -> None:
 @mutant(reliable, of_three, aim=aims.sides_meet)
 def what_was_merged_before_a_state_that_never_came_is_not_brought_again(patch: Patch) -> None:
     patch.setattr(StateReconciliation, "lost", lambda self: None)
+
+
+@told_by(test_bringing.test_what_is_given_up_is_told_unless_it_was_merged)
+def what_one_was_about_to_bring_is_dropped_at_its_end(patch: Patch) -> None:
+    patch.setattr(StateReconciliation, "give_up", lambda self: None)

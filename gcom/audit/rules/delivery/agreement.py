@@ -34,9 +34,12 @@ def _judge_class(view: int, members: list[Member], heard: list[Member], tally: T
     for _, section in heard:
         add_numbers(demanded, section.delivered)
     for who, section in members:
+        # Settled and not delivered: what a skip or a base covers is not owed. And at any time so far: a joiner of the
+        # class may have it from its state.
         for sender, numbers in sorted(demanded.items()) if section.covered else ():
             missing = numbers.minus(section.settled.get(sender, Intervals()))
             if missing:
+                # The lowest one stands for all that this process lacks of the sender: one loss is one incident.
                 number = missing.lowest
                 other = next(p for p, s in heard if number in s.delivered.get(sender, Intervals()))
                 more = {"number": number, "missing": some_ranges(missing), "view": view, "other": other}
@@ -49,6 +52,8 @@ def _sentence(e: Example) -> str:
     )
 
 
+# Blamed in tests/audit/test_mutations.py for a delivery that is dropped, also where another is there twice, so that
+# whoever counts sees nothing; and for a log that says it is complete and lacks its last deliveries.
 RULE = AuditRule(
     "AGREEMENT",
     "Those who go on together deliver the same messages.",

@@ -32,10 +32,12 @@ def _judge_batch(batch: Batch) -> None:
         return
     for chosen, into in ((batch.sends, summary.sent_digests), (batch.delivers, summary.delivered_digests)):
         told = np.array([row for row in chosen.tolist() if row in rows.digests], np.int64)
+        # No more digests than messages: what a line has beyond its count belongs to no message.
         lists = [rows.digests[row][:n] for row, n in zip(told.tolist(), rows.count[told].tolist(), strict=True)]
         lengths = np.array([len(each) for each in lists], np.int64)
         _note_digested(batch, told[lengths > 0], lengths[lengths > 0])
         digest = np.fromiter(chain.from_iterable(lists), np.int64)
+        # The first number of a run, minus where its digests begin among all, plus the place among all.
         number = np.repeat(rows.number[told] - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(digest))
         own = len(rows.senders)
         code = np.repeat(np.where(rows.kind[told] == DELIVER, rows.sender[told], own), lengths)
@@ -66,6 +68,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     been delivered twice, with both.
     """
     group = case.group
+    # Prints are sums: two sends of one number with two digests, both delivered, give the receivers the sender's sum.
     doubtful = {who for who in group.summaries if not sends_once(group, who)} if settle_twice(group) else set()
     sent: Fingerprints = {}
     for summary in group.summaries.values():
@@ -79,7 +82,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     unlike = sorted(p for p, each in heard.items() if set(each) != {sent.get(p)} or p[0] in doubtful)
     alike = heard.keys() - set(unlike)
     tally.evaluated += sum(n for place in alike for n, _, _ in heard[place])
-    return MessageRequest("INTEGRITY", buckets=list(unlike)) if unlike else None
+    return MessageRequest("INTEGRITY", buckets=unlike) if unlike else None
 
 
 def _judge_bucket(_: MessageRequest, sender: str, excerpts: list[Excerpt], closed: frozenset[str]) -> Tally:
@@ -89,8 +92,10 @@ def _judge_bucket(_: MessageRequest, sender: str, excerpts: list[Excerpt], close
     numbers, digests, told = _first_sends([excerpt for excerpt in ordered if excerpt["way"] == SENT])
     for excerpt in [excerpt for excerpt in ordered if excerpt["way"] == HEARD]:
         number: Ints = excerpt["number"]
+        # The place of each number among those sent; at the end if it is above all, where it will not be equal.
         place = np.minimum(np.searchsorted(numbers, number), max(len(numbers) - 1, 0))
         known = numbers[place] == number if len(numbers) else np.zeros(len(number), np.bool_)
+        # In a complete log a missing send is NO_CREATION's violation.
         if not known.all() and sender not in closed:
             first = int(number[~known][0])
             tally.doubt(int((~known).sum()), f"the log of {sender} does not tell what it sent as {first}")
@@ -121,6 +126,7 @@ def _sentence(e: Example) -> str:
     return f"{e['process']} delivered {named(e)} with another payload than was sent."
 
 
+# Blamed for a forged payload. Positions, numbers and clocks are as they should be, so nothing else can show it.
 RULE = AuditRule(
     "INTEGRITY",
     "A message arrives with the payload that was sent.",

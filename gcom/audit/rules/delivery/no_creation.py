@@ -24,6 +24,7 @@ def _judge_own_sends(batch: Batch) -> None:
     if not len(sends):
         return
     first, last = batch.ends(sends)
+    # Where a gap hid the last number, the first send sets the measure.
     before = np.concatenate(([number if number is not None else first[0] - 1], last[:-1]))
     for index in np.flatnonzero(first != before + 1).tolist():
         where = batch.where(int(sends[index]))
@@ -38,6 +39,7 @@ def _judge_own_deliveries(batch: Batch) -> None:
     _, last = batch.ends(delivers)
     own = rows.senders.index(batch.process) if batch.process in rows.senders else -1
     mine = rows.sender[delivers] == own
+    # An own message that came before its send is a violation already; counted in `highest` it would be a second one.
     early = np.zeros(len(delivers), np.bool_)
     if mine.any():
         early[mine] = _are_early(batch, delivers[mine], last[mine])
@@ -51,10 +53,12 @@ def _judge_own_deliveries(batch: Batch) -> None:
 def _are_early(batch: Batch, own: Ints, last: Ints) -> NDArray[np.bool_]:
     """Tell of each delivery of an own message whether it came before the send."""
     _, sent = batch.ends(batch.sends)
+    # Behind a gap nobody knows what was sent in it, so nothing is early.
     sent = np.concatenate(([batch.position.number if batch.position.number is not None else 1 << 62], sent))
     known = sent[np.searchsorted(batch.sends, own)]
     for index in np.flatnonzero(last > known).tolist():
         row = int(own[index])
+        # Of a run only the part behind the last number sent is early.
         above = int(min(last[index] - known[index], batch.rows.count[row]))
         first = max(int(batch.rows.number[row]), int(known[index]) + 1)
         batch.summary.tally("NO_CREATION").violate(above, kind="early", **batch.where_of(row, first))
@@ -71,12 +75,11 @@ def _judge(case: Case, tally: Tally) -> None:
             if highest <= known:
                 continue
             over = summary.delivered.get(sender, Intervals()).above(known)
-            messages = max(len(over), 1)
-            number = over.lowest or highest
+            number = over.lowest
             if group.closed(sender):
-                tally.violate(messages, kind="unsent", process=who, sender=sender, number=number, known=known)
+                tally.violate(len(over), kind="unsent", process=who, sender=sender, number=number, known=known)
             else:  # the send may stand in what is missing of its log
-                tally.doubt(messages, f"the log of {sender} does not tell whether it sent {number}")
+                tally.doubt(len(over), f"the log of {sender} does not tell whether it sent {number}")
 
 
 def _sentence(e: Example) -> str:
@@ -92,6 +95,8 @@ def _sentence(e: Example) -> str:
             )
 
 
+# Blamed for a number that was never sent, a sender that never was in the group, a send that is dropped, there twice
+# or renumbered, and a delivery of one's own that comes before its send.
 RULE = AuditRule(
     "NO_CREATION",
     "What is delivered was sent.",

@@ -9,4 +9,5 @@ def _sentence(e: Example) -> str:
     return f"{e['process']} delivered {named(e)} though it was settled there before."
 
 
+# Judged while a process's deliveries are gone through, where what it had settled is at hand (scan/batches.py).
 RULE = AuditRule("NO_DUPLICATION", "No process delivers a message twice.", always, _sentence)

@@ -11,9 +11,11 @@ _NUMBERS = 1_000  # from each end of what is missing
 
 def _judge(case: Case, tally: Tally) -> None:
     for who, section in case.group.sections():
+        # Who is in no class owes nothing: it crashed, or the log does not say how it went on.
         if section.next in ("none", "unknown") or not section.covered or not section.sends:
             continue
         tally.evaluated += len(section.sends)
+        # At the end of the view, as those who go on begin the next one without what is missing now.
         missing = section.sends.minus(section.settled.get(who, Intervals()))
         if missing:
             more = {"number": missing.lowest, "missing": some_ranges(missing), "view": section.view}
@@ -33,6 +35,7 @@ def marks_of_missing(e: Example) -> set[Mark]:
     return found
 
 
+# Blamed for a dropped delivery of one's own, which in a NONORDERED group nothing else shows at the process itself.
 RULE = AuditRule(
     "SELF_DELIVERY",
     "Who goes on delivers what it sent.",

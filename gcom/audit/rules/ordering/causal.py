@@ -33,8 +33,10 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     group, summaries = case.group, case.group.summaries.values()
     serials = all(not each.deliveries_without_serial for each in summaries) and any(each.serials for each in summaries)
     found = [case.tallies[rule] for rule in (*_OF_MESSAGES, *_OF_VIEWS)]
+    # A violation anywhere in these breaks the chain of the proof; an unknown case might hide one.
     sound = not any(each.violations or each.unknown for each in found)
     unique = case.request("SERIAL_UNIQUE") is None
+    # Any of these missing, and the proof is incomplete: then the messages themselves are compared.
     if (
         serials
         and sound
@@ -54,6 +56,8 @@ def _count_dependencies(group: InstanceLogs) -> int:
     for summary in group.summaries.values():
         for (sender, view), numbers in summary.delivered_in.items():
             theirs = group.summaries.get(sender)
+            # From its first send after a delivery of `other` on, every message of the sender depends on `other`. So
+            # the cases are counted as the second reading would count them, without it.
             depends_from = theirs.depends_from if theirs is not None else {}
             for other in members.get(view, ()):
                 if other != sender and other in depends_from:
@@ -71,6 +75,7 @@ def _judge_bucket(request: MessageRequest, sender: str, excerpts: list[Excerpt],
         # Outside of any view there are no members whose messages could be owed: SENDING_VIEW tells such deliveries.
         if excerpt["view"] is None:
             continue
+        # Message by message from here on, as a run of the receiver may be cut differently than the sender's.
         run, step = expanded(excerpt["count"])
         number = excerpt["number"][run] + step
         place, known = sends.find(number)
@@ -79,9 +84,11 @@ def _judge_bucket(request: MessageRequest, sender: str, excerpts: list[Excerpt],
             first = int(number[~known][0])
             tally.doubt(missing, f"the log of {sender} does not tell what it had delivered before {first}")
         inside = request.members.get(excerpt["view"], ()) if excerpt["members"] is None else excerpt["members"]
-        for other, heard in sends.heard.items():
+        for other, clock in sends.clock.items():
+            # Of members of the view only: 1. s had delivered messages of q. 2. q left. 3. A receiver in the next view
+            # owes nothing of q that the view change did not settle.
             if other != sender and other in inside:
-                needed = np.where(known, heard[place], 0)
+                needed = np.where(known, clock[place], 0)
                 _compare(tally, sender, excerpt, other, needed, run, step)
     return tally
 
@@ -99,6 +106,7 @@ def _compare(tally: Tally, sender: str, excerpt: Excerpt, other: str, needed: In
             number = int(excerpt["number"][run[late[0]]] + step[late[0]])
             tally.doubt(len(late), f"{excerpt['process']} has a gap before it delivered {number} of {sender}")
         return
+    # All are counted and a few kept: a process that once lacks a message violates at each later one that needs it.
     for index in late[:EXAMPLES].tolist():
         into = {name: int(excerpt[name][run[index]] + step[index]) for name in ("at", "number")}
         where = {name: excerpt[name] for name in ("process", "view", "file")}
@@ -109,11 +117,14 @@ def _compare(tally: Tally, sender: str, excerpt: Excerpt, other: str, needed: In
 
 def _is_missing(excerpt: Excerpt, other: str, needed: Ints, run: Ints, step: Ints) -> Any:
     """Tell whether each needed number of `other` was not settled before the message that needs it."""
+    # Two ways to lack a number: above the highest that was settled, or in a hole below it.
     missing = needed > (excerpt[f"of {other}"][run] if f"of {other}" in excerpt else 0)
     if f"holes of {other}" in excerpt:
         first, last, since, until = excerpt[f"holes of {other}"].reshape(4, -1)
         at = excerpt["at"][run] + step
+        # The last hole that begins at or below the number: only that one can have it, as holes do not overlap.
         hole = np.maximum(np.searchsorted(first, needed, "right") - 1, 0)
+        # Open at this very delivery: since it became a hole, and until it was filled.
         missing |= (needed >= first[hole]) & (needed <= last[hole]) & (since[hole] < at) & (at <= until[hole])
     return missing
 
@@ -122,7 +133,7 @@ class _Sends:
     """A sender's numbers in a bucket, each once, with its deliveries before the send; the first send of a number
     counts.
 
-    `past` are the excerpts in order. `heard` has per other process the highest number of it that was delivered before
+    `past` are the excerpts in order. `clock` has per other process the highest number of it that was delivered before
     each send.
     """
 
@@ -133,18 +144,19 @@ class _Sends:
         # A number that was sent twice counts as sent first; NO_CREATION tells the second.
         self._numbers, once = np.unique(np.concatenate([_NO_NUMBERS, *number]), return_index=True)
         self._certain = np.concatenate([_NO_NUMBERS, *certain]).astype(np.bool_)[once]
-        self.heard: dict[str, Ints] = {}
+        self.clock: dict[str, Ints] = {}
         for name in sorted({name for excerpt in past for name in excerpt if name.startswith("of ")}):
-            heard = [
+            clock = [
                 excerpt[name][run] if name in excerpt else np.zeros(len(run), np.int64)
                 for excerpt, (run, _) in zip(past, runs, strict=True)
             ]
-            self.heard[name[3:]] = np.concatenate(heard)[once]
+            self.clock[name[3:]] = np.concatenate(clock)[once]
 
     def find(self, number: Ints) -> tuple[Ints, Any]:
-        """Return the place of each number in `heard`, and whether it is there and certain."""
+        """Return the place of each number in `clock`, and whether it is there and certain."""
         if not len(self._numbers):
             return np.zeros(len(number), np.int64), np.zeros(len(number), np.bool_)
+        # As in INTEGRITY: a number that is above all of these is compared with the last one, and is not equal.
         place = np.minimum(np.searchsorted(self._numbers, number), len(self._numbers) - 1)
         return place, (self._numbers[place] == number) & self._certain[place]
 
@@ -169,6 +181,7 @@ def _more_messages(e: Example) -> list[tuple[str, int]]:
     return [(e["other"], e["needed"])]
 
 
+# Blamed for a message that is swapped with its cause, of another sender: FIFO holds, and both arrive.
 RULE = AuditRule(
     "CAUSAL",
     "What a sender had delivered comes before what it sent then.",

@@ -19,11 +19,14 @@ def _judge_batch(batch: Batch) -> None:
     if not len(sends):
         return
     tally = batch.summary.tally("CLOCK")
+    # Behind a gap without a state nobody knows what had been delivered, so no entry is wrong or right.
     judged = position.view is not None and position.certain
     if judged:
         tally.evaluated += int(batch.rows.count[sends].sum())
-    for who, true in batch.heard.items():
+    for who, true in batch.true_clock.items():
         said = _said(batch, who)
+        # _said() has gone on with the logged clock all the same: entries are changes, and the next
+        # one counts from there.
         if not judged or (said == true).all():
             continue
         if position.members is not None and who in position.members:
@@ -38,12 +41,13 @@ def _said(batch: Batch, who: str) -> Ints:
     """Return each send's entry for a process: the last one logged, as the log has only changes."""
     position, sends = batch.position, batch.sends
     where, values = batch.clock.get(who, (sends[:0], sends[:0]))
+    # Entries of this batch's sends only: `clock` has those of the whole segment.
     low, high = np.searchsorted(where, (sends[0], sends[-1] + 1))
-    said = np.concatenate(([position.told.get(who, 0)], values[low:high]))[
+    said = np.concatenate(([position.logged_clock.get(who, 0)], values[low:high]))[
         np.searchsorted(where[low:high], sends, "right")
     ]
     if high > low:
-        position.told[who] = int(said[-1])
+        position.logged_clock[who] = int(said[-1])
     return np.asarray(said)
 
 
@@ -60,6 +64,8 @@ def _judge(case: Case, tally: Tally) -> None:
     for who, summary in sorted(group.summaries.items()):
         own = {view["view"]: view["members"] for view in summary.views}
         for (view, other, hidden), found in sorted(summary.undecided_clocks.items()):
+            # 1. The view's record is in an earlier chain: the process's own views tell. 2. It is in a gap: only other
+            #    members' logs do.
             inside = (members if hidden else own).get(view)
             if inside is None:
                 tally.doubt(found.violations, f"no log tells who is in view {view}, which {who} was in")
@@ -79,6 +85,7 @@ def _marks(e: Example) -> set[Mark]:
     return {("message", e["other"], max(e["said"], e["true"]))}
 
 
+# Blamed for an entry that is one more, one less, or missing: receivers hold back by these entries.
 RULE = AuditRule(
     "CLOCK",
     "The clock of a send says what had been delivered.",
@@ -86,7 +93,7 @@ RULE = AuditRule(
     _sentence,
     judge_batch=_judge_batch,
     judge=_judge,
-    open_by_gaps="untold",
+    open_by_gaps="without_state",
     marks=_marks,
     other_is_sender=True,
     projection=Projection(clock=True),

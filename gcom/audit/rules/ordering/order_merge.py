@@ -64,6 +64,8 @@ class OrderMerge:
         process = self._processes.index(excerpt["process"])
         columns = (excerpt[name].tolist() for name in ("sender", "number", "count", "at", "line"))
         for sender, number, count, at, line in zip(*columns, strict=True):
+            # Behind a cycle nothing is merged any more. The rest of the deliveries only serves to show where the
+            # cycle's messages stand.
             run = _Run(excerpt["names"][sender], number, count, at, line, excerpt)
             if self._cycle:
                 self._look_behind(process, [run])
@@ -78,6 +80,7 @@ class OrderMerge:
         self._cycle = self._waiting_round()
         if self._cycle:
             self._fronts = [self._queues[process][0] for process in self._cycle]
+            # What is queued was fed before the cycle was found, so it would not pass through feed() again.
             for process in set(self._cycle):
                 self._look_behind(process, list(self._queues[process]))
             # From here on deliveries are only looked through for the other end of each step.
@@ -89,6 +92,7 @@ class OrderMerge:
         for place in range(len(self._cycle)):
             mine, other = (1 - place) % len(self._cycle), -place % len(self._cycle)
             front, behind = self._fronts[mine], self._fronts[other]
+            # A front that its process never delivers again in what was fed: the step is told without a place.
             named = {"process": front.excerpt["process"], "sender": behind.sender, "number": behind.number}
             found.append((front.where(front.number), self._behind.get(other, named)))
         return found
@@ -119,6 +123,7 @@ class OrderMerge:
         while changed:
             process = changed.pop()
             queue = self._queues[process]
+            # A whole run leaves at a time, and then the next front may leave as well.
             while queue and (leaving := self._leaving(queue[0])):
                 held, count = leaving
                 for each in held:
@@ -135,8 +140,8 @@ class OrderMerge:
             queue = self._queues[each]
             if not queue or queue[0].number != front.number or queue[0].sender != front.sender:
                 return None
-            # Runs are cut differently at different processes: only messages that are at the front of all queues leave
-            # together.
+            # Runs are cut differently at different processes: only messages that are at the front of
+            # all queues leave together.
             count = min(count, queue[0].count)
         return held, count
 
@@ -170,6 +175,7 @@ class OrderMerge:
                 mine = queue[0].sender, queue[0].number
                 waits[process] = [each for each, run in fronts if (run.sender, run.number) != mine]
         found: list[int] = []
+        # The shortest one: a contradiction of two processes is easier to read than one through all of them.
         for start in waits:
             cycle = _way_round(start, waits)
             found = cycle if cycle and (not found or len(cycle) < len(found)) else found

@@ -20,11 +20,13 @@ def _judge_batch(batch: Batch) -> None:
     first = rows.serial[placed]
     last = first + rows.count[placed] - 1
     tally = batch.summary.tally("SERIAL_CONTIGUOUS")
+    # Behind a gap the first serial has nothing to follow, so it is no case.
     tally.evaluated += int(rows.count[placed].sum()) - (position.serial is None)
     before = np.concatenate(([position.serial if position.serial is not None else first[0] - 1], last[:-1]))
     for index in np.flatnonzero(first != before + 1).tolist():
         more = {"serial": int(first[index]), "before": int(before[index])}
         tally.violate(1, **batch.where(int(placed[index]), **more))
+    # From the last one, also after a jump: one hole in the serials is one violation.
     position.serial = int(last[-1])
 
 
@@ -34,6 +36,7 @@ def _judge(case: Case, tally: Tally) -> None:
     for who, section in case.group.sections():
         if section.start is None:
             continue
+        # Against the first that has the view; who comes from a gap has no start to compare.
         one, serial = first.setdefault(section.view, (who, section.serial))
         if serial != section.serial:
             record = next(view for view in case.group.summaries[who].views if view["view"] == section.view)
@@ -59,6 +62,8 @@ def _marks(e: Example) -> set[Mark]:
     return set()
 
 
+# Blamed for deliveries that are swapped with their serials, for serials that count wrongly through the same order,
+# and for a joiner that begins behind another serial than the others.
 RULE = AuditRule(
     "SERIAL_CONTIGUOUS",
     "Serials go up by one at each process.",
@@ -66,7 +71,7 @@ RULE = AuditRule(
     _sentence,
     judge_batch=_judge_batch,
     judge=_judge,
-    open_by_gaps="untold",
+    open_by_gaps="without_state",
     marks=_marks,
     projection=Projection(neighbours=True, serials=True),
 )

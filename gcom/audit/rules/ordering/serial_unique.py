@@ -35,9 +35,11 @@ def _judge_batch(batch: Batch) -> None:
         return
     first = rows.serial[placed]
     last = first + rows.count[placed] - 1
+    # Late, if not above all before it: then the bucket may have it twice, and equal prints prove nothing.
     highest = np.maximum.accumulate(np.concatenate(([summary.last_serial], last)))
     for index in np.flatnonzero(first <= highest[:-1]).tolist():
         summary.late_serials |= {*range(int(first[index]) // BUCKET, int(last[index]) // BUCKET + 1)}
+    # For joining chains: each was scanned by itself, and only these two tell whether serials fell between them.
     summary.first_serial, summary.last_serial = summary.first_serial or int(first[0]), int(highest[-1])
     named_ones = placed[rows.sender[placed] >= 0]
     for who, _, ranges in merged(rows, named_ones[rows.kind[named_ones] == SKIP], by_view=False):
@@ -57,6 +59,8 @@ def _ask(case: Case, _: Tally) -> MessageRequest | None:
     # nothing would differ.
     late = {bucket for summary in summaries for bucket in summary.late_serials}
     unlike = [bucket for bucket in sorted(by_bucket) if len(by_bucket[bucket]) > 1 or bucket in late]
+    # One message under two serials, and one without any, would be as many as there should be: so the count proves
+    # nothing where any delivery lacks its serial.
     placed = sum(n for each in by_bucket.values() for n, _, _ in each) if not unlike else 0
     # What has no serial here may have one there, and is not counted.
     known = not any(summary.deliveries_without_serial for summary in summaries)
@@ -68,9 +72,10 @@ def _judge_bucket(_: MessageRequest, sender: str, excerpts: list[Excerpt], __: f
     """Judge a bucket of serials (no sender) or of a sender's numbers: no two rows share one and differ in the other."""
     tally = Tally()
     table = table_of(excerpts)
+    # One bucket is compared one way only: by serial, which two messages share; or by number, which has two serials.
     key, other, kind = (table.message, table.serial, "message") if sender else (table.serial, table.message, "serial")
-    # Sorted by one and then the other, two rows that clash are neighbours; a third is a clash with its neighbour
-    # only.
+    # Sorted by one and then the other, two rows that clash are neighbours; a third is a clash
+    # with its neighbour only.
     order: Ints = np.lexsort((other, key))
     clash = np.flatnonzero((key[order][1:] == key[order][:-1]) & (other[order][1:] != other[order][:-1]))
     for index in clash.tolist():
@@ -92,6 +97,8 @@ def _marks(e: Example) -> set[Mark]:
     return {("serials", who, None) for who in processes_in(e)}
 
 
+# Blamed where numbers come in another order under the same serials, and for a serial that a
+# new sequencer gives again.
 RULE = AuditRule(
     "SERIAL_UNIQUE",
     "A serial is of one message, and a message has one serial.",

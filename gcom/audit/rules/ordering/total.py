@@ -40,6 +40,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
     alike = all(len(prints) == 1 for prints in by_place.values())
     # Deliveries outside of sections are in no fingerprint: with one of these nothing is certified.
     whole = counted == sum(each.deliveries for each in summaries.values())
+    # Three things together: places agree in every view, views begin at one place, and each message is in one view.
     if whole and alike and views_begin_alike(case.group) and deliver_in_one_view(case.group):
         return None
     return MessageRequest("TOTAL", delivered={who: each.delivered for who, each in summaries.items()})
@@ -87,6 +88,8 @@ def _sentence(e: Example) -> str:
     return f"{'; '.join(parts)}: no single order fits."
 
 
+# Blamed for a swap in a group whose logs have no serials, and for three orders that rotate, of which no
+# two share two messages.
 RULE = AuditRule(
     "TOTAL",
     "One order fits what all processes delivered.",

@@ -44,6 +44,7 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
         if len(members) < 2:
             continue
         tally.evaluated += 1
+        # A section with a gap has no sequence that could be compared; the gap is one unknown case already.
         covered = [(who, section) for who, section in members if section.covered]
         orders = [section.order for _, section in covered]
         if any((order and again) or order != orders[0] for order in orders[1:]):
@@ -56,6 +57,7 @@ def _judge_bucket(request: MessageRequest, of: str, excerpts: list[Excerpt], _: 
     tally = Tally()
     view, members = request.classes[int(of)]
     table = table_of(excerpts)
+    # The index in the view of a bucket's first delivery; a member that has none in this bucket is shorter.
     begin = int(table.start.min()) // BUCKET * BUCKET
     slices = [table.of(who, section) for who, section in members]
     for member in range(1, len(members)):
@@ -64,6 +66,7 @@ def _judge_bucket(request: MessageRequest, of: str, excerpts: list[Excerpt], _: 
         unlike = np.flatnonzero(table.message[one[:shorter]] != table.message[two[:shorter]])
         if not len(unlike) and len(one) == len(two):
             continue
+        # Either they differ at a place, or one ends before the other: then there, and one of the two has nothing.
         place = int(unlike[0]) if len(unlike) else shorter
         theirs, mine = (_at(table, rows.tolist(), place) for rows in (one, two))
         compared_with = {"other_process": members[0][0], "place": begin + place + 1, "mine": mine, "theirs": theirs}
@@ -82,6 +85,7 @@ def _join(found: Iterable[Tally]) -> Tally:
     first: dict[tuple[int, int], Example] = {}
     for example in (example for tally in found for example in tally.examples):
         known = first.setdefault(example["pair"], example)
+        # Behind the first difference everything differs, in all later buckets too.
         if example["place"] < known["place"]:
             first[example["pair"]] = example
     joined = Tally()

@@ -64,6 +64,7 @@ class _Lineage:
         notes = []
         for link in self._links:
             judge_later_views(link)
+            # A group that was dissolved and made again left nothing: it has clauses (a) and (c) only (decision 0005).
             if link.claim.by != ENDED:
                 notes += judge_succession(link)
         self._judge_adoptions()
@@ -77,6 +78,7 @@ class _Lineage:
         if len(instances) < 2:
             return
         origins = [each for each in instances if each.founders and not each.succeeds]
+        # Logs of a GCom that wrote neither field cannot say what follows what: then several origins are no error.
         known = any(each.succeeds or each.destinations() for each in instances)
         for each in instances:
             each.tally.evaluated += 1
@@ -101,6 +103,7 @@ class _Lineage:
             for other in {*each.parents(), *each.destinations()} & beside.keys():
                 beside[name].add(other)
                 beside[other].add(name)
+        # All that can be reached from one instance, over links in either direction.
         found, ends = set[str](), [min(beside)]
         while ends:
             name = ends.pop()
@@ -121,6 +124,7 @@ class _Lineage:
             new.tally.violate(1, kind="unlike", **more)
         if new.primary and len(new.parents()) > 1:
             new.tally.violate(1, kind="predecessors", others=new.parents(), **begun)
+        # The ancestors of an instance are found by its claims, so one that claims its own descendant is among them.
         if self._descends(new.name, new.name):
             new.tally.violate(1, kind="cycle", **begun)
         self._judge_serial(new)
@@ -138,6 +142,7 @@ class _Lineage:
         if claim is None or claim.serial is None or claim.by == ENDED or not (new.primary and new.reliable):
             return
         for session in new.founders:
+            # Serials go on in the successor, numbers begin again (decision 0005).
             serial = session.first.get("base_serial", 0)
             if serial != claim.serial:
                 more = {"instance": new.name, "serial": serial, "last": claim.serial, "other_instance": claim.instance}
@@ -149,6 +154,7 @@ class _Lineage:
         whole, ends = True, [name]
         while ends:
             each = self._instances.get(ends.pop())
+            # An instance without its view 1 does not tell what it succeeds: its ancestors are not known.
             if each is None or not each.founders:
                 whole = False
                 continue
@@ -179,6 +185,7 @@ class _Lineage:
 
     def _fits(self, old: JudgedInstance, into: str) -> bool | None:
         """Return whether a process may go from `old` over to `into`; None if the logs do not tell."""
+        # "Into" the instance that it left is not going over: it would be its own successor.
         if into == old.name:
             return False
         # 1. A PARTITIONABLE group is cut into two sides, each with an instance. 2. The sides merge: the members of one
@@ -187,7 +194,9 @@ class _Lineage:
             return self._descends(into, old.name)
         mine, whole = self._ancestors(old.name)
         theirs, whole_too = self._ancestors(into)
+        # The same origin: they share an instance, or one is the other's ancestor.
         related = {*mine, old.name} & {*theirs, into}
+        # Related or not is known only where both lineages are in the logs as a whole.
         return True if related else False if whole and whole_too else None
 
     def _judge_successors(self, old: JudgedInstance) -> None:

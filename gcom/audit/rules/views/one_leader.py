@@ -14,10 +14,12 @@ def _judge(case: Case, tally: Tally) -> None:
     leaders: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
     for _, summary in sorted(case.group.summaries.items()):
         for record in (*summary.views, *summary.elects):
+            # An `elect` may name another leader than the view did: then the view has had two.
             leaders[record["view"]].setdefault(record["leader"], record)
     for _, named in sorted(leaders.items()):
         tally.evaluated += 1
         if len(named) > 1:
+            # Two are enough to show it: the first two by process.
             one, other = list(named.values())[:2]
             tally.violate(1, **place_of(other), leaders=sorted(named), other=one["process"])
 
@@ -26,6 +28,8 @@ def _sentence(e: Example) -> str:
     return f"View {e['view']} has more than one leader: {', '.join(e['leaders'])}."
 
 
+# Blamed for another leader in one process's record of the view. VIEW_AGREEMENT compares the leader as well; this rule
+# also hears what was said of elections.
 RULE = AuditRule(
     "ONE_LEADER",
     "A view has one leader.",

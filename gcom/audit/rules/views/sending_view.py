@@ -30,6 +30,7 @@ def _judge_batch(batch: Batch) -> None:
         row = int(delivers[index])
         more = {"sent_view": int(sent_view[index]), "in_force": position.in_force}
         tally.violate(int(rows.count[row]), kind="here", **batch.where(row, **more))
+    # Only what is consistent here is held against the sender's log: else one wrong record would be two violations.
     for who, in_view, ranges in merged(rows, delivers[~wrong]):
         into = summary.delivered_in.setdefault((who, in_view), Intervals())
         for first, last in ranges:
@@ -45,10 +46,13 @@ def _judge(case: Case, tally: Tally) -> None:
             rest = numbers.minus(sent_there)
             if not rest:
                 continue
+            # What the sender's log does not have at all is NO_CREATION's to judge, or unknown where that log
+            # has an end missing.
             unsent = rest.minus(theirs.sent) if theirs is not None else rest
             elsewhere = rest.minus(unsent)
             if elsewhere:
                 number = elsewhere.lowest
+                # The numbers are in some view's set, as `elsewhere` was sent; the first by view stands for them.
                 sent_view = next(v for v, each in theirs.sent_in.items() if number in each) if theirs else None
                 more = {"number": number, "view": view, "sent_view": sent_view}
                 tally.violate(len(elsewhere), kind="sent", process=who, sender=sender, **more)
@@ -72,6 +76,7 @@ def _marks(e: Example) -> set[Mark]:
     return set() if e.get("kind") == "sent" else {("view", e.get("process", ""), e.get("view") or 0)}
 
 
+# Blamed for a send or a delivery that names another view, and for a delivery that comes behind the next view.
 RULE = AuditRule(
     "SENDING_VIEW",
     "A message is delivered in the view that it was sent in.",

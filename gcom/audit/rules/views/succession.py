@@ -33,7 +33,10 @@ class JudgedInstance:
         self.sessions = {each.process: each for each in sorted(judgement.sessions, key=lambda each: each.process)}
         self.closed = {who for who, state in coverage.items() if state == "closed"}
         self.founders = [session for session in self.sessions.values() if session.first]
+        # All founders write the same (continuity, `unlike`), so any one will do.
         self.succeeds = successions_in(self.founders[0].first) if self.founders else []
+        # The definition is the instance's, and every view has it: the lowest that any log has, as view 1
+        # may be in none.
         lowest = min((session.lowest for session in self.sessions.values() if session.lowest), key=_by_view, default={})
         self.primary = lowest.get("netsplit", "PRIMARY") == "PRIMARY"
         self.reliable = lowest.get("multicast") == "RELIABLE"
@@ -84,15 +87,19 @@ class SuccessionLink:
 def judge_later_views(link: SuccessionLink) -> None:
     """Judge that no process that goes on after the instance installed a view above the succeeded one."""
     old, claim = link.old, link.claim
+    # Sides of a PARTITIONABLE name go on by right; and a claim without a view says nothing that could be passed.
     if not old.primary or claim.view is None:
         return
     old.tally.evaluated += 1
     more = {"instance": old.name, "other_instance": link.new.name}
     for session in old.outliving(claim.gives_up):
+        # 1. The successor begins from view v. 2. A process that installed v+1 went on with the old instance. 3. What
+        #    it delivered there is in no cut, and it is alive: two groups go by one name.
         if session.views[-1] > claim.view:
             where = {"process": session.process, "view": session.views[-1]}
             old.tally.violate(1, kind="later", succeeded=claim.view, **where, **more)
     for session in old.sessions.values():
+        # `gone` says that its death was proved, and it went over alive: the proof was none (decision 0005).
         if session.process in claim.gone and session.into is not None:
             old.tally.violate(1, kind="gone", **place_of(session.end), **more)
 
@@ -101,6 +108,8 @@ def judge_last(old: JudgedInstance) -> None:
     """Record a doubt per process that detached in the last view of an instance that nothing here succeeds."""
     for session in old.sessions.values():
         # A detached process waits for a quorum. The group may have gone on without it, in logs that are not here.
+        # 1. A quorum is lost, all detach. 2. Nobody begins a successor. 3. If this was all, the group stood still for
+        #    ever, which is no violation and no success either: UNKNOWN (decision 0005).
         waits = session.end and session.into is None and session.outlives(closed=True) and not session.has_gap
         if waits and session.views[-1] == max(old.members):
             old.tally.doubt(
@@ -112,6 +121,7 @@ def judge_succession(link: SuccessionLink) -> list[str]:
     old, claim = link.old, link.claim
     if old.primary and claim.view is not None:
         _judge_coverage(link, claim.view)
+    # BASIC promises no common cut.
     if not old.reliable or claim.cut is None:
         return []
     if claim.view is not None:
@@ -167,8 +177,10 @@ def _judge_confirmed(link: SuccessionLink) -> list[str]:
     given_up = [session for who, session in old.sessions.items() if who in claim.gives_up]
     exempt = 0
     for sender, confirmed, held in _confirmed(link, outliving):
+        # What the cut has goes on with everybody; only the rest may be lost.
         missing = confirmed.minus(claim.required.get(sender, Intervals()))
         lost = held.common(missing)
+        # Any of those who go on may have held it, and one did: the first by name stands for them.
         blamed = min((session.process for session in outliving), default="") if lost else ""
         for session in outliving:
             had = missing.common(session.delivered.get(sender, Intervals()))
@@ -180,6 +192,7 @@ def _judge_confirmed(link: SuccessionLink) -> list[str]:
         gone: Numbers = {}
         for session in given_up:
             add_numbers(gone, {sender: missing.common(session.delivered.get(sender, Intervals()))})
+        # An operator gave them up with `gcom fork`: no violation, and still told.
         exempt += len(gone.get(sender, Intervals()).minus(lost))
     who = ", ".join(sorted(claim.gives_up))
     told = f"{exempt} confirmed messages of {old.name} that only {who} had were given up for {link.new.name}"
@@ -197,6 +210,8 @@ def _confirmed(link: SuccessionLink, outliving: list[SessionSummary]) -> Iterato
             continue
         for (view, by), numbers in session.confirmed.items():
             add_numbers(confirmed, {session.process: numbers})
+            # Who *held* it counts, and holding is in no record: only numbers can show that somebody among those who
+            # go on did (decision 0005).
             if _one_held(old.members.get(view, []), by, outliving):
                 add_numbers(held, {session.process: numbers})
     for sender, numbers in sorted((sender, each) for sender, each in confirmed.items() if sender in link.streams):
@@ -217,6 +232,8 @@ def has_cut(link: SuccessionLink, process: str) -> bool:
     """Tell whether the process, or an earlier one of its member, went over with all of the cut; a gap may hide that."""
     for session in link.old.sessions.values():
         over = session.into == link.new.name and name_of(session.process) == name_of(process)
+        # Under another incarnation, too: who lost its session comes back by the same name, with what
+        # it had settled then.
         if session.views and (over or session.process == process):
             missing = any(
                 each.minus(session.settled.get(who, Intervals())) for who, each in link.claim.required.items()
@@ -227,6 +244,7 @@ def has_cut(link: SuccessionLink, process: str) -> bool:
 
 
 def judge_adoption(link: SuccessionLink, session: SessionSummary, *, returns: bool) -> None:
+    # Who delivered nothing, or was no member before, may have entered without a state; that owes nothing.
     if not session.adopts and (not session.deliveries or not returns):
         return
     new = link.new
@@ -234,6 +252,8 @@ def judge_adoption(link: SuccessionLink, session: SessionSummary, *, returns: bo
     whole = [record for record in session.adopts if not _lacking(link, record["cut"])]
     if whole:
         givers = [record["from"] for record in whole if not _had_state(link, record["from"])]
+        # 1. The cut names numbers of the new instance, which begin at 1. 2. So the state's own words cannot show that
+        #    it has what the old one left. 3. Its giver can: it went over with the cut, or took a state over itself.
         if len(givers) == len(whole):
             told = f"no log tells that {givers[0]}, who gave {session.process} a state, had what {link.old.name} left"
             new.tally.doubt(1, told)

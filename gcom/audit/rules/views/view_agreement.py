@@ -23,8 +23,10 @@ def judge_installation(summary: ProcessSummary, position: LogPosition, record: R
     where = place_of(record)
     if summary.process not in record["members"] or record["leader"] not in record["members"]:
         tally.violate(1, **where, kind="outsider")
+    # Behind a gap the last view is not known, and before the first there is none: neither is a jump.
     if position.last_view and view != position.last_view + 1:
         tally.violate(1, **where, kind="jump", before=position.last_view)
+    # Who was expelled, or left, returns as a new incarnation, which is another process (DELIVERY_LOG.md, Records).
     if position.left:
         tally.violate(1, **where, kind="again")
 
@@ -33,12 +35,14 @@ def _judge(case: Case, tally: Tally) -> None:
     agreed: dict[int, dict[str, Any]] = {}
     for _, summary in sorted(case.group.summaries.items()):
         for view in summary.views:
+            # Against the first log that has the view: of three that differ, two violations are told.
             other = agreed.setdefault(view["view"], view)
             if _substance(view) != _substance(other):
                 tally.violate(1, kind="differs", **place_of(view), other=other["process"])
 
 
 def _substance(view: dict[str, Any]) -> tuple[object, ...]:
+    # The rule speaks of one set of members: their order is not compared.
     members = tuple(sorted(set(view["members"])))
     rest = (view["leader"], view["ordering"], view["multicast"])
     return (members, *rest, view.get("safe", False), view.get("netsplit", "PRIMARY"))
@@ -59,10 +63,12 @@ def _sentence(e: Example) -> str:
 def marks_of_views(e: Example) -> set[Mark]:
     """Return the view, and those that a jump passed over, of each process named."""
     view = e.get("view") or 0
+    # What others installed meanwhile is missing here, so their violations of these views have the same cause.
     passed = range(e["before"] + 1, view)[:_VIEWS] if e.get("kind") == "jump" else ()
     return {("view", who, each) for who in processes_in(e) for each in (*passed, view)}
 
 
+# Blamed for a view that is dropped, has another number, or other members at one process.
 RULE = AuditRule(
     "VIEW_AGREEMENT",
     "A view is the same at all who install it.",

@@ -18,6 +18,7 @@ def _judge(case: Case, tally: Tally) -> None:
         if len(members) < 2:
             continue
         tally.evaluated += 1
+        # Equal to the first is equal to all: N comparisons and not N times N.
         covered = [each for each in members if each[1].covered]
         for member in covered[1:]:
             _compare(view, covered[0], member, tally)
@@ -28,6 +29,7 @@ def _compare(view: int, first: Member, second: Member, tally: Tally) -> None:
     for sender in sorted({*first[1].delivered, *second[1].delivered}):
         ours, theirs = (section.delivered.get(sender, Intervals()) for _, section in (first, second))
         if ours != theirs:
+            # The set that has more is told: "only this one delivered it" names the process that can show the message.
             only, lone = (ours.minus(theirs), first[0]) if ours.minus(theirs) else (theirs.minus(ours), second[0])
             unlike = len(ours.minus(theirs)) + len(theirs.minus(ours))
             more = {"number": only.lowest, "view": view, "other": first[0], "lone": lone}
@@ -43,6 +45,8 @@ def _judge_starts(group: InstanceLogs, tally: Tally) -> None:
         tally.evaluated += len(installers) > 1
         one, first = installers[0]
         for who, start in installers[1:]:
+            # One violation per process, of the first sender: a process that entered with another base differs
+            # in all of them.
             unlike = [sender for sender in sorted(start.keys() & first.keys()) if start[sender] != first[sender]]
             if unlike:
                 sender = unlike[0]
@@ -69,6 +73,8 @@ def _marks(e: Example) -> set[Mark]:
     return {("message", e["sender"], min(e["mine"], e["theirs"]) + 1)}
 
 
+# Blamed for a joiner that begins with less, or more, of a stream than those who were in. A dropped delivery breaks it
+# too, beneath AGREEMENT, which is nearer to the cause.
 RULE = AuditRule(
     "VIRTUAL_SYNCHRONY",
     "Those who go on together from a view delivered the same set in it.",

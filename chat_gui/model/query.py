@@ -1,0 +1,64 @@
+"""What is searched for: a text, and filters such as `from:bob number:7 view:3 concurrent-with:bob#17`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from chat_gui.model.rows import ChatRow
+
+FILTERS = ("from", "number", "view", "concurrent-with")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A text in any case, and what must hold beside it: `filters` are names and values."""
+
+    text: str
+    filters: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def parse(cls, line: str) -> Self:
+        """Return the query of a line; a filter that is not known is text."""
+        filters, words = [], []
+        for word in line.split(" "):
+            name, colon, value = word.partition(":")
+            known = colon and value and name.casefold() in FILTERS
+            filters += [(name.casefold(), value.casefold())] if known else []
+            words += [] if known else [word]
+        return cls(" ".join(words).strip().casefold() if filters else line.casefold(), tuple(filters))
+
+    def find(self, rows: Iterable[ChatRow]) -> list[int]:
+        """Return the keys of the rows for which it holds, oldest first."""
+        if not self.text and not self.filters:
+            return []
+        every = list(rows)
+        others = [self._named(value, every) for name, value in self.filters if name == "concurrent-with"]
+        return [
+            row.key
+            for row in every
+            if self._holds(row) and all(other is not None and concurrent(row, other) for other in others)
+        ]
+
+    def _holds(self, row: ChatRow) -> bool:
+        values = {"from": row.name.casefold(), "number": str(row.number), "view": str(row.view)}
+        if any(name in values and values[name] != value for name, value in self.filters):
+            return False
+        return self.text in row.text.casefold() or self.text == row.name.casefold()
+
+    @staticmethod
+    def _named(message: str, rows: list[ChatRow]) -> ChatRow | None:
+        """Return the newest row of "bob#17"."""
+        name, _, number = message.rpartition("#")
+        named = (row for row in reversed(rows) if row.number and row.name.casefold() == name)
+        return next((row for row in named if str(row.number) == number), None)
+
+
+def concurrent(one: ChatRow, other: ChatRow) -> bool:
+    """Return whether neither of two messages can have caused the other, by their vector clocks (Mattern 1989)."""
+    if one.times is None or other.times is None or one.times.clock is None or other.times.clock is None:
+        return False
+    before = one.times.clock.get(other.process, 0) >= other.number
+    after = other.times.clock.get(one.process, 0) >= one.number
+    return not before and not after

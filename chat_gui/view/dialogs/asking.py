@@ -1,0 +1,107 @@
+"""`Asking`: the dialogs in which one wishes for something, and what is said when a wish is not granted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import QObject, QProcess
+from PySide6.QtWidgets import QWidget
+
+import gcom
+from chat_gui.client.client import ChatClient
+from chat_gui.model.chat import Chat
+from chat_gui.model.texts.words import translate
+from chat_gui.model.updates import WishFailed
+from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
+from chat_gui.view.dialogs.trouble import TroubleDialog
+
+
+class AskingHost(Protocol):
+    """The part of the window that wishes are made to."""
+
+    chat: Chat
+    client: ChatClient
+
+    def join(self, group: str, create: gcom.Definition | None = None) -> None: ...
+
+    def connect_to(self, nick: str, registry: str) -> None: ...
+
+
+class Asking(QObject):
+    """Asks for a registry, for the properties of a new group, and which group to join."""
+
+    def __init__(self, host: AskingHost, window: QWidget, nick: str, registry: str) -> None:
+        super().__init__(window)
+        self._host, self._window = host, window
+        self._nick, self._registry = nick, registry
+        self._open: set[str] = set()  # what the user wished for, and has not heard of
+        self._definitions: dict[str, gcom.Definition] = {}  # of groups to create
+        self._list: JoinDialog | None = None
+
+    @property
+    def wants_list(self) -> bool:
+        """Tell whether a list of groups is open, which is to be kept up to date."""
+        return self._list is not None
+
+    def refresh(self) -> None:
+        """Show the groups that are known now in the list that is open."""
+        if self._list:
+            self._list.show_groups(self._host.chat.listed)
+
+    def wished(self, what: str) -> None:
+        """Take note of a wish whose failure is to be said in a dialog."""
+        self._open.add(what)
+
+    def connect_to(self) -> None:
+        """Ask for nick and registry, and connect."""
+        chat = self._host.chat
+        dialog = ConnectDialog(chat.nick or self._nick, chat.registry or self._registry, self._window)
+        if dialog.exec():
+            self._host.connect_to(dialog.nick.text().strip(), dialog.registry.text().strip())
+
+    def create(self) -> None:
+        """Ask for the properties of a group, make it and join it."""
+        if not self._host.chat.registry:
+            self.connect_to()
+            return
+        dialog = CreateDialog(self._window)
+        if dialog.exec():
+            definition = dialog.definition()
+            self._definitions[definition.group] = definition
+            self.wished(translate("wish", "create the group {}").format(definition.group))
+            self._host.join(definition.group, definition)
+
+    def join(self) -> None:
+        """Ask which group to join."""
+        if not self._host.chat.registry:
+            self.connect_to()
+            return
+        self._host.client.list_groups()
+        self._list = JoinDialog(self._host.chat.listed, self._window)
+        if self._list.exec():
+            self._host.join(self._list.chosen())
+        self._list = None
+
+    def again(self, group: str) -> None:
+        """Wish once more for a group that could not be joined; one that was to be created still is."""
+        self._host.join(group, self._definitions.get(group))
+
+    def demo(self) -> None:
+        """Start the demonstration, as a chat of its own that goes on when this one ends."""
+        started, _ = QProcess.startDetached(sys.executable, ["-m", "chat_gui", "--demo"])
+        if not started:
+            text = self.tr("Start it from a terminal: gcom-chat --demo")
+            TroubleDialog(self.tr("The demo did not start"), text, "", self._window).open()
+
+    def on_failed(self, failed: WishFailed, start: Callable[[str], None] | None) -> None:
+        """Say what failed where it was wished for: on the start page, if it shows, else in a dialog, once per wish."""
+        what = self.tr("Could not {}").format(failed.what)
+        todo = self.tr("Check the address, and that gcom-registry runs there; the chat tries again by itself.")
+        todo = todo if failed.what == translate("wish", "connect") else ""
+        if start is not None:
+            start(f"{what}: {failed.why}\n{todo}".strip())
+        elif failed.what in self._open:
+            TroubleDialog(what, failed.why, todo, self._window).open()
+        self._open.discard(failed.what)

@@ -1,0 +1,76 @@
+"""One user's own identities: for each name a key, a certificate, the authority's, and the registry that invited it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gcom.certificates import private_files
+from gcom.errors import BadValue
+from gcom.values import names
+from gcom.values.names import Address
+
+KEY, CERTIFICATE, AUTHORITY, REGISTRY = "key.pem", "certificate.pem", "authority.pem", "registry"
+_DEFAULT = ".default"  # no name begins so
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateFiles:
+    """Three PEM files: a certificate, its private key, and the certificate of the one authority that is trusted."""
+
+    cert: str
+    key: str
+    ca: str
+
+
+def identities_folder() -> Path:
+    """Return the folder of the user's identities; it need not be there."""
+    return private_files.data_folder() / "identities"
+
+
+def files_in(folder: Path) -> CertificateFiles:
+    """Return the files of an identity that is in a folder."""
+    return CertificateFiles(*(str(folder / name) for name in (CERTIFICATE, KEY, AUTHORITY)))
+
+
+def save(folder: Path, key: bytes, certificate: bytes, authority: bytes, registry: Address | None = None) -> None:
+    """Write an identity into a folder, in place of what was there; raises BadValue."""
+    private_files.make_folder(folder)
+    private_files.write(folder / AUTHORITY, authority)
+    private_files.write(folder / KEY, key)
+    private_files.write(folder / CERTIFICATE, certificate)
+    if registry is not None:
+        private_files.write(folder / REGISTRY, f"{registry}\n".encode())
+
+
+def store(name: str, key: bytes, certificate: bytes, authority: bytes, registry: Address | None = None) -> Path:
+    """Write an identity among the user's own, as the one that commands without a name use; return its folder."""
+    folder = identities_folder() / names.member_name(name)
+    save(folder, key, certificate, authority, registry)
+    private_files.write(identities_folder() / _DEFAULT, f"{name}\n".encode())
+    return folder
+
+
+def stored() -> list[str]:
+    """Return the names of the user's identities, sorted."""
+    return sorted(path.parent.name for path in identities_folder().glob(f"*/{CERTIFICATE}"))
+
+
+def folder_of(name: str | None) -> Path | None:
+    """Return the folder of an identity, of the default one where no name is given; None where there is none."""
+    if name is None:
+        chosen = identities_folder() / _DEFAULT
+        name = chosen.read_text().strip() if chosen.exists() else None
+    folder = identities_folder() / name if name else None
+    return folder if folder and (folder / CERTIFICATE).exists() else None
+
+
+def registry_of(folder: Path) -> Address | None:
+    """Return the registry that invited an identity, if one did; raises BadValue for what is no address."""
+    path = folder / REGISTRY
+    if not path.exists():
+        return None
+    try:
+        return names.address(path.read_text().strip())
+    except OSError as error:
+        raise BadValue(f"file {str(path)!r} cannot be read: {error.strerror}") from error

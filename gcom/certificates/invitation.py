@@ -1,0 +1,75 @@
+"""Invitations: one line that lets another machine get its certificate.
+
+    gcom1/192.0.2.1:7411/alice/FINGERPRINT/SECRET
+
+It has no character that a shell or a chat would change. The fingerprint, of the authority's certificate, lets the guest
+know the registry; the secret, which works once, lets the registry know the guest.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+
+from gcom.errors import BadValue
+from gcom.values import names
+from gcom.values.names import Address
+
+_FORM = "gcom1"
+_BYTES = {"fingerprint": 32, "secret": 18}
+_LIFETIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|d)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+DAYS_MAX = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """The registry's address, the guest's name, the authority's fingerprint and the secret."""
+
+    registry: Address
+    name: str
+    fingerprint: bytes
+    secret: bytes
+
+    def __str__(self) -> str:
+        place = names.place_of(self.registry).replace("[", "").replace("]", "")
+        return "/".join((_FORM, place, self.name, _text(self.fingerprint), _text(self.secret)))
+
+
+def parse(text: str) -> Invitation:
+    """Return the invitation that a line says; raises BadValue."""
+    parts = text.strip().split("/")
+    if len(parts) != 5 or parts[0] != _FORM:
+        raise BadValue(
+            f"{text[:80]!r} is no invitation: expected {_FORM}/HOST:PORT/NAME/FINGERPRINT/SECRET, in one line"
+        )
+    host, _, port = parts[1].rpartition(":")
+    registry = names.address(f"[{host}]:{port}" if ":" in host else parts[1])
+    return Invitation(
+        registry, names.member_name(parts[2]), _bytes("fingerprint", parts[3]), _bytes("secret", parts[4])
+    )
+
+
+def lifetime_s(text: str) -> float:
+    """Return the seconds of `90s`, `30m`, `1h` or `2d`; raises BadValue."""
+    found = _LIFETIME.fullmatch(text.strip())
+    seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
+    if not 0 < seconds <= DAYS_MAX * 86400:
+        raise BadValue(f"{text!r} is no time of up to {DAYS_MAX} days: write 30m, 1h or 2d")
+    return seconds
+
+
+def _text(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _bytes(what: str, text: str) -> bytes:
+    try:
+        data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadValue(f"the {what} in this invitation is damaged: copy the whole line") from error
+    if len(data) != _BYTES[what]:
+        raise BadValue(f"the {what} in this invitation is cut off: copy the whole line")
+    return data

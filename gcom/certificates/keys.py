@@ -1,0 +1,137 @@
+"""Keys, requests and certificates in PEM, and what a certificate says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from gcom.errors import BadValue
+from gcom.values import identity
+from gcom.values.identity import Identity
+
+Key = ec.EllipticCurvePrivateKey
+
+
+def new_key() -> Key:
+    """Return a new private key: P-256, which every TLS 1.3 speaks."""
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def key_pem(key: Key) -> bytes:
+    """Return a private key as PEM."""
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+def load_key(pem: bytes, where: str) -> Key:
+    """Return the private key in a PEM; raises BadValue, naming where it stood."""
+    try:
+        key = serialization.load_pem_private_key(pem, None)
+    except (ValueError, TypeError) as error:
+        raise BadValue(f"{where} holds no private key that is readable without a password: {error}") from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise BadValue(f"{where} holds a key of another kind: expected an elliptic curve's")
+    return key
+
+
+def request(key: Key) -> bytes:
+    """Return a certificate request for a key, as PEM. It names nobody: whoever signs it says whose it is."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "gcom")])
+    built = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
+    return built.public_bytes(serialization.Encoding.PEM)
+
+
+def requested_key(pem: bytes) -> ec.EllipticCurvePublicKey:
+    """Return the key that a request asks to have certified, which its asker holds; raises BadValue."""
+    try:
+        found = x509.load_pem_x509_csr(pem)
+        proven = found.is_signature_valid
+    except (ValueError, InvalidSignature) as error:
+        raise BadValue(f"this is no certificate request: {error}") from error
+    key = found.public_key()
+    if not proven or not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.name != "secp256r1":
+        raise BadValue("a certificate request must be for a P-256 key, and signed with it")
+    return key
+
+
+def key_id(key: ec.EllipticCurvePublicKey) -> bytes:
+    """Return what identifies a public key: its SHA-256."""
+    der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    digest = hashes.Hash(hashes.SHA256())
+    digest.update(der)
+    return digest.finalize()
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What a certificate says. Times are in UTC."""
+
+    identity: Identity
+    serial: int
+    begins: datetime
+    ends: datetime
+    issuer: str
+    fingerprint: str  # SHA-256, hexadecimal
+    is_authority: bool
+
+    def state(self, now: datetime) -> str:
+        """Return `valid`, `expired` or `not yet valid`."""
+        return "expired" if now > self.ends else "not yet valid" if now < self.begins else "valid"
+
+
+def load_certificate(pem: bytes, where: str) -> x509.Certificate:
+    """Return the first certificate in a PEM; raises BadValue, naming where it stood."""
+    try:
+        return x509.load_pem_x509_certificate(pem)
+    except ValueError as error:
+        raise BadValue(f"{where} holds no certificate in PEM: {error}") from error
+
+
+def read_certificate(pem: bytes, where: str = "the file") -> Certificate:
+    """Return what the first certificate in a PEM says; raises BadValue, naming where it stood."""
+    found = load_certificate(pem, where)
+    return Certificate(
+        identity=identity.from_uris(_uris(found)),
+        serial=found.serial_number,
+        begins=found.not_valid_before_utc,
+        ends=found.not_valid_after_utc,
+        issuer=found.issuer.rfc4514_string(),
+        fingerprint=found.fingerprint(hashes.SHA256()).hex(),
+        is_authority=_is_authority(found),
+    )
+
+
+def is_signed_by(pem: bytes, authority_pem: bytes) -> bool:
+    """Tell whether the authority signed the first certificate of a PEM."""
+    try:
+        load_certificate(pem, "it").verify_directly_issued_by(load_certificate(authority_pem, "the authority's"))
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def belong_together(certificate_pem: bytes, key: Key) -> bool:
+    """Tell whether a certificate is of this key."""
+    return load_certificate(certificate_pem, "it").public_key() == key.public_key()
+
+
+def _uris(found: x509.Certificate) -> list[str]:
+    try:
+        names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (x509.ExtensionNotFound, ValueError):
+        return []
+    return names.get_values_for_type(x509.UniformResourceIdentifier)
+
+
+def _is_authority(found: x509.Certificate) -> bool:
+    try:
+        return bool(found.extensions.get_extension_for_class(x509.BasicConstraints).value.ca)
+    except (x509.ExtensionNotFound, ValueError):
+        return False

@@ -1,0 +1,176 @@
+"""What is wrong with this process's way to its registry, and to the others: each look says so in words.
+
+The looks are in the order in which a connection needs them, and the first that fails ends the examination: what comes
+after it would only fail for the same reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from gcom.core.messages.registry import Lookup
+from gcom.errors import BadValue, GComError, PeerError, RegistryUnavailable, Untrusted, VersionMismatch
+from gcom.runtime import pyro
+from gcom.runtime.registry.directory_client import DirectoryClient
+from gcom.runtime.security.enrolment import ask
+from gcom.runtime.security.process import Security, credentials_for, node_place, registry_address
+from gcom.values import limits, names
+from gcom.values.names import Address
+
+CLOCK_S = 120.0  # clocks may be so far apart: certificates begin five minutes back
+DIAL_S, CALL_S = 3.0, 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one look showed. `code` names it for programs."""
+
+    code: str
+    good: bool
+    text: str
+
+
+class Ill(Exception):
+    """The finding that ends an examination."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.finding = Finding(code, False, text)
+
+
+def examine(registry: str | None = None, name: str | None = None) -> Iterator[Finding]:
+    """Yield what is found, up to the first that is wrong."""
+    try:
+        yield from _looks(registry, name)
+    except Ill as ill:
+        yield ill.finding
+
+
+def _looks(registry: str | None, name: str | None) -> Iterator[Finding]:
+    address, security = _identity(registry, name)
+    yield Finding("identity", True, f"registry {address}, as {security!r}".replace("<", "").replace(">", ""))
+    _dial(address)
+    yield Finding("listens", True, f"{address} answers a dial")
+    if isinstance(security, pyro.Credentials):
+        yield from _authority(address, security)
+    _directory(address, security)
+    yield Finding("directory", True, f"the directory at {address} answers us")
+    if isinstance(security, pyro.Credentials):
+        yield _reachable(address, security)
+
+
+def _identity(registry: str | None, name: str | None) -> tuple[Address, Security]:
+    try:
+        address = registry_address(registry, name)
+        return address, credentials_for(address, name)
+    except BadValue as error:
+        raise Ill("identity", str(error)) from error
+
+
+def _dial(address: Address) -> None:
+    host, port = names.split_address(address)
+    try:
+        socket.create_connection((host, port), DIAL_S).close()
+    except ConnectionRefusedError as error:
+        raise Ill("nobody", f"nobody listens at {address}: start gcom-registry there, or say --registry") from error
+    except TimeoutError as error:
+        text = f"{address} does not answer: is that machine on, and does a firewall let port {port} through?"
+        raise Ill("unreachable", text) from error
+    except socket.gaierror as error:
+        raise Ill("unreachable", f"no machine is known as {host!r}: {error.strerror}") from error
+    except OSError as error:
+        raise Ill("unreachable", f"no way leads to {address}: {error.strerror}; is the network up?") from error
+
+
+def _authority(address: Address, mine: pyro.Credentials) -> Iterator[Finding]:
+    """Look at what the registry tells everybody: its authority, its clock, its version."""
+    match _told(address):
+        case {"authority": str() as pem, "protocol": int() as protocol, "time": float() as clock}:
+            if _fingerprint(pem) != _fingerprint(Path(mine.files.ca).read_text()):
+                text = f"{address} is of another authority than our certificate: accept an invitation of that registry"
+                raise Ill("authority", text)
+            yield Finding("authority", True, "the registry's authority is ours")
+            _clock(clock - time.time())
+            yield Finding("clock", True, "our clock and the registry's agree")
+            if protocol != limits.PROTOCOL_VERSION:
+                raise Ill("version", _versions(protocol))
+        case None:  # one with certificates of another's authority tells nothing to everybody
+            return
+        case _:
+            raise Ill("stranger", f"what answers at {address} speaks TLS, and is no gcom-registry")
+
+
+def _told(address: Address) -> object:
+    try:
+        return ask(address, {"ask": "authority"}, pyro.Newcomer(None), CALL_S)
+    except Untrusted as error:
+        if "wants a certificate" in str(error):
+            return None
+        raise Ill("stranger", f"what answers at {address} is no gcom-registry that speaks TLS: {error}") from error
+    except PeerError as error:
+        raise Ill("stranger", f"what answers at {address} is no gcom-registry that speaks TLS: {error}") from error
+    except RegistryUnavailable as error:
+        text = f"what answers at {address} is no gcom-registry that speaks TLS, or is overloaded: {error}"
+        raise Ill("stranger", text) from error
+
+
+def _clock(ahead_s: float) -> None:
+    if abs(ahead_s) > CLOCK_S:
+        which = "slow" if ahead_s > 0 else "fast"
+        raise Ill("clock", f"this machine's clock is {abs(ahead_s):.0f} s {which} by the registry's: set one of them")
+
+
+def _versions(theirs: int) -> str:
+    older = "the registry's" if theirs < limits.PROTOCOL_VERSION else "ours"
+    return (
+        f"the registry speaks protocol {theirs}, we {limits.PROTOCOL_VERSION}: {older} is the older GCom; install one"
+    )
+
+
+def _directory(address: Address, security: Security) -> None:
+    with closing(DirectoryClient(address, CALL_S, credentials=security)) as client:
+        try:
+            client.ask(Lookup("gcom"))
+        except VersionMismatch as error:
+            raise Ill("version", str(error)) from error
+        except Untrusted as error:
+            raise Ill("trust", str(error)) from error
+        except GComError as error:
+            raise Ill("stranger", str(error)) from error
+
+
+def _reachable(address: Address, mine: pyro.Credentials) -> Finding:
+    """Listen as a node would, and have the registry dial that."""
+    try:
+        place = node_place(mine, address, None, None)
+        served: dict[str, object] = {pyro.NODE: pyro.Endpoint(bytes)}
+        with closing(pyro.Server.at(place, served, mine, toward=address)) as server:
+            asked = {"ask": "reach", "address": server.address}
+            match ask(address, asked, mine, CALL_S):
+                case {"reached": ""}:
+                    return Finding("reachable", True, f"the registry reaches us at {server.address}")
+                case {"reached": str() as why}:
+                    raise Ill(
+                        "advertised",
+                        f"others cannot reach us at {server.address} ({why}): say the right one with --advertise, or "
+                        "have the firewall let it through (--listen HOST:FIRST-LAST)",
+                    )
+    except Untrusted as error:
+        raise Ill("trust", str(error)) from error
+    except GComError as error:
+        raise Ill("advertised", str(error)) from error
+    return Finding("reachable", True, "whether others reach us, this registry does not tell")
+
+
+def _fingerprint(pem: str) -> bytes:
+    try:
+        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem.strip())).digest()
+    except ValueError:
+        return b""

@@ -1,0 +1,127 @@
+"""Places: where a server listens, and the address that it gives to others."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gcom.errors import BadValue
+from gcom.values import names
+from gcom.values.names import Address
+
+HOW_SECURE = (
+    "accept an invitation of its registry (gcom accept INVITATION), or give certificates by GCOM_TLS_CERT, "
+    "GCOM_TLS_KEY and GCOM_TLS_CA"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A host to listen at, the ports to try in turn (0: any free one), and the address for others, if it is another."""
+
+    host: str
+    ports: tuple[int, ...] = (0,)
+    advertise: str | None = None
+
+
+def place(listen: str, advertise: str | None = None, port: int = 0) -> Place:
+    """Return the place that `HOST`, `HOST:PORT` or `HOST:FIRST-LAST` means; raises BadValue."""
+    host, ports = _split(listen)
+    found = _ports(ports, listen) if ports else (port,)
+    if advertise is not None:
+        _split(advertise)
+    return Place(host, found, advertise)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine alone, by its address or as `localhost`."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def loopback(host: str) -> str:
+    """Return the loopback IP address that `host` means; raises BadValue for any other."""
+    if not is_loopback(host):
+        _resolved(host)
+        raise BadValue(
+            f"host {host!r} is not on this machine alone; other machines need mutual TLS: {HOW_SECURE}. "
+            "For this machine alone use 127.0.0.1"
+        )
+    return "127.0.0.1" if host == "localhost" else host
+
+
+def listenable(host: str, *, secure: bool) -> str:
+    """Return the IP address to listen at; raises BadValue for one that is not loopback, unless it is secure."""
+    return _resolved(host) if secure else loopback(host)
+
+
+def public_address(at: Place, port: int, toward: Address | None = None) -> Address:
+    """Return the address for others of a server at a place: what was said, else the way that leads `toward` others.
+
+    Raises BadValue where neither tells.
+    """
+    host = at.host
+    if at.advertise is not None:
+        host, ports = _split(at.advertise)
+        port = int(ports) if ports else port
+    elif _is_wildcard(host):
+        host = own_host(toward)
+    return names.address(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+
+
+def own_host(toward: Address | None = None) -> str:
+    """Return this machine's IP address on the way to another one, or to the world; raises BadValue if there is none."""
+    hosts = [names.split_address(toward)[0]] if toward else ["192.0.2.1", "2001:db8::1"]
+    for host in hosts:
+        try:
+            family, _, _, _, target = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)[0]
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                probe.connect(target)  # sends nothing: it only chooses the way
+                return str(probe.getsockname()[0])
+        except OSError:
+            continue
+    raise BadValue("no way leads out of this machine, so its address is not known: say it with --advertise HOST")
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Return host and ports of HOST, HOST:PORTS, [HOST]:PORTS or a bare IPv6 address; raises BadValue."""
+    if text.startswith("["):
+        host, _, ports = text[1:].partition("]")
+        ports = ports.removeprefix(":")
+    elif text.count(":") > 1:
+        host, ports = text, ""
+    else:
+        host, _, ports = text.partition(":")
+    if not host:
+        raise BadValue(f"{text!r} names no host: expected HOST, HOST:PORT or [IPV6]:PORT")
+    return host, ports
+
+
+def _ports(text: str, whole: str) -> tuple[int, ...]:
+    first, _, last = text.partition("-")
+    numbers = [int(it) if it.isascii() and it.isdigit() else -1 for it in (first, last or first)]
+    if not 0 <= numbers[0] <= numbers[1] <= 65535:
+        raise BadValue(f"ports {text!r} of {whole!r} are not PORT, nor FIRST-LAST, of 0 to 65535")
+    return tuple(range(numbers[0], numbers[1] + 1))
+
+
+def _is_wildcard(host: str) -> bool:
+    return host in ("0.0.0.0", "::")
+
+
+def _resolved(host: str) -> str:
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        pass
+    try:
+        found: Iterable[str] = [str(it[4][0]) for it in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+        return next(iter(found))
+    except (OSError, StopIteration, UnicodeError) as error:
+        raise BadValue(
+            f"host {host!r} is not an IP address, nor a name that this machine knows: use 127.0.0.1"
+        ) from error

@@ -1,0 +1,289 @@
+"""TLS around a connection: `dialled` and `accepted` make it, and `peer` is whose request is being served.
+
+A `SecureSocket` has the methods of a socket that GCom uses. It keeps TLS apart from the socket (`ssl.MemoryBIO`): so
+one thread may read while another writes, which OpenSSL's own objects do not allow, and a limit bounds a whole
+operation, though the peer sends a byte now and then. An end without a goodbye is an end: messages carry their length.
+"""
+
+from __future__ import annotations
+
+import errno
+import select
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+from gcom.errors import Untrusted
+from gcom.runtime.pyro.credentials import Credentials, Dialer
+from gcom.values import identity
+from gcom.values.identity import Identity
+
+_READ_BYTES = 128 * 1024
+_PLAIN_GCOM = b"P"  # of PYRO; a TLS handshake begins with 22
+_PEER: ContextVar[Identity | None] = ContextVar("peer", default=None)
+_SERIAL: ContextVar[int] = ContextVar("serial", default=0)
+
+_OF_PEER = {  # OpenSSL's code of what is wrong with a peer's certificate
+    9: "its certificate is not valid yet: this machine's clock is slow, or its authority's is fast",
+    10: "its certificate has expired, or this machine's clock is fast: there, gcom certs renew or a new invitation",
+}
+_OF_US = {  # its word for what a peer found wrong with ours
+    "CERTIFICATE_EXPIRED": "our certificate has expired, by its clock: gcom certs renew, or a new invitation",
+    "UNKNOWN_CA": "our certificate is of an authority that it does not trust: accept an invitation of its registry",
+    "CERTIFICATE_REQUIRED": "it wants a certificate, and we showed none: gcom accept INVITATION",
+    "CERTIFICATE_REVOKED": "our certificate is revoked: ask the registry's operator",
+    "BAD_CERTIFICATE": "our certificate is not valid yet by its clock, or no good: compare the clocks",
+    "PROTOCOL_VERSION": "it does not speak TLS 1.3",
+}
+
+
+class SecureSocket:
+    """A connection after its TLS handshake. `peer` is the identity that its certificate gives."""
+
+    def __init__(self, raw: socket.socket, context: ssl.SSLContext, deadline: float, *, server: bool) -> None:
+        self._raw = raw
+        self._server = server
+        self._timeout: float | None = None
+        self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._in, self._out, server_side=server)
+        self._state = Lock()  # of the TLS object: nothing waits with it
+        self._sending = Lock()  # held while bytes go out, so that they go in order
+        raw.setblocking(False)
+        self._handshake(deadline)
+        self.certificate: dict[str, Any] = self._tls.getpeercert() or {}
+        self.peer = _identity(self.certificate)
+        self.serial = int(str(self.certificate.get("serialNumber", "0")), 16)  # 0 if the peer showed no certificate
+
+    def settimeout(self, timeout_s: float | None) -> None:
+        self._timeout = timeout_s
+
+    def setsockopt(self, level: int, option: int, value: int) -> None:
+        self._raw.setsockopt(level, option, value)
+
+    def getsockname(self) -> Any:
+        return self._raw.getsockname()
+
+    def getpeername(self) -> Any:
+        return self._raw.getpeername()
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
+
+    def shutdown(self, how: int) -> None:
+        self._raw.shutdown(how)
+
+    def close(self) -> None:
+        self._raw.close()
+
+    def sendall(self, data: bytes) -> None:
+        deadline = self._deadline()
+        with self._sending:
+            with self._state:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[self._tls.write(rest) :]
+                out = self._out.read()
+            self._send(out, deadline)
+
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        """Return bytes as they come, or `b""` at the end. With MSG_PEEK, bytes of TLS: whether there are any."""
+        if flags & socket.MSG_PEEK:
+            return self._raw.recv(size, flags)
+        buffer = bytearray(size)
+        return bytes(buffer[: self.recv_into(buffer, size)])
+
+    def recv_into(self, buffer: Any, size: int = 0, flags: int = 0) -> int:
+        """Read some bytes, and return how many; 0 is the end. It need not wait for all of them."""
+        deadline = self._deadline()
+        while True:
+            with self._state:
+                try:
+                    count: Any = self._tls.read(size or len(buffer), buffer)
+                    return int(count)
+                except ssl.SSLWantReadError:
+                    pass
+                except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+                    return 0
+                except ssl.SSLError as error:
+                    raise self._failure(error) from error
+            self._take_in(deadline)
+
+    # for one who never waits; these raise BlockingIOError where they would have to
+
+    def seal(self, data: bytes) -> bytes:
+        """Return data as it travels: for `send_sealed`, in the order of sealing."""
+        with self._state:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[self._tls.write(rest) :]
+            return self._out.read()
+
+    def send_sealed(self, data: memoryview) -> int:
+        """Send some of what was sealed; return how much."""
+        return self._raw.send(data)
+
+    def recv_now(self, size: int) -> bytes:
+        """Return bytes that have come; `b""` at the end."""
+        while True:
+            with self._state:
+                try:
+                    return self._tls.read(size)
+                except ssl.SSLWantReadError:
+                    pass
+                except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+                    return b""
+                except ssl.SSLError as error:
+                    raise self._failure(error) from error
+            data = self._raw.recv(_READ_BYTES)
+            with self._state:
+                if data:
+                    self._in.write(data)
+                else:
+                    self._in.write_eof()
+
+    def _handshake(self, deadline: float) -> None:
+        while True:
+            try:
+                self._tls.do_handshake()
+                return self._send(self._out.read(), deadline)
+            except ssl.SSLWantReadError:
+                self._send(self._out.read(), deadline)
+                self._take_in(deadline)
+            except ssl.SSLEOFError as error:
+                raise EOFError("it ended in the handshake: perhaps it speaks no TLS") from error
+            except ssl.SSLError as error:
+                with suppress(OSError):
+                    self._send(self._out.read(), deadline)  # which tells the peer why
+                raise self._failure(error) from error
+
+    def _failure(self, error: ssl.SSLError) -> Exception:
+        """Return the error in words; a server tells its own counts alone, in the words of OpenSSL."""
+        return error if self._server else Untrusted(_words(error))
+
+    def _take_in(self, deadline: float | None) -> None:
+        """Wait for bytes of TLS; an end is taken in, too."""
+        while True:
+            try:
+                data = self._raw.recv(_READ_BYTES)
+                break
+            except BlockingIOError:
+                self._wait(select.POLLIN, deadline)
+        with self._state:
+            if data:
+                self._in.write(data)
+            else:
+                self._in.write_eof()
+
+    def _send(self, data: bytes, deadline: float | None) -> None:
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[self._raw.send(rest) :]
+            except BlockingIOError:
+                self._wait(select.POLLOUT, deadline)
+
+    def _wait(self, event: int, deadline: float | None) -> None:
+        left = None if deadline is None else deadline - monotonic()
+        descriptor = self._raw.fileno()
+        if descriptor < 0:
+            raise OSError(errno.EBADF, "closed by this side")
+        waiting = select.poll()
+        waiting.register(descriptor, event)
+        if left is not None and (left <= 0 or not waiting.poll(left * 1000)):
+            raise TimeoutError("out of time")
+        if left is None:
+            waiting.poll()
+
+    def _deadline(self) -> float | None:
+        if self._timeout == 0:
+            raise BlockingIOError(errno.EAGAIN, "a secure connection is asked by MSG_PEEK alone")
+        return None if self._timeout is None else monotonic() + self._timeout
+
+
+Connection = socket.socket | SecureSocket
+
+
+def dialled(
+    sock: socket.socket, credentials: Dialer | None, deadline: float, member: str | None
+) -> socket.socket | SecureSocket:
+    """Return a connection that was dialled, as secure as it must be: to that member, or to a registry if that is None.
+
+    Raises Untrusted where the two sides do not believe each other, EOFError, OSError.
+    """
+    if credentials is None:
+        return sock
+    secure = SecureSocket(sock, credentials.client, deadline, server=False)
+    if is_revoked(secure, credentials):
+        raise Untrusted(f"its certificate ({secure.peer}) is revoked")
+    if credentials.verifies and not (secure.peer.registries if member is None else member in secure.peer.members):
+        wanted = "a registry" if member is None else f"{identity.MEMBER}/{member}"
+        raise Untrusted(f"its certificate is of {secure.peer}, and not of {wanted}: another listens at this address")
+    return secure
+
+
+def accepted(sock: socket.socket, credentials: Credentials, deadline: float, *, openly: bool) -> SecureSocket:
+    """Return a connection that was accepted, after its TLS handshake; `openly` without a certificate, too.
+
+    Raises PlainSpoken, ssl.SSLError, EOFError, OSError. Whether its certificate was revoked is `is_revoked`'s.
+    """
+    sock.settimeout(max(0.001, deadline - monotonic()))
+    if sock.recv(1, socket.MSG_PEEK) == _PLAIN_GCOM:
+        raise PlainSpoken
+    context = credentials.open_server if openly else credentials.server
+    return SecureSocket(sock, context, deadline, server=True)
+
+
+def is_revoked(sock: Connection, credentials: Dialer | None) -> bool:
+    """Tell whether the peer's certificate was revoked, perhaps since the connection was made."""
+    return credentials is not None and isinstance(sock, SecureSocket) and sock.serial in credentials.revoked
+
+
+class PlainSpoken(Exception):
+    """A peer that speaks without TLS, where that is not done."""
+
+
+@contextmanager
+def serving(who: Identity | None, sock: Connection) -> Iterator[None]:
+    """Have `peer` and `peer_serial` tell whose request is being served, while it is."""
+    token = _PEER.set(who)
+    serial = _SERIAL.set(sock.serial if isinstance(sock, SecureSocket) else 0)
+    try:
+        yield
+    finally:
+        _PEER.reset(token)
+        _SERIAL.reset(serial)
+
+
+def peer() -> Identity | None:
+    """Return the identity of the peer whose request this thread serves; None for a process of this very user."""
+    return _PEER.get()
+
+
+def peer_serial() -> int:
+    """Return the serial number of the certificate of the peer whose request this thread serves; 0 if there is none."""
+    return _SERIAL.get()
+
+
+def refusal(error: ssl.SSLError) -> str:
+    """Return what a server counts a failed handshake as."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "certificate"
+    return "no certificate" if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else "handshake"
+
+
+def _identity(certificate: dict[str, Any]) -> Identity:
+    names = certificate.get("subjectAltName", ())
+    return identity.from_uris(value for kind, value in names if kind == "URI")
+
+
+def _words(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _OF_PEER.get(error.verify_code, f"its certificate is not of our authority ({error.verify_message})")
+    reason = error.reason or str(error)
+    found = (words for alert, words in _OF_US.items() if reason.endswith(f"ALERT_{alert}"))
+    return next(found, f"no TLS with it ({reason.replace('_', ' ').lower()}): perhaps it is no GCom")

@@ -1,0 +1,67 @@
+"""How a process comes by its certificate: it accepts an invitation, and the key that it makes never leaves it.
+
+The newcomer first asks whoever answers for the authority's certificate, and compares its fingerprint with that of the
+invitation; then it dials again, trusts that authority alone, and only then shows the secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ssl
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from gcom.certificates import identity_files, keys
+from gcom.certificates.invitation import Invitation
+from gcom.errors import BadValue, PeerError, RegistryUnavailable, Untrusted
+from gcom.runtime import pyro
+from gcom.values.names import Address
+
+ATTEMPTS = 3  # the same key may ask again, where an answer was lost
+
+
+def accept(invitation: Invitation, timeout_s: float = 5.0) -> Path:
+    """Get the certificate of an invitation, and store it; return its folder.
+
+    Raises Untrusted where another answers, BadValue for an invitation that the registry refuses, RegistryUnavailable.
+    """
+    authority = authority_at(invitation.registry, timeout_s)
+    if hashlib.sha256(ssl.PEM_cert_to_DER_cert(authority)).digest() != invitation.fingerprint:
+        raise Untrusted(
+            f"{invitation.registry} is not the registry that invited: its authority has another fingerprint. Ask for a "
+            "new invitation, and whether that address is right"
+        )
+    key = keys.new_key()
+    asked = {"ask": "enrol", "secret": invitation.secret, "request": keys.request(key)}
+    match ask(invitation.registry, asked, pyro.Newcomer(authority), timeout_s):
+        case {"certificate": bytes() as certificate}:
+            files = (keys.key_pem(key), certificate, authority.encode())
+            return identity_files.store(invitation.name, *files, registry=invitation.registry)
+        case {"refused": str() as text}:
+            raise BadValue(f"{invitation.registry}: {text}")
+    raise PeerError(f"{invitation.registry} answered an enrolment with nonsense")
+
+
+def authority_at(registry: Address, timeout_s: float) -> str:
+    """Return the certificate in PEM that whoever listens there calls its authority's: believe it by its fingerprint."""
+    match ask(registry, {"ask": "authority"}, pyro.Newcomer(None), timeout_s):
+        case {"authority": str() as pem}:
+            keys.read_certificate(pem.encode(), f"what {registry} says")
+            return pem
+    raise PeerError(f"{registry} answered a question for its authority with nonsense: is it a gcom-registry?")
+
+
+def ask(registry: Address, asked: Mapping[str, object], credentials: pyro.Dialer, timeout_s: float) -> Any:
+    """Put a question to a registry's enrolment; raises RegistryUnavailable, Untrusted, PeerError."""
+    with closing(pyro.Caller(registry, pyro.ENROLMENT, credentials)) as caller:
+        for attempt in range(ATTEMPTS):
+            try:
+                return pyro.unpack(caller.call(pyro.pack(asked), timeout_s))
+            except pyro.ConnectionRefused as error:
+                raise RegistryUnavailable(f"nobody listens at {registry}: does its gcom-registry run?") from error
+            except (pyro.ConnectionLost, pyro.TimedOut) as error:
+                if attempt == ATTEMPTS - 1:
+                    raise RegistryUnavailable(f"no answer from {registry}: {error}") from error
+    raise AssertionError("unreachable: the last attempt returns or raises")

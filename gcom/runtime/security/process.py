@@ -1,0 +1,100 @@
+"""How a process is secured: the registry that it uses, the credentials for it, and where it listens.
+
+It is secure where certificates are given, or where its registry is not on loopback; else it is local. There is no mode
+between, and nothing falls back (docs/protocols/security.md).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from gcom.certificates import identity_files
+from gcom.certificates.identity_files import CertificateFiles
+from gcom.errors import BadValue
+from gcom.runtime import pyro
+from gcom.runtime.pyro.places import HOW_SECURE
+from gcom.values import names
+from gcom.values.names import Address
+
+REGISTRY_DEFAULT = "127.0.0.1:7411"
+REGISTRY_VARIABLE = "GCOM_REGISTRY"
+LISTEN_VARIABLE, ADVERTISE_VARIABLE = "GCOM_LISTEN", "GCOM_ADVERTISE"
+TLS_VARIABLES = ("GCOM_TLS_CERT", "GCOM_TLS_KEY", "GCOM_TLS_CA")
+
+
+Security = pyro.Credentials | pyro.UserSecret
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """What a node is told of how it is reached: where it listens, its address for others, and its certificates."""
+
+    listen: str | None = None
+    advertise: str | None = None
+    certificates: CertificateFiles | None = None
+
+
+def registry_address(text: str | None = None, name: str | None = None) -> Address:
+    """Return `text`, else GCOM_REGISTRY, else the registry that invited `name`, else the default; raises BadValue.
+
+    Without a name, the registry of the identity that was stored last.
+    """
+    found = names.address(text or os.environ.get(REGISTRY_VARIABLE) or _inviting(name) or REGISTRY_DEFAULT)
+    if names.split_address(found)[1] == 0:
+        raise BadValue(f"registry address {found!r} has no port: {REGISTRY_DEFAULT} is the usual one")
+    return found
+
+
+def _inviting(name: str | None) -> Address | None:
+    folder = identity_files.folder_of(name)
+    return identity_files.registry_of(folder) if folder else None
+
+
+def files_from_environment() -> CertificateFiles | None:
+    """Return the files that GCOM_TLS_* name, or None; raises BadValue where some are missing."""
+    given = [os.environ.get(name) for name in TLS_VARIABLES]
+    if not any(given):
+        return None
+    missing = [name for name, value in zip(TLS_VARIABLES, given, strict=True) if not value]
+    if missing:
+        raise BadValue(
+            f"{' and '.join(missing)} must be set as well: a certificate, its key and its authority belong together"
+        )
+    return CertificateFiles(*(value or "" for value in given))
+
+
+def credentials_for(registry: Address, name: str | None = None, files: CertificateFiles | None = None) -> Security:
+    """Return the credentials of a process that uses a registry, or its user's secret where it is local.
+
+    Raises BadValue where it has to have some and has none, or none that names the member.
+    """
+    files = files or files_from_environment()
+    host = names.split_address(registry)[0]
+    if files is None and pyro.is_loopback(host):
+        return pyro.UserSecret()
+    if files is None:
+        folder = identity_files.folder_of(name)
+        if folder is None:
+            who = f"an identity {name!r}" if name else "an identity"
+            raise BadValue(
+                f"registry {registry} is not on this machine alone; other machines need mutual TLS, and this user has "
+                f"not {who}: {HOW_SECURE}"
+            )
+        files = identity_files.files_in(folder)
+    found = pyro.Credentials(files)
+    if name is not None and name not in found.identity.members:
+        raise BadValue(
+            f"certificate {files.cert!r} is of {found.identity}, so {name!r} may not be its member's name: use a name "
+            "that it has, or ask for another invitation"
+        )
+    return found
+
+
+def node_place(security: Security, registry: Address, listen: str | None, advertise: str | None) -> pyro.Place:
+    """Return where a node listens: as told, by GCOM_LISTEN too, or where its registry can reach it; raises BadValue."""
+    listen = listen or os.environ.get(LISTEN_VARIABLE) or None
+    advertise = advertise or os.environ.get(ADVERTISE_VARIABLE) or None
+    if listen is None:
+        listen = "127.0.0.1" if isinstance(security, pyro.UserSecret) else pyro.own_host(registry)
+    return pyro.place(listen, advertise)

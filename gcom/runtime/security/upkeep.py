@@ -1,0 +1,79 @@
+"""The upkeep of a secure process: which certificates are revoked, and its own renewed at two thirds of its life.
+
+The registry is asked each second. Without an answer the last list stays, and without a renewal the certificate is asked
+for again: a group goes on. A renewed certificate is of the same key, so that one file is replaced, whole.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from threading import Event
+from time import monotonic
+
+from loguru import logger
+
+from gcom.errors import BadValue, GComError, PeerError, Unavailable
+from gcom.runtime import pyro
+from gcom.values.names import Address
+
+SERIAL_BYTES = 20  # of a certificate, at the most
+ASK_S = 1.0
+CALL_S = 2.5
+RETRY_S = 60.0  # between attempts at a renewal
+
+
+class CertificateUpkeep:
+    """The work of one thread, until `closing` is set."""
+
+    def __init__(self, registry: Address, credentials: pyro.Credentials, closing: Event) -> None:
+        self._registry = registry
+        self._credentials = credentials
+        self._closing = closing
+        self._renew_after = 0.0  # monotonic
+
+    def run(self) -> None:
+        with closing(pyro.Caller(self._registry, pyro.ENROLMENT, self._credentials)) as caller:
+            while not self._closing.wait(ASK_S):
+                try:
+                    if not self._learn_revoked(caller):
+                        return
+                    self._renew(caller)
+                except Unavailable:
+                    continue  # it is down: the last list stays
+                except GComError as error:
+                    logger.warning("no upkeep of certificates by registry {}: {}", self._registry, error)
+                    self._closing.wait(RETRY_S)
+
+    def _learn_revoked(self, caller: pyro.Caller) -> bool:
+        """Ask for the list; return whether this registry has one, and not certificates of another's authority."""
+        match pyro.unpack(caller.call(pyro.pack({"ask": "revoked"}), CALL_S)):
+            case {"revoked": bytes() as serials} if len(serials) % SERIAL_BYTES == 0:
+                starts = range(0, len(serials), SERIAL_BYTES)
+                self._credentials.revoked = frozenset(
+                    int.from_bytes(serials[at : at + SERIAL_BYTES], "big") for at in starts
+                )
+                return True
+            case {"refused": _}:
+                return False
+            case _:
+                raise PeerError("its list of revoked certificates is none")
+
+    def _renew(self, caller: pyro.Caller) -> None:
+        if not self._credentials.needs_renewal() or monotonic() < self._renew_after:
+            return
+        from gcom.certificates import keys, private_files
+
+        self._renew_after = monotonic() + RETRY_S
+        files = self._credentials.files
+        key = keys.load_key(private_files.read_private(Path(files.key)), files.key)
+        match pyro.unpack(caller.call(pyro.pack({"ask": "renew", "request": keys.request(key)}), CALL_S)):
+            case {"certificate": bytes() as certificate}:
+                if not keys.belong_together(certificate, key):
+                    raise PeerError("it renewed the certificate of another key")
+                private_files.write(Path(files.cert), certificate)
+                self._credentials.reload()
+            case {"refused": str() as text}:
+                raise BadValue(f"it did not renew {files.cert!r}: {text}")
+            case _:
+                raise PeerError("its answer to a renewal is none")

@@ -1,0 +1,126 @@
+"""The registry's side of certificates: it gives them to those whom it invited (docs/protocols/security.md)."""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+
+from loguru import logger
+
+from gcom import __version__
+from gcom.certificates import identity_files, keys, private_files
+from gcom.certificates.authority import KEY, Authority, make_authority, now_utc
+from gcom.certificates.identity_files import CertificateFiles
+from gcom.errors import BadValue
+from gcom.runtime import pyro
+from gcom.runtime.security.upkeep import SERIAL_BYTES
+from gcom.values import identity, limits, names
+from gcom.values.identity import Identity
+from gcom.values.names import Address
+
+REVOKED_MAX = limits.FRAME_BYTES_MAX // SERIAL_BYTES // 2  # whoever revokes more within 30 days needs a new authority
+REACH_S = 2.0
+_OWN, _ADDRESS = "registry", "address"
+
+
+class Upkeep:
+    """What a registry does each second for its own certificate: it renews it, and learns which others are revoked."""
+
+    def __init__(self, authority: Authority, credentials: pyro.Credentials) -> None:
+        self._authority, self._credentials = authority, credentials
+
+    def __call__(self) -> None:
+        try:
+            self._credentials.revoked = self._authority.records.revoked(int(time.time()))
+            if self._credentials.needs_renewal():
+                own_files(self._authority)
+                self._credentials.reload()
+        except BadValue as error:
+            logger.warning("{}", error)
+
+
+class Enrolment:
+    """The object that a newcomer without a certificate may call, and nothing else."""
+
+    def __init__(self, authority: Authority) -> None:
+        self._authority = authority
+
+    def receive(self, data: bytes) -> bytes:
+        return pyro.pack(self._answer(pyro.unpack(data)))
+
+    def _answer(self, asked: object) -> dict[str, object]:
+        match asked:
+            case {"ask": "authority"}:
+                return {
+                    "authority": self._authority.pem.decode(),
+                    "protocol": limits.PROTOCOL_VERSION,
+                    "time": time.time(),
+                }
+            case {"ask": "reach", "address": str() as address} if (pyro.peer() or identity.NOBODY).members:
+                return {"reached": _reached(address)}
+            case {"ask": "enrol", "secret": bytes() as secret, "request": bytes() as request}:
+                return self._enrol(secret, request)
+            case {"ask": "renew", "request": bytes() as request}:
+                return self._renew(request, pyro.peer() or identity.NOBODY)
+            case {"ask": "revoked"}:
+                serials = self._authority.records.revoked(int(time.time()))
+                return {"revoked": b"".join(it.to_bytes(SERIAL_BYTES, "big") for it in sorted(serials)[:REVOKED_MAX])}
+        return {"refused": f"this registry, of version {__version__}, does not know that question"}
+
+    def _renew(self, request: bytes, who: Identity) -> dict[str, object]:
+        """Give a holder another certificate of the same names."""
+        # What the server refuses is a second old; a certificate that was revoked since must not get a successor.
+        if pyro.peer_serial() in self._authority.records.revoked(int(time.time())):
+            return {"refused": "the certificate that is to be renewed is revoked: ask the operator"}
+        if who == identity.NOBODY:
+            return {"refused": "whoever asks for a renewal must show the certificate that is to be renewed"}
+        try:
+            return {"certificate": self._authority.issue(keys.requested_key(request), who, now_utc())}
+        except BadValue as error:
+            return {"refused": str(error)}
+
+    def _enrol(self, secret: bytes, request: bytes) -> dict[str, object]:
+        try:
+            certificate = self._authority.enrol(secret, request, now_utc())
+        except BadValue as error:
+            logger.warning("an enrolment was refused: {}", error)
+            return {"refused": str(error)}
+        return {"certificate": certificate}
+
+
+def _reached(address: Address) -> str:
+    """Dial a member's own address, for its `gcom doctor`; return what went wrong, empty if nothing did."""
+    try:
+        with socket.create_connection(names.split_address(address), REACH_S):
+            return ""
+    except (OSError, BadValue) as error:
+        return str(error) or "no answer"
+
+
+def own_authority(folder: Path) -> tuple[Authority, bool]:
+    """Return the authority in a folder, and whether it was made just now; raises BadValue."""
+    if (folder / KEY).exists():
+        return Authority(folder), False
+    return make_authority(folder, now_utc()), True
+
+
+def own_files(authority: Authority) -> CertificateFiles:
+    """Return the registry's own certificate of its authority, a fresh one each time that it starts."""
+    folder, key = authority.folder / _OWN, keys.new_key()
+    certificate = authority.issue(key.public_key(), identity.registry(), now_utc())
+    identity_files.save(folder, keys.key_pem(key), certificate, authority.pem)
+    return identity_files.files_in(folder)
+
+
+def note_address(authority: Authority, address: Address) -> None:
+    """Write down where the registry is, for the invitations to it."""
+    private_files.write(authority.folder / _ADDRESS, f"{address}\n".encode())
+
+
+def noted_address(authority: Authority) -> Address:
+    """Return where the registry is, or was when it ran last; raises BadValue."""
+    path = authority.folder / _ADDRESS
+    if not path.exists():
+        raise BadValue("no registry has run with this authority: start one first, with gcom-registry --listen ADDRESS")
+    return path.read_text().strip()

@@ -1,0 +1,53 @@
+"""A registry for other machines: its authority, its own certificate, and the server that uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from gcom.certificates.identity_files import CertificateFiles
+from gcom.errors import BadValue
+from gcom.runtime import pyro
+from registry import enrolment
+from registry.enrolment import Enrolment, Upkeep
+from registry.server import RegistryServer
+
+Files = tuple[str | None, str | None, str | None]
+
+
+def secure_server(
+    place: pyro.Place, data: Path | None, authority_folder: Path, files: Files, tell: Callable[[str], None]
+) -> RegistryServer:
+    """Return a registry that speaks TLS alone; raises BadValue, Unavailable.
+
+    Where no certificate is given, its authority makes one; where there is no authority, that is made first.
+    """
+    if any(files):
+        return _with_own_certificate(place, data, files)
+    authority, fresh = enrolment.own_authority(authority_folder)
+    if fresh:
+        tell(f"made an authority, which signs all certificates, in {str(authority_folder)!r}: keep its key secret")
+    credentials = pyro.Credentials(enrolment.own_files(authority))
+    enrol, upkeep = Enrolment(authority).receive, Upkeep(authority, credentials)
+    server = RegistryServer(place, data=data, credentials=credentials, enrol=enrol, upkeep=upkeep)
+    enrolment.note_address(authority, server.address)
+    tell(f"TLS 1.3, with certificates of the authority {authority.fingerprint[:16]}… alone")
+    tell(f"invite each member: gcom-registry invite NAME{_in(data, authority_folder)}")
+    return server
+
+
+def _with_own_certificate(place: pyro.Place, data: Path | None, files: Files) -> RegistryServer:
+    cert, key, ca = files
+    if not (cert and key and ca):
+        raise BadValue("--cert, --key and --ca belong together: give all three")
+    credentials = pyro.Credentials(CertificateFiles(cert, key, ca))
+    if not credentials.identity.registries:
+        raise BadValue(
+            f"certificate {cert!r} is of {credentials.identity}, and not of a registry: its alternative names want "
+            "URI:gcom://registry/NAME (gcom certs issue NAME --registry)"
+        )
+    return RegistryServer(place, data=data, credentials=credentials)
+
+
+def _in(data: Path | None, authority_folder: Path) -> str:
+    return f" --data {data}" if data and authority_folder.parent == data else ""

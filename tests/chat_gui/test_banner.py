@@ -1,0 +1,70 @@
+"""The words of the banner: what is wrong, what still works, what is being tried, and that it is over."""
+
+from __future__ import annotations
+
+import gcom
+from chat_gui.model.chat import Chat, GroupState
+from chat_gui.model.updates import Arrived, Connected, HeldBackNow, Joined, Listed, MessageNumbered, RegistryAway
+from chat_gui.view.banner import BACK_MS, words
+from tests.chat_gui.insights import VIEW
+
+ALICE, BOB, _ = VIEW.members
+
+
+def joined(ordering: str) -> tuple[Chat, GroupState]:
+    """A chat as bob in a group of three that alice leads."""
+    chat = Chat()
+    chat.apply(Connected("127.0.0.1:1", "bob"), 1_000_000)
+    chat.apply(Joined("news", BOB, gcom.Definition.parse("news", ordering), VIEW), 1_000_000)
+    return chat, chat.groups["news"]
+
+
+def said(chat: Chat, state: GroupState, at_ms: int) -> str:
+    return words(state, chat, at_ms)[0]
+
+
+def test_nothing_is_said_of_a_group_that_is_well() -> None:
+    chat, state = joined("TOTAL")
+    assert said(chat, state, 1_000_001) == ""
+
+
+def test_a_silent_leader_means_an_election() -> None:
+    chat, state = joined("TOTAL")
+    chat.apply(Arrived("news", 1_000_001, (gcom.Suspicion("carol#1", "silence"),)), 1_000_001)
+    assert said(chat, state, 1_000_001) == ""
+    chat.apply(Arrived("news", 1_000_001, (gcom.Suspicion(ALICE, "silence"),)), 1_000_001)
+    assert "alice: the group elects" in said(chat, state, 1_000_001)
+
+
+def test_a_registry_that_is_away_and_back() -> None:
+    waits = {}
+    for ordering in ("CAUSAL", "TOTAL"):
+        chat, state = joined(ordering)
+        chat.apply(RegistryAway("no answer"), 2_000_000)
+        waits[ordering] = "until a member numbers them" in said(chat, state, 2_000_000)
+        assert "Talk goes on" in said(chat, state, 2_000_000)
+        chat.apply(Listed(()), 3_000_000)
+        assert said(chat, state, 3_000_000) == "The registry answers again."
+        assert said(chat, state, 3_000_000 + BACK_MS) == ""
+    assert waits == {"CAUSAL": False, "TOTAL": True}
+
+
+def test_a_netsplit_names_what_is_in_doubt_and_says_when_it_is_over() -> None:
+    chat, state = joined("TOTAL")
+    chat.apply(Arrived("news", 2_000_000, (gcom.QuorumLost((3, 5)),)), 2_000_000)
+    assert "Messages 3 to 5 of yours may not have arrived" in said(chat, state, 2_000_000)
+    chat.apply(Arrived("news", 3_000_000, (gcom.QuorumRegained(None),)), 3_000_000)
+    assert said(chat, state, 3_000_000).startswith("Back in the group")
+    assert said(chat, state, 3_000_000 + BACK_MS) == ""
+
+
+def test_a_tab_that_was_closed_does_not_come_back_for_late_news() -> None:
+    chat, _ = joined("TOTAL")
+    chat.close("news")
+    for update in (
+        Arrived("news", 1, (gcom.QuorumRegained(None),)),
+        MessageNumbered("news", "a", 1),
+        HeldBackNow("news", 2),
+    ):
+        assert chat.apply(update, 1) == []
+    assert chat.groups == {}

@@ -1,0 +1,151 @@
+"""Enrolment: an invitation becomes a certificate, and a newcomer without one may do nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gcom
+from gcom.certificates import identity_files, keys
+from gcom.certificates.authority import Authority, default_folder, make_authority, now_utc
+from gcom.certificates.identity_files import files_in
+from gcom.certificates.invitation import Invitation
+from gcom.errors import BadValue, PeerError, RegistryUnavailable, Untrusted
+from gcom.runtime import pyro
+from gcom.runtime.security import enrolment
+from gcom.values import identity
+from registry.enrolment import Enrolment, noted_address
+from registry.secure import secure_server
+from registry.server import RegistryServer
+
+LIMIT_S = 60.0
+ExpectLog = Callable[[str], None]
+
+
+@pytest.fixture
+def registry() -> Iterator[RegistryServer]:
+    told: list[str] = []
+    server = secure_server(pyro.place("127.0.0.1"), None, default_folder(), (None, None, None), told.append)
+    assert "made an authority" in told[0]
+    server.start()
+    with closing(server):
+        yield server
+
+
+@pytest.fixture
+def authority(registry: RegistryServer) -> Authority:
+    assert noted_address(Authority(default_folder())) == registry.address
+    return Authority(default_folder())
+
+
+def invitation(authority: Authority, registry: RegistryServer, name: str = "bob") -> Invitation:
+    secret = authority.invite(identity.member(name), now_utc(), timedelta(hours=1))
+    return Invitation(registry.address, name, bytes.fromhex(authority.fingerprint), secret)
+
+
+def test_an_invitation_is_all_that_a_member_needs(authority: Authority, registry: RegistryServer) -> None:
+    folder = enrolment.accept(invitation(authority, registry))
+    assert identity_files.registry_of(folder) == registry.address
+    found = keys.read_certificate((folder / identity_files.CERTIFICATE).read_bytes())
+    assert found.identity == identity.member("bob")
+    with gcom.connect("bob", registry.address, certificates=files_in(folder)) as bob:
+        assert bob.groups() == ()
+
+
+def test_a_second_guest_is_refused(authority: Authority, registry: RegistryServer, expect_log: ExpectLog) -> None:
+    expect_log("an enrolment was refused")
+    one = invitation(authority, registry)
+    enrolment.accept(one)
+    with pytest.raises(BadValue, match=r"used before: ask for a new one"):
+        enrolment.accept(one)
+
+
+def test_a_registry_that_is_another_is_told_no_secret(
+    authority: Authority, registry: RegistryServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    answer = enrolment.ask
+
+    def ask(registry: str, question: Any, *more: Any) -> Any:
+        asked.append(question)
+        return answer(registry, question, *more)
+
+    monkeypatch.setattr(enrolment, "ask", ask)
+    with pytest.raises(Untrusted, match="is not the registry that invited: its authority has another fingerprint"):
+        enrolment.accept(replace(invitation(authority, registry), fingerprint=bytes(32)))
+    assert asked == [{"ask": "authority"}]
+
+
+def test_an_authority_that_is_told_but_not_held_is_not_believed(
+    authority: Authority, tmp_path: Path, expect_log: ExpectLog
+) -> None:
+    """A machine between could show the right authority's certificate; it cannot speak with one of its own."""
+    expect_log("refused from the network")
+    impostor = make_authority(tmp_path / "impostor", now_utc())
+    impostor_files = impostor.folder / "files"
+    key = keys.new_key()
+    certificate = impostor.issue(key.public_key(), identity.registry(), now_utc())
+    identity_files.save(impostor_files, keys.key_pem(key), certificate, impostor.pem)
+    credentials = pyro.Credentials(files_in(impostor_files))
+    server = RegistryServer(credentials=credentials, enrol=Enrolment(authority).receive)
+    server.start()
+    with closing(server), pytest.raises(Untrusted, match="not of our authority"):
+        enrolment.accept(invitation(authority, server))
+    secret_was_used = [it for it in authority.records.issued() if "gcom://member/bob" in it.uris]
+    assert not secret_was_used
+
+
+@pytest.mark.parametrize("served", [pyro.DIRECTORY, pyro.SEQUENCER, "Pyro.NameServer"])
+def test_a_newcomer_may_call_nothing_else(
+    authority: Authority, registry: RegistryServer, served: str, expect_log: ExpectLog
+) -> None:
+    expect_log("unknown object")
+    with (
+        closing(pyro.Caller(registry.address, served, pyro.Newcomer(authority.pem.decode()))) as caller,
+        pytest.raises(PeerError, match="no such object here"),
+    ):
+        caller.call(b"", LIMIT_S)
+
+
+@pytest.mark.parametrize("question", [{"ask": "secret"}, [], b"", {"ask": "enrol", "secret": "text", "request": b""}])
+def test_a_question_that_is_none_is_refused(registry: RegistryServer, question: object) -> None:
+    with closing(pyro.Caller(registry.address, pyro.ENROLMENT, pyro.Newcomer(None))) as caller:
+        assert "does not know that question" in pyro.unpack(caller.call(pyro.pack(question), LIMIT_S))["refused"]
+
+
+@pytest.mark.parametrize("data", [b"", b"\xc1", b"\x91" * 5000, b"\xdd\xff\xff\xff\xff"])
+def test_garbage_is_refused(registry: RegistryServer, data: bytes, expect_log: ExpectLog) -> None:
+    expect_log("PeerError")
+    with (
+        closing(pyro.Caller(registry.address, pyro.ENROLMENT, pyro.Newcomer(None))) as caller,
+        pytest.raises(PeerError, match="not msgpack"),
+    ):
+        caller.call(data, LIMIT_S)
+
+
+def test_where_nobody_listens_it_says_so() -> None:
+    nowhere = Invitation("127.0.0.1:1", "bob", bytes(32), bytes(18))
+    with pytest.raises(RegistryUnavailable, match=r"nobody listens at 127\.0\.0\.1:1"):
+        enrolment.accept(nowhere)
+
+
+def test_own_certificates_must_be_a_registrys(tmp_path: Path) -> None:
+    made = make_authority(tmp_path / "own", now_utc())
+    for who, refused in ((identity.member("alice"), True), (identity.registry("main"), False)):
+        key, folder = keys.new_key(), tmp_path / who.uris[0].rpartition("/")[2]
+        identity_files.save(folder, keys.key_pem(key), made.issue(key.public_key(), who, now_utc()), made.pem)
+        files = files_in(folder)
+        given = (files.cert, files.key, files.ca)
+        if refused:
+            with pytest.raises(BadValue, match="not of a registry"):
+                secure_server(pyro.place("127.0.0.1"), None, made.folder, given, print)
+        else:
+            secure_server(pyro.place("127.0.0.1"), None, made.folder, given, print).close()
+    with pytest.raises(BadValue, match="give all three"):
+        secure_server(pyro.place("127.0.0.1"), None, made.folder, (files.cert, None, None), print)
