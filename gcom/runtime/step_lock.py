@@ -47,6 +47,9 @@ class StepLock:
         return self._lock.acquire(blocking, timeout)
 
     def release(self) -> None:
+        if not (self._followers or self._changed):
+            self._lock.release()
+            return
         writers = self._fill() if self._followers else None
         if not writers:
             self._let_go()
