@@ -113,6 +113,11 @@ def own_files(authority: Authority) -> CertificateFiles:
     return identity_files.files_in(folder)
 
 
+def noted_files(authority: Authority) -> CertificateFiles:
+    """Return the certificate that the registry made for itself when it started last; raises BadValue."""
+    return identity_files.files_in(authority.folder / _OWN)
+
+
 def note_address(authority: Authority, address: Address) -> None:
     """Write down where the registry is, for the invitations to it."""
     private_files.write(authority.folder / _ADDRESS, f"{address}\n".encode())

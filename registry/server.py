@@ -15,11 +15,13 @@ from pathlib import Path
 
 from loguru import logger
 
+from gcom import __version__
 from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import decode_request, encode_answer
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Request
+from gcom.core.messages.sequencer import Unknown
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import BadValue, NotPermitted, Unavailable, VersionMismatch
 from gcom.runtime import pyro
@@ -28,11 +30,15 @@ from gcom.values import limits, lineage
 from gcom.values.identity import Identity
 from gcom.values.names import Address
 from registry.naming import NAME_SERVER, SafeNameServer, list_system
+from registry.requests import RequestLog
 from registry.rights import Rights
+from registry.status import RegistryStatus
 from registry.storage import Creators, Disk, DurableCreators
 
 TICK_S = limits.TICK_MS / 1000
 UPKEEP_S = 1.0
+STOPPED_S = 10.0  # a clock that has not gone on for so long will not
+DRAIN_S = 5.0  # for what is in progress when it is told to end
 
 
 def mint_instance() -> str:
@@ -75,6 +81,7 @@ class RegistryServer:
             pyro.SEQUENCER: pyro.Endpoint(self._order),
         }
         credentials = credentials or pyro.UserSecret()
+        self._secure = isinstance(credentials, pyro.Credentials)
         # A stock Pyro5 proxy proves nothing; what it may change on loopback nobody of ours believes.
         is_open: dict[str, object] = {NAME_SERVER: name_server} if isinstance(credentials, pyro.UserSecret) else {}
         if enrol is not None:
@@ -83,9 +90,12 @@ class RegistryServer:
             endpoints[pyro.ENROLMENT] = pyro.Endpoint(_without_authority)
         self._disk: Disk | None = None
         self._closing = threading.Event()
+        self._requests = RequestLog()
+        self._started_s, self._ticked = time.time(), time.monotonic()
         # 1. The port. 2. The disk. 3. The directory, which reads it. 4. start(). The port first, as it tells whether
         #    another registry runs; nothing is served before the last step.
-        serves = {NAME_SERVER: name_server, **endpoints, **is_open}
+        telling = {pyro.STATUS: pyro.Endpoint(self._tell_status)}
+        serves = {NAME_SERVER: name_server, **telling, **endpoints, **is_open}
         self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(is_open))
         try:
             self._disk = Disk(data) if data else None
@@ -124,10 +134,49 @@ class RegistryServer:
         self._ticker.start()
         self._keeper.start()
 
-    def close(self) -> None:
-        """Stop at once; may be called again."""
+    def look(self) -> RegistryStatus:
+        """Return one look at it: for metrics, probes and `gcom-registry status`."""
+        with self._lock:
+            groups, members = self._directory.census()
+            grace_s = self._directory.grace_ms / 1000
+        with self._sequencing:
+            sequenced = len(self._sequencer)
+        return RegistryStatus(
+            address=self.address,
+            version=__version__,
+            started_s=self._started_s,
+            secure=self._secure,
+            data=self._disk.folder if self._disk else "",
+            grace_s=grace_s,
+            groups=groups,
+            members=members,
+            connections=self._server.connections,
+            connections_max=limits.CONNECTIONS_MAX,
+            sequenced=sequenced,
+            requests=self._requests.counts(),
+            refused=self.refused,
+            ill=self._ill(),
+            unready=self._unready(grace_s),
+        )
+
+    def _tell_status(self, data: bytes) -> bytes:
+        return pyro.pack(self.look().as_row())
+
+    def _ill(self) -> str:
+        since_s = time.monotonic() - self._ticked
+        if since_s > STOPPED_S and not self._closing.is_set():
+            return f"its clock has stood for {since_s:.0f} s: start it again"
+        return self._disk.trouble if self._disk else ""
+
+    def _unready(self, grace_s: float) -> str:
+        if self._closing.is_set():
+            return "it is ending"
+        return f"starting: it gives no name away for {grace_s:.1f} s more" if grace_s else self._ill()
+
+    def close(self, drain_s: float = 0.0) -> None:
+        """Stop, and answer first what is in progress, for `drain_s` seconds at most; may be called again."""
         self._closing.set()
-        self._server.close()
+        self._server.close(drain_s)
         with self._lock:
             self._closed = True
             if self._disk:
@@ -148,6 +197,7 @@ class RegistryServer:
                 if self._closed:
                     return
                 self._directory.tick(_now_ms())
+                self._ticked = time.monotonic()
                 doubted = self._directory.doubted if count % limits.REAP_TICKS == 0 else []
             for entry in doubted:
                 self._bury(entry)
@@ -170,13 +220,16 @@ class RegistryServer:
     def _order(self, data: bytes) -> bytes:
         """Give serials; raises MalformedFrame or VersionMismatch, which the server counts and tells the peer."""
         request = sequencer_codec.decode_request(data)
+        began = time.perf_counter()
         if who := pyro.peer():
             with self._lock:
                 refused = self._rights.refusal(request, who, self._directory.askers(request))
             if refused:
+                self._note(request, refused, began)
                 raise NotPermitted(refused.text)
         with self._sequencing:
             answer = self._sequencer.ask(request)
+        self._note(request, answer, began)
         return sequencer_codec.encode_answer(answer)
 
     def _receive(self, data: bytes) -> bytes:
@@ -188,6 +241,12 @@ class RegistryServer:
             request = decode_request(data)
         except VersionMismatch as error:
             return Refusal("VersionMismatch", str(error))  # in our version, whose number the peer can read
+        began = time.perf_counter()
+        answer = self._answer_to(request)
+        self._note(request, answer, began)
+        return answer
+
+    def _answer_to(self, request: Request) -> Answer:
         with self._lock:
             if self._closed:
                 return Refusal("Unavailable", "the registry is closing")
@@ -195,6 +254,11 @@ class RegistryServer:
                 return self._carry_out(request, pyro.peer())
             except Unavailable as error:  # of the disk
                 return Refusal("Unavailable", str(error))
+
+    def _note(self, request: object, answer: object, began: float) -> None:
+        """Count a request, and how long it took."""
+        outcome = answer.code if isinstance(answer, Refusal) else "Unknown" if isinstance(answer, Unknown) else "ok"
+        self._requests.note(type(request).__name__, outcome, time.perf_counter() - began)
 
     def _carry_out(self, request: Request, who: Identity | None) -> Answer:
         """Answer a request that its asker may put. Nobody is known on loopback, where all are the same user."""

@@ -55,6 +55,7 @@ class Disk(Store):
     """
 
     def __init__(self, folder: Path) -> None:
+        self.folder, self.trouble = str(folder), ""  # why the last write failed, until one does not
         self._path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -147,7 +148,9 @@ class Disk(Store):
         try:
             self._base.execute(statement, values)
         except sqlite3.Error as error:
-            raise Unavailable(f"the registry's disk does not take what it must keep: {error}") from error
+            self.trouble = f"the registry's disk does not take what it must keep: {error}"
+            raise Unavailable(self.trouble) from error
+        self.trouble = ""
 
     def _damaged(self, what: str, error: GComError) -> BadValue:
         return BadValue(f"{str(self._path)!r} is damaged at {what}: {error}")

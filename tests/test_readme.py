@@ -1,4 +1,4 @@
-"""The lines that the README and docs/watching.md show are run as they stand, and print what it says they print."""
+"""The lines of Python in the README and in pages of docs are run as they stand, and print what it says they print."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 WATCHING = ROOT / "docs" / "watching.md"
+OPERATING = ROOT / "docs" / "operating.md"
 LIMIT_S = 300.0
 _FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[^\S\n]*$", re.MULTILINE | re.DOTALL)
 
@@ -48,7 +49,9 @@ def test_there_is_an_example_of_the_library() -> None:
     assert any("import gcom" in code for code, _ in examples(README.read_text("utf-8")))
 
 
-SHOWN = [example for page in (README, WATCHING) for example in examples(page.read_text("utf-8")) or [("", "")]]
+SHOWN = [
+    example for page in (README, WATCHING, OPERATING) for example in examples(page.read_text("utf-8")) or [("", "")]
+]
 
 
 @pytest.mark.parametrize("example", SHOWN, ids=lambda _: "")

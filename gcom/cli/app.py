@@ -200,6 +200,34 @@ def members(group: options.Group, registry: options.Registry = None, as_json: op
 
 
 @app.command()
+def status(
+    group: options.Group,
+    watch: Annotated[bool, typer.Option("--watch", help="Again and again, until Ctrl-C.")] = False,
+    every: Annotated[float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How often, with --watch.")] = 2.0,
+    registry: options.Registry = None,
+    as_json: options.Json = False,
+) -> int:
+    """Show how a group stands: members, where they run, round trips, windows, who holds up whom, suspicions, the order.
+
+    Each member is asked itself. A member may ask, by this user's certificate, and an administrator; on loopback every
+    process of the user. The exit status is 1 if a member did not tell.
+
+    \b
+    Examples:
+      gcom status news
+      gcom status news --watch --every 5
+      gcom status news --json | jq .unread_by
+    """
+    from gcom.cli.commands import status as looks
+
+    with closing(_directory(registry)) as client:
+        if not watch:
+            return looks.show(client, Output(), group, as_json)
+        looks.watch(client, Output(), group, as_json, every)
+    return 0
+
+
+@app.command()
 def create(
     group: options.Group,
     ordering: options.OrderingWord = None,
@@ -254,6 +282,7 @@ def join(
     wait: options.Wait = 1,
     linger: options.Linger = None,
     log_dir: options.LogDir = None,
+    metrics: options.Metrics = None,
     registry: options.Registry = None,
     as_json: options.Json = False,
 ) -> int:
@@ -267,6 +296,7 @@ def join(
     Examples:
       gcom join news --name alice --create
       gcom join news --name bob --create --wait 3 --linger 5 --json <FILE >OUT
+      gcom join news --name carol --metrics 9101
     """
     from gcom.cli.commands import member
 
@@ -279,7 +309,7 @@ def join(
         given = {"netsplit": netsplit, "tie-breaker": tie_breaker}
         options.refuse_without_create(ordering=ordering, multicast=multicast, static=static, safe=safe, **given)
     _log_to_stderr()
-    session = member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger))
+    session = member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger), metrics)
     return member.join(session, wanted, wait)
 
 
@@ -309,6 +339,7 @@ def tail(
     name: options.Name,
     linger: options.Linger = None,
     log_dir: options.LogDir = None,
+    metrics: options.Metrics = None,
     registry: options.Registry = None,
     as_json: options.Json = False,
 ) -> int:
@@ -324,7 +355,8 @@ def tail(
     from gcom.cli.commands import member
 
     _log_to_stderr()
-    return member.tail(member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger)))
+    linger_s = options.checked_linger(linger)
+    return member.tail(member.MemberOptions(group, name, registry, log_dir, as_json, linger_s, metrics))
 
 
 @app.command()

@@ -67,6 +67,14 @@ Advertise = Annotated[
     str | None,
     typer.Option(metavar="HOST[:PORT]", help="Its address for others, where another. [default: $GCOM_ADVERTISE]"),
 ]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        metavar="[HOST:]PORT",
+        help="Serve /metrics, /healthz and /readyz there, by HTTP, on 127.0.0.1 unless a host is named.",
+        show_default=False,
+    ),
+]
 Wait = Annotated[
     int,
     typer.Option(min=1, max=limits.MEMBERS_MAX, metavar="N", help="Send nothing until the view has N members."),

@@ -58,8 +58,10 @@ def _sequencer(streams: Streams) -> SequencerInfo | None:
 
 def _window(streams: Streams) -> WindowInfo:
     out = streams.multicast.out
-    read = min([out.self_consumed, *[peer.consumed for peer in out.peers.values()]])
-    return WindowInfo(out.number - out.stable, out.number - read, limits.WINDOW_MESSAGES_MAX, len(streams.unsent))
+    read = {streams.process: out.self_consumed, **{peer: known.consumed for peer, known in out.peers.items()}}
+    unread = {member: out.number - number for member, number in read.items() if number < out.number}
+    most = max(unread.values(), default=0)
+    return WindowInfo(out.number - out.stable, most, limits.WINDOW_MESSAGES_MAX, len(streams.unsent), unread)
 
 
 def _heard_s(view: View, process: Process, detector: Detector, now_ms: int) -> dict[str, float]:

@@ -16,6 +16,7 @@ effect is to put something into a queue or to wake a thread; to act is to call a
     membership   from join to leave: the sessions one after the other, the queue to the application
     connection   one sender per peer address         session   one machine, and what is kept for it
     request_handlers, open_calls, arrivals           what a session uses
+    inspection/  snapshots, receipts, and what `gcom status` asks
     registry/    clients of the registry             pyro/     all that knows Pyro5's wire
 
 A lower part names what it needs of a higher one as a small Protocol beside its class, so imports go one way. Others use

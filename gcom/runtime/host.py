@@ -31,6 +31,8 @@ from gcom.errors import GComError, GComTimeout, LocalError, NotAMember, PeerErro
 from gcom.runtime import pyro
 from gcom.runtime.fault_injection import REGISTRY, FaultInjector, wanted
 from gcom.runtime.faults import Faults, refuse_off_loopback
+from gcom.runtime.inspection import status
+from gcom.runtime.inspection.snapshots import snapshot_of
 from gcom.runtime.life import Life
 from gcom.runtime.links.link import Link
 from gcom.runtime.links.reader import Reader
@@ -46,6 +48,7 @@ from gcom.runtime.step_lock import StepLock
 from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
+from gcom.values.snapshot import Snapshot
 
 IDLE_TICK_MS = 1_000  # the timer of a host without groups
 FLUSH_S = 0.05  # delivery lines reach the operating system within 100 ms
@@ -85,7 +88,10 @@ class Host:
         self.misbehaved: Counter[Process] = Counter()
         self._refused: Counter[str] = Counter()  # frames, by the code of the refusal
         place = node_place(self.credentials, address, listening.listen, listening.advertise)
-        serves: dict[str, object] = {pyro.NODE: pyro.Endpoint(self._receive)}
+        serves: dict[str, object] = {
+            pyro.NODE: pyro.Endpoint(self._receive),
+            pyro.STATUS: pyro.Endpoint(self._tell_status),
+        }
         self._server = pyro.Server.at(place, serves, self.credentials, toward=address)
         self._server.start()
         self._life = Life()
@@ -227,6 +233,16 @@ class Host:
             self.reader.look()
         link.serve(session, peer)
 
+    def snapshot(self, membership: Membership) -> Snapshot:
+        """Return one look at a membership (`Group.snapshot`)."""
+        machine = membership.session.machine
+
+        def round_trip_s(peer: Process) -> float | None:
+            link = self.links.get((machine.address_of(peer) or "", names.name_of(peer)))
+            return link.round_trip_s if link else None
+
+        return snapshot_of(membership, self.now_ms(), round_trip_s)
+
     def forget(self, link: Link) -> None:
         """Let go of a link that has no peer left."""
         self.links.pop((link.address, link.member), None)
@@ -286,6 +302,15 @@ class Host:
             with self.lock:
                 self._refused[reply.code] += 1
         return codec.encode(reply)
+
+    def _tell_status(self, data: bytes) -> bytes:
+        """Answer `gcom status`, in a worker of the server."""
+        group = status.asked(data)
+        with self.lock:
+            session = self.sessions.latest(group)
+            membership = session.membership if session else None
+            seen = self.snapshot(membership) if isinstance(membership, Membership) and membership.shown else None
+        return status.answer(group, seen, pyro.peer())
 
     # threads
 

@@ -108,6 +108,12 @@ class Membership:
         """Tell whether the application reads what is delivered; else it is dropped."""
         return self.uses.receive
 
+    @property
+    def shown(self) -> bool:
+        """Tell whether it has a view to show: the one it is in, or on its way back the last one."""
+        out = self.session.ended is not None and self.following is None
+        return not out and self.session.machine.view is not None
+
     def watch(self, buffer: TraceBuffer) -> None:
         """Tell a watch of each run that is delivered from now on. Holds the lock."""
         self.recorder = self.recorder or TraceRecorder(self.session.machine)

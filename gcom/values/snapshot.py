@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gcom.values.clock import VectorClock
@@ -78,13 +78,15 @@ class WindowInfo:
     """This process's own messages on their way.
 
     `unstable`: sent, and not yet held by all members. `unread`: sent, and not yet read by all their applications; at
-    `size` of them `send` waits (or at 4 MiB). `unnumbered`: taken by `send`, and not yet sent.
+    `size` of them `send` waits (or at 4 MiB). `unnumbered`: taken by `send`, and not yet sent. `unread_by`: of the
+    members that have not read all that was sent, how many messages each has not.
     """
 
     unstable: int
     unread: int
     size: int
     unnumbered: int
+    unread_by: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ class Snapshot:
     here, and at least what the view began with; its own entry is how far its own stream is here. So a member that sends
     nothing seems to stand still. This process's own row is exact. `held_back`: at most 1,000 runs; `held_back_rest`
     counts the others. `sequencer` is None without a total order. `suspected`: by process, the reason. `heard_s`: by
-    process, the seconds since something came from it; a member that was not heard yet is not in it.
+    process, the seconds since something came from it; a member that was not heard yet is not in it. `round_trip_s`: by
+    process, the time of a call to it and back, its work on the call included, as TCP smooths it.
     """
 
     group: str
@@ -113,6 +116,7 @@ class Snapshot:
     window: WindowInfo
     suspected: dict[str, str]
     heard_s: dict[str, float]
+    round_trip_s: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,10 +60,10 @@ def test_for_a_grace_after_its_start_no_name_is_given_away_known_or_not() -> Non
     it.ask(register(3, A, B))  # the group is the truth, and is heard at once
     assert it.news.members == (A, B)
     it.run(limits.START_GRACE_MS - 1)
-    assert it.directory.starting
+    assert it.directory.grace_ms
     assert code(it.ask(claim(3, A, B))) == "RegistryStarting"  # all dead, the lease over: but others may register
     it.run(1)
-    assert not it.directory.starting
+    assert not it.directory.grace_ms
     assert entry(it.ask(claim(3, A, B))).instance == "k2-1-1"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import socket
@@ -17,6 +18,7 @@ from gcom.core.messages.registry import Create, Refusal
 from gcom.errors import RegistryUnavailable
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values.definition import Definition
+from registry.operation.settings import KEYS
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 120.0
@@ -205,6 +207,42 @@ def test_one_that_keeps_nothing_says_what_that_risks_and_waits_longer(start: Sta
     assert "starting: it waits 8 s" in said
 
 
+def test_its_settings_come_from_a_file_and_its_lines_are_json_where_that_is_asked(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text('port = 0\nmetrics = 0\nlog_format = "json"\n')
+    process = start("--config", str(tmp_path / "registry.toml"))
+    assert process.stdout is not None
+    line = json.loads(process.stdout.readline())
+    assert re.fullmatch(r"gcom-registry \S+ 127\.0\.0\.1:\d+ ready", line["message"])
+    process.terminate()
+    out, err = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, out) == (0, "")
+    assert [(row["level"], row["message"][:15]) for row in map(json.loads, err.splitlines())] == [
+        ("INFO", "metrics at http")
+    ]
+
+
+def test_wrong_settings_are_named_and_end_it_with_78(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text("prot = 0\n")
+    process = start("--config", str(tmp_path / "registry.toml"))
+    out, err = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, out) == (78, "")
+    assert "unknown key 'prot': do you mean 'port'?" in err
+
+
+def test_config_shows_each_value_and_where_it_came_from(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GCOM_SERVE_DATA", "none")
+    (tmp_path / "registry.toml").write_text('port = 7500\ndata = "names"\n')
+    process = start("--config", str(tmp_path / "registry.toml"), "--metrics", "9100", "config", "--json")
+    rows = {row["key"]: row for row in map(json.loads, process.communicate(timeout=LIMIT_S)[0].splitlines())}
+    assert process.returncode == 0
+    assert list(rows) == list(KEYS)
+    assert (rows["port"]["value"], rows["port"]["source"]) == ("7500", str(tmp_path / "registry.toml"))
+    assert (rows["data"]["value"], rows["data"]["source"]) == ("none", "GCOM_SERVE_DATA")
+    assert (rows["metrics"]["source"], rows["host"]["source"]) == ("flag", "default")
+
+
 def test_a_data_folder_that_cannot_be_is_named(start: Start, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     process = start("--port", "0", "--data", str(tmp_path / "file" / "names"))
@@ -212,3 +250,33 @@ def test_a_data_folder_that_cannot_be_is_named(start: Start, tmp_path: Path) -> 
     assert (process.returncode, out) == (2, "")
     assert "cannot be used" in err
     assert str(tmp_path) in err
+
+
+def test_status_tells_how_the_one_that_runs_stands(start: Start) -> None:
+    process = start("--port", "0", "--data", "none")
+    port = port_of(ready(process))
+    client = DirectoryClient(f"127.0.0.1:{port}")
+    client.create(Definition.parse("news"))
+    client.close()
+    page, row = start("--port", port, "status"), start("--port", port, "status", "--json")
+    text, told = page.communicate(timeout=LIMIT_S)[0], json.loads(row.communicate(timeout=LIMIT_S)[0])
+    assert (page.returncode, row.returncode) == (0, 0)
+    assert text.splitlines()[1:4] == [
+        "state        ready",
+        "transport    loopback, this user alone",
+        "data         none: it keeps nothing",
+    ]
+    assert (told["groups"]["empty"], told["requests"]["Create"]) == (1, {"ok": 1})
+    ended(process)
+    gone = start("--port", port, "status")
+    assert "nobody listens" in gone.communicate(timeout=LIMIT_S)[1]
+    assert gone.returncode == 69
+
+
+def test_status_asks_a_registry_for_other_machines_as_itself(start: Start, tmp_path: Path) -> None:
+    where = ("--listen", "127.0.0.1:0", "--data", str(tmp_path))
+    ready(start(*where))
+    asking = start(*where, "status")
+    text, err = asking.communicate(timeout=LIMIT_S)
+    assert "TLS, certificates on both sides" in text, err
+    assert f"data         {tmp_path}" in text

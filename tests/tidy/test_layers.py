@@ -44,7 +44,7 @@ class Layer:
 VALUES = ("gcom.errors", "gcom.values")
 BELOW_RUNTIME = (*VALUES, "gcom.core", "gcom.trace")
 SECURE = (*BELOW_RUNTIME, "gcom.certificates")  # the simulator knows no certificates
-PROGRAMS = (*SECURE, "gcom", "gcom.audit", "gcom.runtime", "gcom.sim", "gcom.demo", "gcom.bench")
+PROGRAMS = (*SECURE, "gcom", "gcom.audit", "gcom.runtime", "gcom.sim", "gcom.demo", "gcom.bench", "gcom.metrics")
 LAYERS = (
     Layer("gcom.errors", (), PURE),
     Layer("gcom.values", VALUES, PURE),
@@ -59,6 +59,12 @@ LAYERS = (
     Layer("gcom.runtime.pyro", (*SECURE, "gcom.runtime"), STDLIB | {"Pyro5", "serpent", "msgpack", "loguru"}),
     Layer("gcom.runtime", (*SECURE, "gcom.runtime"), STDLIB | {"Pyro5", "loguru"}),
     Layer(
+        "gcom.metrics.server",
+        ("gcom.errors", "gcom.runtime", "gcom.runtime.pyro"),
+        STDLIB | {"prometheus_client", "loguru"},
+    ),
+    Layer("gcom.metrics", (*VALUES, "gcom", "gcom.metrics"), STDLIB | {"prometheus_client"}),
+    Layer(
         "gcom.demo", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench", "gcom.demo"), STDLIB | {"loguru", "rich"}
     ),
     Layer("gcom.bench.throughput.frames", ("gcom.bench",), STDLIB | {"Pyro5", "msgpack"}),  # the baseline is bare Pyro5
@@ -69,8 +75,8 @@ LAYERS = (
     Layer("gcom", (*VALUES, "gcom.certificates", "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),
     Layer(
         "registry",
-        (*SECURE, "gcom", "gcom.runtime", "registry"),
-        STDLIB | {"Pyro5", "loguru", "rich", "typer", "platformdirs"},
+        (*SECURE, "gcom", "gcom.runtime", "gcom.metrics", "registry"),
+        STDLIB | {"Pyro5", "loguru", "rich", "typer", "platformdirs", "prometheus_client"},
     ),
     Layer("chat_gui.model", ("gcom", "chat_gui.model"), PURE | {"datetime", "json"}),
     Layer("chat_gui.storage", ("gcom", "chat_gui.model", "chat_gui.storage"), STDLIB | {"platformdirs"}),

@@ -203,7 +203,12 @@ def _columns(entry: GroupInfo) -> tuple[str, ...]:
 
 
 def table(output: Output, rows: Sequence[Sequence[str]]) -> None:
-    """Print columns as wide as their widest value; no name has blanks, so programs can split the lines."""
+    """Print columns."""
+    for line in columns(rows):
+        output.text(line)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return columns as wide as their widest value; no name has blanks, so programs can split the lines."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        output.text("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip())
+    return ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ class MemberOptions:
     log_dir: Path | None
     as_json: bool
     linger_s: float | None
+    metrics: str | None
 
     def rows(self, output: Output) -> RowFormat:
         return JsonRows(output, self.group) if self.as_json else PlainRows(output, self.group)
@@ -60,5 +61,17 @@ def _joined(session: MemberOptions, create: gcom.Definition | None) -> Iterator[
     with (
         gcom.connect(session.name, session.registry, log_dir=session.log_dir) as node,
         node.join(session.group, create=create) as group,
+        _metrics(node, group, session.metrics),
     ):
         yield group
+
+
+def _metrics(node: gcom.Node, group: gcom.Group, where: str | None) -> AbstractContextManager[object]:
+    """Serve the node's figures, if it is wanted."""
+    if where is None:
+        return nullcontext()
+    from gcom import metrics  # nobody else needs its library
+
+    serving = metrics.serve(node, [group], where)
+    notice(f"metrics at {serving.url}")
+    return serving

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from gcom.values import limits
@@ -65,6 +65,14 @@ class Row:
         """Return whether some member registers, be it detached."""
         return self.heard_ms is not None and self.view is not None and running_ms - self.heard_ms < limits.LEASE_MS
 
+    def state(self, running_ms: int) -> str:
+        """Return in a word how the group stands (`Directory.census`)."""
+        if self.view is None:
+            return "empty"
+        if self.alive(running_ms):
+            return "alive"
+        return "detached" if self.heard(running_ms) else "doubted"
+
     def forked(self, running_ms: int) -> bool:
         """Return whether an operator's order is in force."""
         return self.forked_ms is not None and running_ms - self.forked_ms < limits.FORK_MS
@@ -113,3 +121,11 @@ class Store:
 
     def forget(self, group: str) -> None:
         """Keep no more that all have left."""
+
+
+def census(rows: Collection[Row], running_ms: int) -> tuple[dict[str, int], int]:
+    """Return the number of groups in each state, and of the members of all views."""
+    found = dict.fromkeys(("empty", "alive", "detached", "doubted"), 0)
+    for row in rows:
+        found[row.state(running_ms)] += 1
+    return found, sum(len(row.view.members) for row in rows if row.view)

@@ -17,7 +17,7 @@ from typing import assert_never
 
 from gcom.core.directory.askers import Askers, askers, sequencer_askers
 from gcom.core.directory.refusals import NO_WITNESS, members, other_definition, stale, unknown
-from gcom.core.directory.rows import DissolvedInstance, Row, Store
+from gcom.core.directory.rows import DissolvedInstance, Row, Store, census
 from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import (
     Answer,
@@ -97,11 +97,6 @@ class Directory:
     def grace_ms(self) -> int:
         """The time, in ms, for which it still gives no name away."""
         return max(0, self._grace_until_ms - self._running_ms)
-
-    @property
-    def starting(self) -> bool:
-        """Return whether it gives no name away yet."""
-        return self.grace_ms > 0
 
     # requests
 
@@ -432,6 +427,9 @@ class Directory:
         """The groups that no member that hears a quorum registers."""
         return [self._entry(row) for row in self._rows.values() if row.view and not row.alive(self._running_ms)]
 
+    def census(self) -> tuple[dict[str, int], int]:
+        return census(self._rows.values(), self._running_ms)
+
     def _entry(self, row: Row) -> GroupInfo:
         members, addresses = (row.view.members, row.view.addresses) if row.view else ((), ())
         alive, forked = row.alive(self._running_ms), row.forked(self._running_ms)
@@ -448,7 +446,7 @@ class Directory:
         return Refusal("Dissolved", f"{text}: keep what you have, and join anew")
 
     def _unready(self, group: str) -> Refusal | None:
-        if not self.starting:
+        if not self.grace_ms:
             return None
         text = (
             f"it waits {self.grace_ms / 1000:.1f} s more for members of group {group!r} to register, if there are any"

@@ -29,6 +29,10 @@ class Sequencer:
     def __init__(self) -> None:
         self._served: dict[tuple[str, str], _Served] = {}
 
+    def __len__(self) -> int:
+        """Return the number of instances whose orders it serves."""
+        return len(self._served)
+
     def ask(self, request: SequencerRequest) -> SequencerAnswer:
         match request:
             case Open():

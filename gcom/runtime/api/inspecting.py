@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gcom.runtime import inspecting
 from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.api.watch import Watch
+from gcom.runtime.inspection.snapshots import receipt_of
 from gcom.values.snapshot import Receipt, Snapshot
 
 
@@ -20,7 +20,7 @@ class Inspecting(GroupHandle):
         It asks nobody, so it works while detached and, with the last view, on the way back.
         """
         with self._host.lock:
-            return inspecting.snapshot_of(self._membership, self._host.now_ms())
+            return self._host.snapshot(self._membership)
 
     def receipt(self, number: int) -> Receipt:
         """Return the state of the message to which `send` gave that number, and which members are known to hold it.
@@ -33,7 +33,7 @@ class Inspecting(GroupHandle):
         joined since counts as holding what was sent before. Raises BadValue for a number that was not given.
         """
         with self._host.lock:
-            return inspecting.receipt_of(self._session, number)
+            return receipt_of(self._session, number)
 
     def watch(self, most: int = 10_000) -> Watch:
         """Record for each message when it was sent, received, ordered and delivered, its serial and its vector clock.

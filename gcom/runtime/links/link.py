@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from threading import Lock, Thread
+from time import monotonic
 from typing import NamedTuple, Protocol
 
 from gcom.core.codec import frames as codec
@@ -71,6 +72,7 @@ class _Taken(NamedTuple):
     peer: Process
     frame: Frame
     deadline_ms: int
+    taken_s: float
 
 
 class Link:
@@ -83,6 +85,7 @@ class Link:
     def __init__(self, host: LinkHost, address: Address, member: str) -> None:
         self.address = address
         self.member = member
+        self.round_trip_s: float | None = None  # smoothed as TCP does (RFC 6298)
         self._host = host
         self._turns: deque[tuple[Session, Process]] = deque()
         self._caller = pyro.Caller(address, pyro.NODE, host.credentials, member)
@@ -149,7 +152,7 @@ class Link:
                 continue
             frame = session.take(peer)
             if frame is not None:
-                return _Taken(session, peer, frame, self._host.now_ms() + CALL_TIMEOUT_MS)
+                return _Taken(session, peer, frame, self._host.now_ms() + CALL_TIMEOUT_MS, monotonic())
         return None
 
     def next_ms(self, now_ms: int) -> int | None:
@@ -202,12 +205,18 @@ class Link:
             for reply in replies:
                 if pipeline is not self._pipeline or not self._unanswered:
                     return
-                session, peer, _, _ = self._unanswered.popleft()
+                session, peer, _, _, taken_s = self._unanswered.popleft()
+                self._measure(taken_s)
                 session.step(Replied(peer, _refused(peer, reply) if isinstance(reply, VersionMismatch) else reply))
                 sessions[session] = None
             for session in sessions:
                 session.hurry()
             self._host.lock.follow(self)
+
+    def _measure(self, taken_s: float) -> None:
+        """Take the time that a frame was under way into the round trip."""
+        took_s, before_s = monotonic() - taken_s, self.round_trip_s
+        self.round_trip_s = took_s if before_s is None else before_s + (took_s - before_s) / 8
 
     def _misbehaved(self, pipeline: pyro.Pipeline, error: PeerError) -> None:
         with self._host.lock:
@@ -272,11 +281,12 @@ class Link:
 
     def _call(self, taken: _Taken) -> _Taken | None:
         """Make one call, with faults; return the next frame to call with."""
-        session, peer, frame, _ = taken
+        session, peer, frame, _, taken_s = taken
         session.log_before_frame()
         event: Replied | CallFailed
         try:
             answer = self._host.call(self._caller, peer, codec.encode(frame), CALL_TIMEOUT_S)
+            self._measure(taken_s)
             event = Replied(peer, self._checked(codec.decode_reply(answer)))
         except VersionMismatch as error:
             event = Replied(peer, _refused(peer, error))

@@ -31,7 +31,7 @@ finally:
 from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, TimedOut  # noqa: E402 - after Pyro5
 from gcom.runtime.pyro.credentials import Credentials, Dialer, Newcomer  # noqa: E402
 from gcom.runtime.pyro.pipeline import Pipeline  # noqa: E402
-from gcom.runtime.pyro.places import Place, is_loopback, loopback, own_host, place  # noqa: E402
+from gcom.runtime.pyro.places import Place, dialled_address, is_loopback, loopback, own_host, place  # noqa: E402
 from gcom.runtime.pyro.secret import UserSecret  # noqa: E402
 from gcom.runtime.pyro.server import Endpoint, Server, settings  # noqa: E402
 from gcom.runtime.pyro.tls import peer, peer_serial  # noqa: E402
@@ -40,6 +40,7 @@ from gcom.runtime.pyro.wire import CALL_BYTES_MAX, pack, unpack  # noqa: E402
 NODE = "gcom.node"  # the object that every node serves
 DIRECTORY = "gcom.directory"  # the objects that a registry serves
 SEQUENCER = "gcom.sequencer"
+STATUS = "gcom.status"  # of nodes and registries: they tell how they stand
 ENROLMENT = "gcom.enrolment"  # the one object that a newcomer without a certificate may call
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "ENROLMENT",
     "NODE",
     "SEQUENCER",
+    "STATUS",
     "Caller",
     "ConnectionLost",
     "ConnectionRefused",
@@ -60,6 +62,7 @@ __all__ = [
     "Server",
     "TimedOut",
     "UserSecret",
+    "dialled_address",
     "is_loopback",
     "loopback",
     "own_host",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
-from threading import Lock
+from threading import Condition
 from time import monotonic
 from typing import Protocol
 
@@ -45,7 +45,7 @@ class Connections:
         self._idle: dict[Connection, float] = {}  # and since when, the longest first
         self._served: set[Connection] = set()
         self._closed = False
-        self._lock = Lock()
+        self._lock = Condition()  # notified when the last one that was served is let go of, once closed
 
     def __len__(self) -> int:
         return len(self._new) + len(self._idle) + len(self._served)
@@ -90,7 +90,15 @@ class Connections:
             with self._lock:
                 if conn in self._served:
                     self._served.remove(conn)
-                    waited[conn] = monotonic()
+                    self._again(conn, waited)
+
+    def _again(self, conn: Connection, waited: dict[Connection, float]) -> None:
+        """Let a connection wait for its next request; or end it, answered, where the server serves nobody any more."""
+        if not self._closed:
+            waited[conn] = monotonic()
+            return
+        shut(conn.sock)
+        self._lock.notify_all()
 
     def forget(self, conn: Connection) -> None:
         """Let go of a connection that ended."""
@@ -98,6 +106,7 @@ class Connections:
             for waiting in (self._new, self._idle, self._host):
                 waiting.pop(conn, None)
             self._served.discard(conn)
+            self._lock.notify_all()
 
     def end_idle(self) -> None:
         """End the connections that have said nothing for too long."""
@@ -105,6 +114,14 @@ class Connections:
             since = monotonic() - self._idle_s
             for conn in [conn for conn, at in (*self._new.items(), *self._idle.items()) if at <= since]:
                 self._end(conn)
+
+    def drain(self, timeout_s: float) -> None:
+        """Admit no more, end those that wait, and wait until what is being carried out is answered."""
+        with self._lock:
+            self._closed = True
+            for conn in [*self._new, *self._idle]:
+                self._end(conn)
+            self._lock.wait_for(lambda: not self._served, timeout_s)
 
     def close(self) -> None:
         """End all, and admit no more."""

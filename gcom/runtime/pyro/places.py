@@ -73,6 +73,12 @@ def public_address(at: Place, port: int, toward: Address | None = None) -> Addre
     return names.address(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
 
 
+def dialled_address(at: Place) -> Address:
+    """Return the address at which this machine's own processes reach a server at a place."""
+    host = "127.0.0.1" if at.host == "0.0.0.0" else "::1" if at.host == "::" else at.host
+    return f"[{host}]:{at.ports[0]}" if ":" in host else f"{host}:{at.ports[0]}"
+
+
 def own_host(toward: Address | None = None) -> str:
     """Return this machine's IP address on the way to another one, or to the world; raises BadValue if there is none."""
     hosts = [names.split_address(toward)[0]] if toward else ["192.0.2.1", "2001:db8::1"]

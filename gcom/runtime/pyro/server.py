@@ -379,8 +379,11 @@ class Server:
         """Begin to accept; connections made since the construction have waited."""
         self._thread.start()
 
-    def close(self) -> None:
-        """Stop listening, end every connection. Waits for no call in progress; may be called from one, and again."""
+    def close(self, drain_s: float = 0.0) -> None:
+        """Stop listening, end every connection. May be called again.
+
+        For `drain_s` seconds at most it waits for calls in progress to be answered; a call itself must not wait so.
+        """
         with self._close_lock:
             if self._closing.is_set():
                 return
@@ -388,6 +391,8 @@ class Server:
         transport = self._daemon.transportServer
         transport.shutting_down = True
         shut(transport.sock)
+        if drain_s > 0:
+            self._connections.drain(drain_s)
         self._connections.close()
         if self._thread.ident is not None:
             self._thread.join(timeout=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
@@ -10,12 +11,13 @@ from gcom.errors import BadValue
 from gcom.runtime.membership import Membership
 from gcom.runtime.session import Session
 from gcom.values.definition import Multicast
+from gcom.values.names import Process
 from gcom.values.snapshot import HELD_BACK_MAX, HeldBack, Receipt, Snapshot
 
 State = Literal["waiting", "sent", "ordered", "held", "doubt", "lost"]
 
 
-def snapshot_of(membership: Membership, now_ms: int) -> Snapshot:
+def snapshot_of(membership: Membership, now_ms: int, round_trip_s: Callable[[Process], float | None]) -> Snapshot:
     """Return one look at the session that is in the group, or was last."""
     session = membership.session
     machine = session.machine
@@ -39,6 +41,7 @@ def snapshot_of(membership: Membership, now_ms: int) -> Snapshot:
         window=replace(seen.window, unnumbered=session.unnumbered),
         suspected=seen.suspected,
         heard_s=seen.heard_s,
+        round_trip_s={it: seconds for it in seen.view.members if (seconds := round_trip_s(it)) is not None},
     )
 
 

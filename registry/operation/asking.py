@@ -1,0 +1,76 @@
+"""`gcom-registry status`: a registry that runs is asked how it stands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import fields
+from typing import Any
+
+from gcom.certificates.authority import Authority
+from gcom.certificates.identity_files import CertificateFiles
+from gcom.errors import PeerError, RegistryUnavailable
+from gcom.runtime import pyro
+from gcom.values.names import Address
+from registry import enrolment
+from registry.operation.serving import authority_folder
+from registry.operation.settings import ServiceSettings
+from registry.status import RegistryStatus
+
+ASK_S = 5.0
+
+
+def registry_status(wanted: ServiceSettings) -> dict[str, Any]:
+    """Return the status of the registry that the settings are of; raises BadValue, RegistryUnavailable, PeerError."""
+    address, credentials = _way_to(wanted)
+    try:
+        with closing(pyro.Caller(address, pyro.STATUS, credentials)) as caller:
+            told = pyro.unpack(caller.call(pyro.pack({"ask": "status"}), ASK_S))
+    except (pyro.ConnectionRefused, pyro.ConnectionLost, pyro.TimedOut) as error:
+        raise RegistryUnavailable(
+            f"{error}; gcom-registry starts one there, --port or --listen name another (gcom-registry config)"
+        ) from error
+    if isinstance(told, dict) and told.keys() >= {field.name for field in fields(RegistryStatus)}:
+        return told
+    raise PeerError(f"{address} answered a question for its status with nonsense: is it of another version?")
+
+
+def _way_to(wanted: ServiceSettings) -> tuple[Address, pyro.Credentials | pyro.UserSecret]:
+    """Return where that registry is, and as whom to ask: as itself, by its own certificate."""
+    cert, key, ca = (wanted.get(name) for name in ("cert", "key", "ca"))
+    if wanted.get("listen") is None and not cert:
+        host = wanted["host"]
+        return f"[{host}]:{wanted['port']}" if ":" in host else f"{host}:{wanted['port']}", pyro.UserSecret()
+    if cert and key and ca:
+        place = pyro.place(wanted.get("listen") or wanted["host"], wanted.get("advertise"), int(wanted["port"]))
+        return pyro.dialled_address(place), pyro.Credentials(CertificateFiles(cert, key, ca))
+    authority = Authority(authority_folder(wanted.get("data")))
+    return enrolment.noted_address(authority), pyro.Credentials(enrolment.noted_files(authority))
+
+
+def page(told: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines for people."""
+    yield f"{told['address']}  gcom-registry {told['version']}, {_age(time.time() - float(told['started_s']))}"
+    yield f"state        {told['unready'] or 'ready'}"
+    yield f"transport    {'TLS, certificates on both sides' if told['secure'] else 'loopback, this user alone'}"
+    yield f"data         {told['data'] or 'none: it keeps nothing'}"
+    groups = ", ".join(f"{count} {state}" for state, count in told["groups"].items() if count)
+    yield f"groups       {groups or 'none'}; {told['members']} members; serials of {told['sequenced']} groups from here"
+    yield f"connections  {told['connections']} of {told['connections_max']}"
+    for kind, outcomes in told["requests"].items():
+        total = sum(outcomes.values())
+        mean_ms = 1000 * told["request_s"][kind] / total
+        refused = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items() if outcome != "ok")
+        yield f"{kind:<17}{total:>9,}  {mean_ms:8.3f} ms each" + (f"  ({refused})" if refused else "")
+    if told["refused"]:
+        refused = ", ".join(f"{count} {reason}" for reason, count in sorted(told["refused"].items()))
+        yield f"refused from the network: {refused}"
+
+
+def _age(seconds: float) -> str:
+    """Return how long it has run, in words."""
+    for size, word in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"up for {seconds / size:.0f} {word}"
+    return f"up for {max(0.0, seconds):.0f} seconds"

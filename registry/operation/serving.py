@@ -1,0 +1,107 @@
+"""A registry from its start to its end, as its settings say; returns or exits with the status of the command."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NoReturn
+
+from platformdirs import user_data_dir
+
+from gcom import __version__
+from gcom.errors import BadValue, Unavailable
+from gcom.runtime import pyro
+from registry.operation.logs import Voice
+from registry.operation.notify import notify
+from registry.operation.settings import ServiceSettings
+from registry.server import DRAIN_S, RegistryServer
+
+EXIT_FAILED, EXIT_USAGE, EXIT_NO_REGISTRY, EXIT_SETTINGS, EXIT_INTERRUPTED = 1, 2, 69, 78, 130
+
+
+def serve(wanted: ServiceSettings) -> int:
+    """Serve until a signal; return the exit status."""
+    stop: SimpleQueue[int] = SimpleQueue()  # its put, unlike Event.set, may interrupt its own get
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda caught, _frame: stop.put(caught))
+    voice = Voice(wanted["log_format"], wanted["log_level"])
+    try:
+        server = _server(wanted, voice)
+    except BadValue as error:
+        _complain(voice, str(error), EXIT_USAGE)
+    # The port is taken: by far the most common cause is a registry that runs already.
+    except Unavailable as error:
+        _complain(voice, f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
+    with _metrics(server, wanted.get("metrics"), voice):
+        return _run(server, stop, voice)
+
+
+def authority_folder(data: str | None) -> Path:
+    """Return the folder of the authority: the user's own, or that of a registry with a folder of its own."""
+    if data and data != "none":
+        return Path(data) / "authority"
+    return Path(user_data_dir("gcom", appauthor=False)) / "authority"
+
+
+def _folder(data: str | None, port: int, voice: Voice) -> Path | None:
+    """Return the folder of what must outlive the registry: kept at a port that is always the same, unless refused."""
+    if data == "none":
+        if port:
+            voice.tell("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
+        return None
+    # A port that nobody knew before has no history: there is nothing to find in a folder.
+    if data is None and not port:
+        return None
+    return Path(data) if data else Path(user_data_dir("gcom", appauthor=False)) / f"registry-{port}"
+
+
+def _server(wanted: ServiceSettings, voice: Voice) -> RegistryServer:
+    number, data = int(wanted["port"]), wanted.get("data")
+    listen, advertise = wanted.get("listen"), wanted.get("advertise")
+    files = (wanted.get("cert"), wanted.get("key"), wanted.get("ca"))
+    if listen is None and not any(files):
+        if advertise is not None:
+            raise BadValue("--advertise is for --listen: on loopback the address is what it is")
+        return RegistryServer(wanted["host"], number, _folder(data, number, voice))
+    from registry.secure import secure_server
+
+    place = pyro.place(listen or wanted["host"], advertise, number)
+    return secure_server(place, _folder(data, place.ports[0], voice), authority_folder(data), files, voice.tell)
+
+
+def _metrics(server: RegistryServer, where: str | None, voice: Voice) -> AbstractContextManager[object]:
+    """Serve the registry's figures, if it is wanted, from before it is ready until it has ended."""
+    if where is None:
+        return nullcontext()
+    from registry.operation.metrics import serve_metrics  # nobody else needs its library
+
+    try:
+        serving = serve_metrics(where, server.look)
+    except (BadValue, Unavailable) as error:
+        server.close()
+        _complain(voice, str(error), EXIT_USAGE if isinstance(error, BadValue) else EXIT_FAILED)
+    voice.tell(f"metrics at {serving.url}")
+    return serving
+
+
+def _run(server: RegistryServer, stop: SimpleQueue[int], voice: Voice) -> int:
+    server.start()
+    voice.say(f"gcom-registry {__version__} {server.address} ready")
+    notify(f"READY=1\nSTATUS=at {server.address}")
+    if server.grace_s:
+        voice.tell(f"starting: it waits {server.grace_s:.0f} s for groups that are there, before it gives a name away")
+    # The main thread only waits: handlers run in it, and nothing else does that a signal could break into.
+    caught = stop.get()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
+    notify("STOPPING=1")
+    server.close(DRAIN_S)
+    return EXIT_INTERRUPTED if caught == signal.SIGINT else 0
+
+
+def _complain(voice: Voice, text: str, status: int) -> NoReturn:
+    voice.tell(text, "ERROR")
+    sys.exit(status)

@@ -1,0 +1,181 @@
+"""The settings of a registry: each by flag, else by environment variable, else by a TOML file, else by default.
+
+A key or a variable that nobody knows is an error: a limit that was misspelt, and silently not set, is found too late.
+The variables begin with GCOM_SERVE_ and not with GCOM_REGISTRY_, which Kubernetes sets by itself for a service that is
+called gcom-registry; those of certificates are the members' as well.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_config_dir
+
+from gcom.errors import BadValue
+from gcom.runtime import pyro
+
+PREFIX = "GCOM_SERVE_"
+CONFIG_VARIABLE = f"{PREFIX}CONFIG"
+FLAG, DEFAULT = "flag", "default"
+LOG_FORMATS = ("text", "json")
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+class BadSettings(BadValue):
+    """A setting that is wrong in a file or in the environment, where no usage text helps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One of them. `check` raises BadValue."""
+
+    key: str
+    variable: str
+    default: str
+    meaning: str
+    check: Callable[[str], object] = str
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.key.replace('_', '-')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The value of a setting, empty where there is none, and where it came from."""
+
+    text: str
+    source: str
+
+
+def _port(text: str) -> None:
+    if not (text.isascii() and text.isdigit()) or int(text) > 65535:
+        raise BadValue(f"port {text!r} is not 0 to 65535")
+
+
+def _one_of(words: Iterable[str]) -> Callable[[str], None]:
+    def check(text: str) -> None:
+        if text not in words:
+            raise BadValue(f"{text!r} is none of {', '.join(words)}{_suggested(text, words)}")
+
+    return check
+
+
+SETTINGS = (
+    Setting("listen", f"{PREFIX}LISTEN", "", "where to listen for other machines: HOST[:PORT[-PORT]]", pyro.place),
+    Setting("advertise", f"{PREFIX}ADVERTISE", "", "the address for others, where it is another: HOST[:PORT]"),
+    Setting("cert", "GCOM_TLS_CERT", "", "a certificate of your own"),
+    Setting("key", "GCOM_TLS_KEY", "", "its private key"),
+    Setting("ca", "GCOM_TLS_CA", "", "its authority's certificate"),
+    Setting("host", f"{PREFIX}HOST", "127.0.0.1", "the loopback address to listen on"),
+    Setting("port", f"{PREFIX}PORT", "7411", "the port; 0 takes any free one", _port),
+    Setting("data", f"{PREFIX}DATA", "", "the folder of names and votes; none keeps nothing"),
+    Setting("metrics", f"{PREFIX}METRICS", "", "where to serve /metrics, /healthz and /readyz: [HOST:]PORT"),
+    Setting("log_format", f"{PREFIX}LOG_FORMAT", "text", "text, or json: one object a line", _one_of(LOG_FORMATS)),
+    Setting("log_level", f"{PREFIX}LOG_LEVEL", "WARNING", "the least that is logged", _one_of(LOG_LEVELS)),
+)
+KEYS = tuple(setting.key for setting in SETTINGS)
+
+
+class ServiceSettings:
+    """All of them, for one start. `file` is the TOML file that was read, or None."""
+
+    def __init__(self, values: Mapping[str, Value], file: Path | None) -> None:
+        self.values = dict(values)
+        self.file = file
+
+    def __getitem__(self, key: str) -> str:
+        return self.values[key].text
+
+    def get(self, key: str) -> str | None:
+        """Return a setting, or None where there is none."""
+        return self.values[key].text or None
+
+
+def settings(flags: Mapping[str, str | None], environment: Mapping[str, str] | None = None) -> ServiceSettings:
+    """Return the settings by their sources; `flags` may have the file as `config`.
+
+    Raises BadValue for a flag that is wrong, BadSettings for the rest.
+    """
+    environment = os.environ if environment is None else environment
+    _refuse_unknown_variables(environment)
+    file = _file(flags.get("config"), environment)
+    in_file = _read(file) if file else {}
+    values = {it.key: _value(it, flags.get(it.key), environment, in_file, file) for it in SETTINGS}
+    for setting in SETTINGS:
+        _check(setting, values[setting.key])
+    return ServiceSettings(values, file)
+
+
+def _value(
+    setting: Setting, flag: str | None, environment: Mapping[str, str], in_file: Mapping[str, str], file: Path | None
+) -> Value:
+    if flag is not None:
+        return Value(flag, FLAG)
+    if text := environment.get(setting.variable):
+        return Value(text, setting.variable)
+    if setting.key in in_file:
+        return Value(in_file[setting.key], str(file))
+    return Value(setting.default, DEFAULT)
+
+
+def _check(setting: Setting, value: Value) -> None:
+    if not value.text and value.source != FLAG:
+        return
+    try:
+        setting.check(value.text)
+    except BadValue as error:
+        if value.source == FLAG:
+            raise BadValue(f"{setting.flag}: {error}") from error
+        raise BadSettings(f"{setting.key} of {value.source}: {error}") from error
+
+
+def default_file() -> Path:
+    """Return the file that is read where no other is named, if it is there."""
+    return Path(user_config_dir("gcom", appauthor=False)) / "registry.toml"
+
+
+def _file(flag: str | None, environment: Mapping[str, str]) -> Path | None:
+    named = flag or environment.get(CONFIG_VARIABLE)
+    if named == "none":
+        return None
+    if named is None:
+        found = default_file()
+        return found if found.is_file() else None
+    return Path(named)
+
+
+def _read(path: Path) -> dict[str, str]:
+    """Return the keys of a file as texts; raises BadSettings."""
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+    except OSError as error:
+        raise BadSettings(f"settings file {str(path)!r} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadSettings(f"settings file {str(path)!r} is not TOML: {error}") from error
+    for key, value in table.items():
+        if key not in KEYS:
+            raise BadSettings(f"settings file {str(path)!r} has an unknown key {key!r}{_suggested(key, KEYS)}")
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise BadSettings(f'{key} in settings file {str(path)!r} must be a text or a number: {key} = "…"')
+    return {key: str(value) for key, value in table.items()}
+
+
+def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
+    known = [CONFIG_VARIABLE, *(setting.variable for setting in SETTINGS)]
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known:
+            raise BadSettings(f"environment variable {name} is none of a registry's{_suggested(name, known)}")
+
+
+def _suggested(word: str, known: Iterable[str]) -> str:
+    known = tuple(known)
+    folded = {it.casefold().replace("-", "_"): it for it in known}
+    near = difflib.get_close_matches(word.casefold().replace("-", "_"), folded, 1)
+    return f": do you mean {folded[near[0]]!r}?" if near else f"; known are {', '.join(known)}"
