@@ -165,22 +165,24 @@ class GroupMachine:
         return reply, self._settle(now_ms)
 
     def take(self, peer: Process, now_ms: int) -> tuple[Frame | None, list[Effect]]:
-        """Return the next frame for a peer; None: nothing is due, or a call is in flight.
+        """Return the next frame for a peer; None: nothing is due, or as many as may be are in flight.
 
-        A frame must be put to the peer and its end reported as Replied or CallFailed.
+        Each is put once, in order; its end is a Replied, in the same order, or one CallFailed for all unanswered.
         """
         link = self._links.get(peer)
-        if link is None or not link.callable(now_ms):
+        # Members alone are told more before they have answered.
+        beside = self._member is not None and self.stage is Stage.MEMBER and self._member.outgoing.is_beside(peer)
+        if link is None or not link.callable(now_ms, pipelined=beside):
             return None, []
         # A CUT or PROMISE of a full group takes up to 40 KiB of the frame: no data goes with it, or it might not fit.
         member = self._member if self.stage is Stage.MEMBER and not (link.control and link.fills_frame) else None
-        state = member.outgoing.state_for(peer, now_ms) if member and self.transfer.owes else None
+        state = member.outgoing.state_for(peer, now_ms) if member and link.takes_load and self.transfer.owes else None
         due = bool(state or (link.control if self.stage is Stage.LINGERING else link.due(now_ms)))
-        load, letters = member.outgoing.load_for(peer, due, state) if member else (NOTHING, [])
+        load, letters = member.outgoing.load_for(peer, due, state) if member and link.takes_load else (NOTHING, [])
         if not (due or load.size or letters):
             return None, self._settle(now_ms)
         # What a failed call carried is put again as it was, so control is taken only when the frame is sure to go.
-        control = (*self._links.begin(peer), *([state] if state else []))
+        control = (*self._links.begin(peer, bool(load.size or letters or state)), *([state] if state else []))
         orders = member.outgoing.orders_for(peer) if member else None
         status = member.status(peer) if member else self._status(peer)
         head = (self.group, self.instance, self.process, peer, status)

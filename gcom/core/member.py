@@ -325,8 +325,10 @@ class Member:
                     self._view_change.on_install(item.decision, item.ballot, now_ms, peer)
             if self._view_change.ended:
                 return
-            self.streams.multicast.on_replied(peer)
-            self.mail.letters.outboxes[peer].on_replied()
+            # Not before all is answered: what is still in flight is in no answer yet, and would be put twice.
+            if self._links.settled(peer):
+                self.streams.on_replied(peer)
+                self.mail.letters.outboxes[peer].on_replied()
         else:
             self._on_refused(peer, reply)
         if not self._view_change.ended:
@@ -360,7 +362,7 @@ class Member:
         if dead:
             self._view_change.proven(peer, frames.DEAD)
         if peer in self.view.members:
-            self.streams.multicast.on_failed(peer)
+            self.streams.on_failed(peer)
             self.mail.letters.outboxes[peer].on_failed()
             self.transfer.on_failed(peer)
             self._view_change.on_failed(peer, refused, now_ms)

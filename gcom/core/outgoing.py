@@ -29,6 +29,10 @@ class Outgoing:
         self._transfer = transfer
         self._effects = effects
 
+    def is_beside(self, peer: Process) -> bool:
+        """Return whether a peer is another member of the view."""
+        return peer in self._streams.multicast.out.peers
+
     def state_for(self, peer: Process, now_ms: int) -> OfState | None:
         """Return what to put to a peer now of the state that it is given."""
         multicast = self._streams.multicast

@@ -143,6 +143,18 @@ class Streams:
             effects += self._advance()
         return effects
 
+    def on_replied(self, peer: Process) -> None:
+        """Go back to what a peer holds: all that was put to it is answered."""
+        self.multicast.on_replied(peer)
+        if self.serials:
+            self.serials.go_back(peer)
+
+    def on_failed(self, peer: Process) -> None:
+        """Go back to what a peer is known to hold: the fate of all that was put since is unknown."""
+        self.multicast.on_failed(peer)
+        if self.serials:
+            self.serials.go_back(peer)
+
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> list[Effect]:
         """Take a sender's word of what it put to this process."""
         self.multicast.on_sent(sender, sent, now_ms)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Condition, Lock
+from threading import Condition
 from time import monotonic
 from typing import Protocol, assert_never
 
@@ -54,6 +54,7 @@ from gcom.runtime import arrivals
 from gcom.runtime.arrivals import LogStopped, Own
 from gcom.runtime.open_calls import OpenCall, OpenCalls
 from gcom.runtime.request_handlers import NO_HANDLER, CallServer
+from gcom.runtime.step_lock import StepLock
 from gcom.runtime.traces import TraceRecorder
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
@@ -67,10 +68,7 @@ Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost
 class SessionHost(Protocol):
     """The part of the host that a session uses. All but `lock` is called with the lock held."""
 
-    lock: Lock
-
-    @property
-    def idle(self) -> bool: ...
+    lock: StepLock
 
     def now_ms(self) -> int: ...
 
@@ -146,7 +144,11 @@ class Session:
         """Step the machine with an event and carry out what follows."""
         with self._host.lock:
             self.step(event)
-            self._host.hurry(self)
+            self.hurry()
+
+    def hurry(self) -> None:
+        """Wake the timer if a step has brought the machine's deadline forward. Holds the lock."""
+        self._host.hurry(self)
 
     def step(self, event: events.Event) -> None:
         """Do what `handle` does, for a caller that holds the lock."""
@@ -165,7 +167,7 @@ class Session:
             self._hand_over()  # first, so that the reply can say what the application has sent
             reply, effects = self.machine.receive(frame, self._host.now_ms())
             self._carry_out(effects)
-            self._host.hurry(self)
+            self.hurry()
         self.log_before_frame()
         return reply
 
@@ -225,15 +227,15 @@ class Session:
         return bool(self.unnumbered and view and view.started) or not self.machine.mail_settled
 
     def put(self, payload: Payload) -> int:
-        """Queue a message, hand it over if a link has nothing else to do; return its number. Holds the lock."""
+        """Queue a message, and hand it over unless others wait; return its number. Holds the lock."""
         self.last_number = number = self.last_number + 1
         if self.membership.recorder is not None:
             self.membership.recorder.on_put(number)
         self._buffer.append(payload)
         self._waiting_size += len(payload)
-        # While every link has a call in flight the message waits: what collects until one is free becomes one run,
-        # which costs as much as one message (decision 0001).
-        if self._host.idle or self.machine.alone:
+        # Where others wait for a number, links have as much under way as they may: what collects until one is answered
+        # becomes one run, which costs as much as one message (decision 0001).
+        if not self.machine.pending or self.machine.alone:
             self._hand_over()
             self._pump()
         return number
@@ -355,7 +357,7 @@ class Session:
         if self._early and not self.state_awaited:
             self._serve_early()
         if effects or self.acks_awaited:
-            self.changed.notify_all()
+            self._host.lock.tell(self.changed)
         if self._buffer and self.machine.alone:  # the link that would have taken it went with its peer
             self._hand_over()
         self._pump()

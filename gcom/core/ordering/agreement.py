@@ -67,6 +67,7 @@ class OrderAgreement:
         self._wedged_at = 0  # the end of the log at the promise
         self._wanted: int | None = None  # the end of the cut, once that is known
         self._held: dict[Process, int] = {}  # the log, by the other members, as they say
+        self._put: dict[Process, int] = {}  # how far it was put to each of them
         self._previous: OrderLog | None = None
         self.asking = False  # a request to the registry's sequencer is under way
         self._opened = False
@@ -87,6 +88,7 @@ class OrderAgreement:
         self.log = OrderLog(serial, ordered)
         self.agreed = self._passed = self._told = serial
         self._held = {member: serial for member in view.members if member != self.process}
+        self._put = dict(self._held)
         self._wanted = self._unknown_until_ms = None
         self.wedged = self.asking = self._opened = False
         self._refusals = 0
@@ -216,6 +218,7 @@ class OrderAgreement:
         if held is None or self.wedged or (status.ordered <= held and status.agreed <= self._told):
             return False
         self._held[peer] = max(held, status.ordered)
+        self._put[peer] = max(self._put[peer], status.ordered)
         self._told = max(self._told, status.agreed)
         return self._passed < self.log.end
 
@@ -246,12 +249,21 @@ class OrderAgreement:
         return self.agreed > self._told
 
     def lacks(self, peer: Process) -> bool:
-        """Return whether a peer lacks a part of the order, as far as it says."""
-        return not self.wedged and self._held.get(peer, self.log.end) < self.log.end
+        """Return whether a peer lacks a part of the order that is not on its way to it."""
+        return not self.wedged and self._put.get(peer, self.log.end) < self.log.end
 
     def put_to(self, peer: Process) -> Orders | None:
-        """Return the part that a peer lacks; there is one call in flight to it, so nothing is put twice."""
-        return self.log.piece(self.view.number, self._held[peer], PIECE_SPANS) if self.lacks(peer) else None
+        """Return the part that a peer lacks; it counts as put to the peer."""
+        if not self.lacks(peer):
+            return None
+        orders = self.log.piece(self.view.number, self._put[peer], PIECE_SPANS)
+        self._put[peer] = orders.end
+        return orders
+
+    def go_back(self, peer: Process) -> None:
+        """Put to a peer again what it does not say to hold: nothing is on its way to it, or its fate is unknown."""
+        if peer in self._held:
+            self._put[peer] = self._held[peer]
 
     # the end of the view
 
