@@ -95,7 +95,7 @@ class Caller:
 
     def revoked(self, sock: tls.Connection) -> bool:
         """Tell whether the peer of a connection was revoked since it was made."""
-        return self._is_revoked(sock)
+        return tls.is_revoked(sock, self._certificates)
 
     def connect(self, timeout_s: float) -> tls.Connection:
         """Return a new connection, which is the caller's no more: for a `Pipeline`. Raises as `call` does."""
