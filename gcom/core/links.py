@@ -54,10 +54,10 @@ class Relay:
 
 @dataclass(slots=True)
 class Flight:
-    """One frame that is not answered yet: its control items, and whether it has data."""
+    """One frame that is not answered yet: its control items, and how many bytes of data it has."""
 
     items: list[Control]
-    loaded: bool
+    load: int
 
 
 @dataclass(slots=True)
@@ -69,6 +69,7 @@ class PeerLink:
     control: list[Control] = field(default_factory=list)
     unanswered: deque[Flight] = field(default_factory=deque)
     loads: int = 0  # unanswered frames with data
+    last_load: int = 0  # bytes of data of the last frame that had any
     later: Control | None = None  # goes with the next heartbeat
     relays: dict[Process, Relay] = field(default_factory=dict)  # by sender; asked again, it replaces itself
     readiness: Readiness = Readiness.FREE
@@ -80,23 +81,28 @@ class PeerLink:
         assert readiness in READINESS[self.readiness], f"{self.readiness} to {readiness}"
         self.readiness = readiness
 
-    def callable(self, now_ms: int, pipelined: bool = False) -> bool:
-        """Return whether a call to the peer may begin; `pipelined`: also while others are unanswered."""
+    def callable(self, now_ms: int) -> bool:
+        """Return whether a call to the peer may begin, perhaps while others are unanswered."""
         if self.readiness is Readiness.IN_FLIGHT:
             # After a failure one frame goes alone: it says whether the connection holds.
-            return pipelined and not self.failures and len(self.unanswered) < limits.FRAMES_IN_FLIGHT_MAX
+            return not self.failures and len(self.unanswered) < limits.FRAMES_IN_FLIGHT_MAX
         return self.readiness is Readiness.FREE or now_ms >= self.due_ms
 
-    @property
-    def takes_load(self) -> bool:
-        """Return whether a frame with data may go: so few are under way that nothing waits for long behind them."""
-        return self.loads < limits.LOADS_IN_FLIGHT_MAX
+    def takes_load(self, paced: bool) -> bool:
+        """Return whether a frame with data may go: so few are under way that nothing waits for long behind them.
 
-    def due(self, now_ms: int) -> bool:
-        """Return whether something other than data is to be said now."""
+        `paced`: the answers of a sequencer say when, and what they came for collected meanwhile.
+        """
+        # After a small load the next waits for the answer, and collects meanwhile (Nagle 1984): a frame costs as much
+        # as hundreds of messages. After a large one there is enough, and the peer should not wait for it.
+        more = paced or self.last_load >= limits.LARGE_LOAD_BYTES
+        return not self.loads or (more and self.loads < limits.LOADS_IN_FLIGHT_MAX)
+
+    def due(self, now_ms: int, loads: bool = True) -> bool:
+        """Return whether something other than data is to be said now; `loads`: data may go."""
         # No heartbeat beside a frame that is unanswered: a peer that is paused would find one for each period.
         beats = now_ms >= self.due_ms and self.readiness is not Readiness.IN_FLIGHT
-        return bool(self.control or self.owed or beats or (self.relays and self.takes_load))
+        return bool(self.control or self.owed or beats or (self.relays and loads))
 
     def drop(self, wanted: Callable[[Control], bool]) -> None:
         """Owe no more the items that are not wanted, be it again."""
@@ -116,7 +122,7 @@ class Links(dict[Process, PeerLink]):
     def __init__(self, process: Process) -> None:
         super().__init__()
         self._process = process
-        self._woken: dict[Process, None] = {}  # in order; peers for which something became due
+        self.woken_peers: dict[Process, None] = {}  # in order; peers for which something became due
 
     @property
     def peers(self) -> list[Process]:
@@ -124,8 +130,8 @@ class Links(dict[Process, PeerLink]):
 
     def woken(self) -> list[Process]:
         """Return the peers with something due since the last time this was asked."""
-        woken = list(self._woken)
-        self._woken.clear()
+        woken = list(self.woken_peers)
+        self.woken_peers.clear()
         return woken
 
     def open(self, peer: Process, address: Address, now_ms: int) -> None:
@@ -138,10 +144,12 @@ class Links(dict[Process, PeerLink]):
             self.wake(peer)
 
     def wake(self, peer: Process) -> None:
-        self._woken[peer] = None
+        self.woken_peers[peer] = None
 
-    def wake_all(self) -> None:
-        self._woken.update(dict.fromkeys(self))
+    def wake_all(self, but: Process = "") -> None:
+        for peer in self:
+            if peer != but:
+                self.woken_peers[peer] = None
 
     def say(self, peer: Process, item: Control) -> None:
         """Owe a peer a control item, in place of an older one of its kind: so a queue has a bound, the kinds."""
@@ -193,8 +201,8 @@ class Links(dict[Process, PeerLink]):
             link.relays[fetch.sender] = Relay(fetch.view, fetch.first - 1, fetch.last, fetch.at_byte)
             self.wake(peer)
 
-    def begin(self, peer: Process, loaded: bool = False) -> tuple[Control, ...]:
-        """Begin a call, `loaded` with data; return the control items that it carries."""
+    def begin(self, peer: Process, load: int = 0) -> tuple[Control, ...]:
+        """Begin a call with so many bytes of data; return the control items that it carries."""
         link = self[peer]
         link.become(Readiness.IN_FLIGHT)
         link.owed = False
@@ -204,8 +212,9 @@ class Links(dict[Process, PeerLink]):
         # 16 per frame, so that a status and the items always fit beside the data.
         items = link.control[: limits.CONTROL_ITEMS_TAKEN]
         del link.control[: limits.CONTROL_ITEMS_TAKEN]
-        link.unanswered.append(Flight(items, loaded))
-        link.loads += loaded
+        link.unanswered.append(Flight(items, load))
+        if load:
+            link.loads, link.last_load = link.loads + 1, load
         return tuple(items)
 
     def replied(self, peer: Process, now_ms: int) -> None:
@@ -213,12 +222,13 @@ class Links(dict[Process, PeerLink]):
         link = self.get(peer)
         if link:
             if link.unanswered:
-                link.loads -= link.unanswered.popleft().loaded
+                link.loads -= link.unanswered.popleft().load > 0
             link.become(Readiness.IN_FLIGHT if link.unanswered else Readiness.FREE)
             link.failures = 0
             # Of two idle ones the greater id calls, 25 ms before the other would: else both would call, and pay twice.
             link.due_ms = now_ms + limits.HEARTBEAT_MS - (limits.HEARTBEAT_LEAD_MS if self._process > peer else 0)
-            self._woken[peer] = None
+            if link.control or link.owed or link.relays:
+                self.woken_peers[peer] = None
 
     def heard(self, peer: Process, now_ms: int) -> None:
         """Put the own heartbeat off: a call of the peer came, and its reply says what a heartbeat would."""

@@ -79,6 +79,7 @@ class GroupMachine:
         self._state_callbacks = gives_state, takes_state
         self.transfer = Transfer(process, gives_state, takes_state, lacking)
         self._links = Links(process)
+        self.links_woken = self._links.woken_peers  # looked at first: most steps wake nobody
         self.woken = self._links.woken  # peers for which `take` may have something new; opened and closed ones too
         self._arrival = Joining(group, process, address, create, former, self.transfer, self._links)
         self._member: Member | None = None
@@ -170,23 +171,33 @@ class GroupMachine:
         Each is put once, in order; its end is a Replied, in the same order, or one CallFailed for all unanswered.
         """
         link = self._links.get(peer)
+        if link is None or not link.callable(now_ms):
+            return None, []
+        member = self._member if self.stage is Stage.MEMBER else None
         # Members alone are told more before they have answered.
-        beside = self._member is not None and self.stage is Stage.MEMBER and self._member.outgoing.is_beside(peer)
-        if link is None or not link.callable(now_ms, pipelined=beside):
+        if link.unanswered and (member is None or not member.outgoing.is_beside(peer)):
             return None, []
         # A CUT or PROMISE of a full group takes up to 40 KiB of the frame: no data goes with it, or it might not fit.
-        member = self._member if self.stage is Stage.MEMBER and not (link.control and link.fills_frame) else None
-        state = member.outgoing.state_for(peer, now_ms) if member and link.takes_load and self.transfer.owes else None
-        due = bool(state or (link.control if self.stage is Stage.LINGERING else link.due(now_ms)))
-        load, letters = member.outgoing.load_for(peer, due, state) if member and link.takes_load else (NOTHING, [])
+        member = member if not (link.control and link.fills_frame) else None
+        loads = member is not None and link.takes_load(member.streams.paced)
+        state = member.outgoing.state_for(peer, now_ms) if member and loads and self.transfer.owes else None
+        due = bool(state or (link.control if self.stage is Stage.LINGERING else link.due(now_ms, loads)))
+        load, letters = member.outgoing.load_for(peer, due, state) if member and loads else (NOTHING, [])
         if not (due or load.size or letters):
-            return None, self._settle(now_ms)
+            return None, [] if member and not member.effects else self._settle(now_ms)
         # What a failed call carried is put again as it was, so control is taken only when the frame is sure to go.
-        control = (*self._links.begin(peer, bool(load.size or letters or state)), *([state] if state else []))
+        size = load.size + sum(letter.taken for letter in letters) if letters else load.size
+        control = self._links.begin(peer, limits.LOAD_BYTES_MAX if state else size)
+        if state:
+            control = (*control, state)
         orders = member.outgoing.orders_for(peer) if member else None
         status = member.status(peer) if member else self._status(peer)
         head = (self.group, self.instance, self.process, peer, status)
         frame = Frame(*head, control, load.runs, load.pieces, orders, tuple(letters))
+        if link.control or (
+            member and link.takes_load(member.streams.paced) and (link.relays or member.outgoing.has_for(peer))
+        ):
+            self._links.wake(peer)  # there is more than this frame holds
         return frame, self._settle(now_ms)
 
     def due_ms(self, peer: Process) -> int | None:
@@ -378,6 +389,8 @@ class GroupMachine:
             case events.Replied(peer, reply):
                 self._links.replied(peer, now_ms)
                 member.on_replied(peer, reply, now_ms)
+                if self.transfer.owes or member.outgoing.has_for(peer):
+                    self._links.wake(peer)
             case events.CallFailed(peer, refused, dead):
                 self._links.failed(peer, now_ms)
                 member.on_failed(peer, refused, dead, now_ms)

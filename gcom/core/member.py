@@ -129,6 +129,7 @@ class Member:
         orders = serials.on_answer(request, answer, now_ms, refused) if serials else None
         if orders:
             self.effects += self.streams.on_orders(orders, fresh=True)
+        self._links.wake_all()  # runs that waited for their order go, with it or without
         if serials and serials.cut_off and self.process not in self._triggers.unserved:
             self._triggers.unserved[self.process] = None
             self._links.owe_status(self._view_change.others)
@@ -148,8 +149,9 @@ class Member:
             if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
                 self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
                 self._view_change.review()
-            if not serials.asking:
-                self.effects += map(AskSequencer, serials.due(self.streams.multicast.out.number, now_ms))
+            number = self.streams.multicast.out.number
+            if not serials.asking and (serials.restless or number > serials.log.ordered.get(self.process, 0)):
+                self.effects += map(AskSequencer, serials.due(number, now_ms))
 
     def on_state_taken(self, view: int, data: bytes | None, error: str) -> None:
         self.transfer.on_taken(view, data, error)
@@ -462,6 +464,8 @@ class Member:
         self._merge.hail(self.view, self._view_change.tombstones.leavers, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
         self.streams.look(now_ms)
+        if self.streams.go_ahead():
+            self._links.wake_all()
         self.effects += self.mail.tick(now_ms)
         self._register(now_ms)
         self._proceed(now_ms)

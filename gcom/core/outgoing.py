@@ -8,7 +8,7 @@ from gcom.core.messages import frames
 from gcom.core.messages.effects import Effect
 from gcom.core.messages.frames import OfState
 from gcom.core.messages.orders import Orders
-from gcom.core.multicast.window import Load
+from gcom.core.multicast.window import NOTHING, Load
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.core.unicast.channel import Channels, Pace
@@ -44,9 +44,15 @@ class Outgoing:
         return self._transfer.item_for(peer, data_waits or self._outboxes[peer].has_more, now_ms)
 
     def has_for(self, peer: Process) -> bool:
-        """Return whether runs or letters could go to a member now."""
-        formable = self._streams.unsent and self._streams.may_form
-        return bool(formable) or self._streams.multicast.has_for(peer) or self._outboxes[peer].has_more
+        """Return whether runs or letters could go to a peer now."""
+        outbox = self._outboxes.get(peer)
+        if outbox is None:
+            return False  # no other member of the view
+        if self._streams.multicast.has_for(peer):
+            ready = not self._streams.awaits_order
+        else:
+            ready = bool(self._streams.unsent) and self._streams.may_form
+        return ready or outbox.has_more
 
     def load_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
         """Return what to put to a peer now; `due`: a frame goes anyway."""
@@ -58,9 +64,10 @@ class Outgoing:
         letters_wait = outbox is not None and outbox.has_more
         # Streams and letters take turns at being first: else a link that is full of one would starve the other.
         if outbox and letters_wait and link.letters_first and not link.relays:
-            letters = outbox.take(min(budget, limits.LETTERS_BYTES_TAKEN))
+            load, letters = NOTHING, outbox.take(min(budget, limits.LETTERS_BYTES_TAKEN))
             budget -= sum(letter.taken for letter in letters)
-            load = self._streams.multicast.take(peer, budget, whole=True)  # beside letters whole runs only
+            if not self._streams.awaits_order:
+                load = self._streams.multicast.take(peer, budget, whole=True)  # beside letters whole runs only
             link.letters_first = False
             return load, letters
         load, letters = self._load_for(peer, budget), []
@@ -80,8 +87,8 @@ class Outgoing:
         forms = self._streams.unsent and multicast.open_to(peer) and not multicast.has_for(peer)
         if forms and (formed := self._streams.form(limits.RUN_BYTES_MAX)):
             self._effects += formed
-            self._links.wake_all()
-        return multicast.take(peer, budget)
+            self._links.wake_all(but=peer)
+        return NOTHING if self._streams.awaits_order else multicast.take(peer, budget)
 
     def is_owed(self, peer: Process) -> bool:
         """Return whether the next heartbeat brings a peer more than a reply does.

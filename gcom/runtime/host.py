@@ -70,6 +70,7 @@ class Host:
         self.credentials = credentials_for(address, self.name, listening.certificates)
         wanted_faults = wanted(faults)
         self._faults = FaultInjector(self.name, wanted_faults) if wanted_faults else None
+        self.has_faults = self._faults is not None  # calls have faults on purpose, or once had
         self.directory = DirectoryClient(address, put=self.call_registry, credentials=self.credentials)
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
         self.lock = StepLock()
@@ -169,16 +170,11 @@ class Host:
         """The faults that calls have now."""
         return Faults() if self._faults is None else self._faults.faults
 
-    @property
-    def has_faults(self) -> bool:
-        """Tell whether calls have faults on purpose, or once had."""
-        return self._faults is not None
-
     def inject(self, faults: str | Faults) -> None:
         """Have faults in the calls from now on (`Node.inject`)."""
         refuse_off_loopback(self.directory.address, self.address)
         if self._faults is None:
-            self._faults = FaultInjector(self.name, faults)
+            self._faults, self.has_faults = FaultInjector(self.name, faults), True
         else:
             self._faults.change(faults)
 

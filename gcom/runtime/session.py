@@ -122,6 +122,7 @@ class Session:
         self.registry_failure: GComError | None = None
         self.changed = membership.changed
         self._host = host
+        self._woken = machine.links_woken
         self._log = log
         self._log_ended = False  # and the application knows
         self._queue = membership.queue
@@ -156,7 +157,8 @@ class Session:
 
     def tick(self) -> None:
         """Step the machine at its deadline. Holds the lock."""
-        self._hand_over()
+        if self._buffer:
+            self._hand_over()
         self.step(events.Tick())
 
     def receive(self, frame: Frame) -> Reply:
@@ -164,7 +166,8 @@ class Session:
         with self._host.lock:
             if self.membership.recorder is not None:
                 self.membership.recorder.on_frame(frame)
-            self._hand_over()  # first, so that the reply can say what the application has sent
+            if self._buffer:
+                self._hand_over()  # first, so that the reply can say what the application has sent
             reply, effects = self.machine.receive(frame, self._host.now_ms())
             self._carry_out(effects)
             self.hurry()
@@ -173,10 +176,13 @@ class Session:
 
     def take(self, peer: Process) -> Frame | None:
         """Return the next frame for a peer, if it is due. Holds the lock."""
-        self._hand_over()
+        if self._buffer:
+            self._hand_over()
         frame, effects = self.machine.take(peer, self._host.now_ms())
         if effects:
             self._carry_out(effects)
+        elif self._woken:
+            self._pump()
         return frame
 
     def end_by_defect(self) -> None:
@@ -237,7 +243,6 @@ class Session:
         # becomes one run, which costs as much as one message (decision 0001).
         if not self.machine.pending or self.machine.alone:
             self._hand_over()
-            self._pump()
         return number
 
     def take_unsent(self) -> list[Payload]:
@@ -247,9 +252,8 @@ class Session:
         return unsent
 
     def _hand_over(self) -> None:
-        if self._buffer:
-            payloads, self._buffer = self._buffer, []
-            self._carry_out(self.machine.handle(events.Submit(payloads), self._host.now_ms()))
+        payloads, self._buffer = self._buffer, []
+        self._carry_out(self.machine.handle(events.Submit(payloads), self._host.now_ms()))
 
     def begin_leaving(self) -> None:
         """Send no more; messages sent so far no longer wait until this process reads them. Holds the lock."""
@@ -360,7 +364,8 @@ class Session:
             self._host.lock.tell(self.changed)
         if self._buffer and self.machine.alone:  # the link that would have taken it went with its peer
             self._hand_over()
-        self._pump()
+        if self._woken:
+            self._pump()
 
     def _on_mail(self, effect: OfMail) -> list[events.Event]:
         """Carry out an effect of unicasts and group calls; return what the machine is to be told of it."""

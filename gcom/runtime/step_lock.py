@@ -26,6 +26,8 @@ class StepLock:
 
     def __init__(self) -> None:
         self._lock = Lock()
+        self.acquire = self._lock.acquire  # as they are: every step takes the lock, and a Condition asks who has it
+        self._is_owned = self._lock.locked
         self._followers: dict[Follower, None] = {}
         self._changed: dict[Condition, None] = {}
 
@@ -42,9 +44,6 @@ class StepLock:
     def condition(self) -> Condition:
         """Return a condition of this lock; to wait for it lets the lock go."""
         return Condition(self)  # type: ignore[arg-type] # it has all that a Condition asks of a lock
-
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        return self._lock.acquire(blocking, timeout)
 
     def release(self) -> None:
         if not (self._followers or self._changed):
@@ -85,9 +84,6 @@ class StepLock:
             self._lock.release()
             raise
         return writers
-
-    def _is_owned(self) -> bool:
-        return self._lock.locked()
 
     def __enter__(self) -> None:
         self._lock.acquire()

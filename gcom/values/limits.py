@@ -24,6 +24,8 @@ RUN_MESSAGES_MAX = 2048
 # control items, orders, acknowledgements. At the bounds what is to be said waits, and travels together.
 FRAMES_IN_FLIGHT_MAX = 8
 LOADS_IN_FLIGHT_MAX = 2
+# Behind a smaller load the next waits for the answer, and collects meanwhile; a larger run does not wait for its order.
+LARGE_LOAD_BYTES = LOAD_BYTES_MAX // 4
 RUN_HEADER_BYTES = 5  # what a load has before each encoded run
 PIECE_HEADER_BYTES = 128  # of a piece, beside its data
 

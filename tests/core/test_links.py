@@ -69,7 +69,7 @@ def test_an_item_wakes_the_link_and_goes_once() -> None:
     assert made.woken() == []
     assert made[B].due(NOW)
     assert made.begin(B) == (FIRST,)
-    assert not made[B].callable(NOW + 10_000)
+    assert not made[B].due(NOW + 10_000)
     assert not made.idle
     made.replied(B, NOW)
     assert made.idle
@@ -217,31 +217,40 @@ def test_opening_twice_keeps_what_is_owed_and_closing_forgets_it() -> None:
     assert made.begin(B) == ()
 
 
-def test_only_members_are_called_again_before_they_have_answered() -> None:
+def test_no_heartbeat_goes_beside_a_frame_that_is_unanswered() -> None:
     made = links()
     made.begin(B)
-    assert not made[B].callable(NOW)
-    assert made[B].callable(NOW, pipelined=True)
-    assert not made[B].due(NOW + limits.HEARTBEAT_MS), "a heartbeat is under way already"
+    assert made[B].callable(NOW)
+    assert not made[B].due(NOW + limits.HEARTBEAT_MS)
+
+
+def test_after_a_small_load_the_next_waits_for_the_answer() -> None:
+    made = links()
+    made.begin(B, load=limits.LARGE_LOAD_BYTES - 1)
+    assert not made[B].takes_load(paced=False)
+    assert made[B].takes_load(paced=True), "the sequencer's answers say when"
+    made.begin(B)
+    made.replied(B, NOW)
+    assert made[B].takes_load(paced=False)
 
 
 def test_frames_in_flight_have_a_bound_and_those_with_data_a_smaller_one() -> None:
     made = links()
     for loads in range(limits.FRAMES_IN_FLIGHT_MAX):
-        assert made[B].callable(NOW, pipelined=True)
-        assert made[B].takes_load == (loads < limits.LOADS_IN_FLIGHT_MAX)
-        made.begin(B, loaded=made[B].takes_load)
-    assert not made[B].callable(NOW, pipelined=True)
+        assert made[B].callable(NOW)
+        assert made[B].takes_load(paced=False) == (loads < limits.LOADS_IN_FLIGHT_MAX)
+        made.begin(B, load=limits.LOAD_BYTES_MAX if made[B].takes_load(paced=False) else 0)
+    assert not made[B].callable(NOW)
     made.replied(B, NOW)
-    assert made[B].callable(NOW, pipelined=True)
-    assert made[B].takes_load
+    assert made[B].callable(NOW)
+    assert made[B].takes_load(paced=False)
 
 
 def test_what_all_unanswered_frames_carried_goes_again_in_order() -> None:
     made = links()
     for item in (FIRST, NACK, SECOND, OK):
         made.say(B, item)
-        made.begin(B, loaded=True)
+        made.begin(B, load=limits.LOAD_BYTES_MAX)
     made.replied(B, NOW)  # of FIRST
     made.failed(B, NOW)
     assert made.begin(B) == (NACK, SECOND, OK)
@@ -262,15 +271,15 @@ def test_after_a_failure_one_frame_goes_alone() -> None:
     made.begin(B)
     made.failed(B, NOW)
     made.begin(B)
-    assert not made[B].callable(NOW, pipelined=True)
+    assert not made[B].callable(NOW)
     made.replied(B, NOW)
     made.begin(B)
-    assert made[B].callable(NOW, pipelined=True)
+    assert made[B].callable(NOW)
 
 
 def test_an_answer_to_a_link_that_was_opened_anew_ends_nothing() -> None:
     made = links()
-    made.begin(B, loaded=True)
+    made.begin(B, load=limits.LOAD_BYTES_MAX)
     made.close(B)
     made.open(B, "b-1:1", NOW)
     made.replied(B, NOW)

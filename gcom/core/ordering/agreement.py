@@ -55,6 +55,8 @@ class OrderAgreement:
         self.at_registry = True  # whether the view's sequencer is in the registry; follows from the service
         self.cut_off = False  # whether it does not serve this process; follows from the service
         self.waiting = False  # a request is to be repeated soon: it was not answered, or before the leader's OPEN came
+        self.served = False  # whether the registry's sequencer has answered in this view; follows from the service
+        self.restless = True  # whether something may be to ask beside the place of own messages
         self.sequences = False  # whether it is this process; follows from the service and the view's leader
         self.view = View(0, ("",), ("",))  # until a view is installed
         self._leads = False
@@ -100,6 +102,8 @@ class OrderAgreement:
         self.at_registry, self.cut_off = service is not Service.AT_LEADER, service is Service.CUT_OFF
         self.sequences = not self.at_registry and self._leads
         self.waiting = service is Service.DOUBTED
+        self.served = service is Service.SERVED
+        self.restless = not self.served
 
     def wedge(self) -> None:
         """Hold, agree and order nothing new: a promise was made."""

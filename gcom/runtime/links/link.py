@@ -47,12 +47,10 @@ class LinkHost(Protocol):
 
     lock: StepLock
     credentials: Security
+    has_faults: bool
 
     @property
     def reader(self) -> LinkReader: ...
-
-    @property
-    def has_faults(self) -> bool: ...
 
     def now_ms(self) -> int: ...
 
@@ -71,7 +69,6 @@ class _Taken(NamedTuple):
     session: Session
     peer: Process
     frame: Frame
-    deadline_ms: int
     taken_s: float
 
 
@@ -87,19 +84,26 @@ class Link:
         self.member = member
         self.round_trip_s: float | None = None  # smoothed as TCP does (RFC 6298)
         self._host = host
-        self._turns: deque[tuple[Session, Process]] = deque()
+        self._turns: dict[tuple[Session, Process], None] = {}
+        self._due: dict[tuple[Session, Process], None] = {}  # turns that may have something to put
         self._caller = pyro.Caller(address, pyro.NODE, host.credentials, member)
         self._pipeline: pyro.Pipeline | None = None
         self._to_write: deque[_Taken] = deque()
         self._unanswered: deque[_Taken] = deque()
         self._writing = Lock()  # by one thread at a time, in the order in which frames were taken
         self._alone: Thread | None = None  # dials, or makes calls one by one; nothing else is put meanwhile
+        self._certified = isinstance(host.credentials, pyro.Credentials)
         self._closed = False
 
     def serve(self, session: Session, peer: Process) -> None:
         """Take turns for this peer, too, and look for what to put. Holds the lock."""
-        if (session, peer) not in self._turns:
-            self._turns.append((session, peer))
+        turn = session, peer
+        self._turns[turn] = self._due[turn] = None
+        self._host.lock.follow(self)
+
+    def look(self) -> None:
+        """Look for what became due by time alone. Holds the lock."""
+        self._due.update(self._turns)
         self._host.lock.follow(self)
 
     def close(self) -> None:
@@ -116,10 +120,10 @@ class Link:
     # what there is to put
 
     def fill(self) -> bool:
-        if self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
+        if self._certified and self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
             self._pipeline.close()  # the reader finds its end, and the next dial is refused
             return False
-        while not self._closed and self._alone is None:
+        while self._due and not self._closed and self._alone is None:
             # With faults, what was put without them is answered first.
             if self._host.has_faults and self._unanswered:
                 break
@@ -144,26 +148,33 @@ class Link:
         self._to_write.append(taken)
 
     def _take(self) -> _Taken | None:
-        for _ in range(len(self._turns)):
-            session, peer = self._turns[0]
-            self._turns.rotate(-1)  # the served group goes to the end: a busy group starves no quiet one
+        while self._due:
+            # One that has more is woken again, and goes to the end: a busy group starves no quiet one.
+            turn = session, peer = next(iter(self._due))
+            del self._due[turn]
             if session.machine.address_of(peer) != self.address:
-                self._turns.remove((session, peer))
+                self._turns.pop(turn, None)
                 continue
             frame = session.take(peer)
             if frame is not None:
-                return _Taken(session, peer, frame, self._host.now_ms() + CALL_TIMEOUT_MS, monotonic())
+                return _Taken(session, peer, frame, monotonic())
         return None
 
     def next_ms(self, now_ms: int) -> int | None:
         """Return when this link is to be looked at again; None: not before something happens. Holds the lock."""
         dues = [due for session, peer in self._turns if (due := session.machine.due_ms(peer)) is not None]
-        dues += [taken.deadline_ms for taken in list(self._unanswered)[:1]]
+        if self._unanswered:
+            dues.append(self._overdue_ms)
         return max(min(dues), now_ms + OVERDUE_MS) if dues and self._alone is None else None
 
     def is_overdue(self, now_ms: int) -> bool:
         """Return whether the oldest frame under way was not answered in time. Holds the lock."""
-        return bool(self._unanswered) and self._unanswered[0].deadline_ms <= now_ms
+        return bool(self._unanswered) and self._overdue_ms <= now_ms
+
+    @property
+    def _overdue_ms(self) -> int:
+        """When the oldest frame under way is given up."""
+        return int(self._unanswered[0].taken_s * 1000) + CALL_TIMEOUT_MS
 
     # writing; the lock is not held
 
@@ -205,13 +216,14 @@ class Link:
             for reply in replies:
                 if pipeline is not self._pipeline or not self._unanswered:
                     return
-                session, peer, _, _, taken_s = self._unanswered.popleft()
+                session, peer, _, taken_s = self._unanswered.popleft()
                 self._measure(taken_s)
                 session.step(Replied(peer, _refused(peer, reply) if isinstance(reply, VersionMismatch) else reply))
                 sessions[session] = None
             for session in sessions:
                 session.hurry()
-            self._host.lock.follow(self)
+            if self._due or not self._turns:
+                self._host.lock.follow(self)
 
     def _measure(self, taken_s: float) -> None:
         """Take the time that a frame was under way into the round trip."""
@@ -281,7 +293,7 @@ class Link:
 
     def _call(self, taken: _Taken) -> _Taken | None:
         """Make one call, with faults; return the next frame to call with."""
-        session, peer, frame, _, taken_s = taken
+        session, peer, frame, taken_s = taken
         session.log_before_frame()
         event: Replied | CallFailed
         try:

@@ -26,6 +26,8 @@ class Line(Follower, Protocol):
 
     def give_up(self) -> None: ...
 
+    def look(self) -> None: ...
+
     def is_overdue(self, now_ms: int) -> bool: ...
 
     def next_ms(self, now_ms: int) -> int | None: ...
@@ -157,7 +159,7 @@ class Reader:
             lines = self._lines()
             overdue = [line for line in lines if line.is_overdue(now_ms)]
             for line in lines:
-                self._host.lock.follow(line)
+                line.look()
         for line in overdue:
             line.give_up()
         with self._host.lock:

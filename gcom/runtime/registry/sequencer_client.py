@@ -45,12 +45,10 @@ class SequencerHost(Protocol):
     """The part of the host that the client uses. `call_registry` is called without the lock."""
 
     lock: StepLock
+    has_faults: bool
 
     @property
     def reader(self) -> SequencerReader: ...
-
-    @property
-    def has_faults(self) -> bool: ...
 
     def now_ms(self) -> int: ...
 
@@ -76,6 +74,7 @@ class SequencerClient:
         self._to_write: deque[_Asked] = deque()
         self._unanswered: deque[_Asked] = deque()
         self._writing = Lock()
+        self._certified = isinstance(credentials, pyro.Credentials)
         self._dials = False  # or makes calls one by one
         self._work: SimpleQueue[bool] = SimpleQueue()
 
@@ -95,7 +94,7 @@ class SequencerClient:
     # putting
 
     def fill(self) -> bool:
-        if self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
+        if self._certified and self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
             self._pipeline.close()  # the reader finds its end, and the next dial is refused
         if self._waiting and not self._dials and (self._pipeline is None or self._host.has_faults):
             self._dials = True
@@ -122,6 +121,9 @@ class SequencerClient:
                 self._writing.release()
             if pipeline is None:
                 return
+
+    def look(self) -> None:
+        self._host.lock.follow(self)
 
     def next_ms(self, now_ms: int) -> int | None:
         """Return when the oldest request under way is given up. Holds the lock."""
