@@ -81,11 +81,11 @@ class PeerLink:
         assert readiness in READINESS[self.readiness], f"{self.readiness} to {readiness}"
         self.readiness = readiness
 
-    def callable(self, now_ms: int) -> bool:
-        """Return whether a call to the peer may begin, perhaps while others are unanswered."""
+    def callable(self, now_ms: int, pipelined: bool = False) -> bool:
+        """Return whether a call to the peer may begin; `pipelined`: also while others are unanswered."""
         if self.readiness is Readiness.IN_FLIGHT:
             # After a failure one frame goes alone: it says whether the connection holds.
-            return not self.failures and len(self.unanswered) < limits.FRAMES_IN_FLIGHT_MAX
+            return pipelined and not self.failures and len(self.unanswered) < limits.FRAMES_IN_FLIGHT_MAX
         return self.readiness is Readiness.FREE or now_ms >= self.due_ms
 
     def takes_load(self, paced: bool) -> bool:

@@ -22,8 +22,8 @@ from gcom.core.messages import events, frames
 from gcom.core.messages.effects import Effect, Ended
 from gcom.core.messages.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.messages.registry import GroupInfo
-from gcom.core.multicast.window import NOTHING
 from gcom.core.ordering.order_log import OrderLog
+from gcom.core.outgoing import EMPTY, size_of
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -170,33 +170,24 @@ class GroupMachine:
 
         Each is put once, in order; its end is a Replied, in the same order, or one CallFailed for all unanswered.
         """
-        link = self._links.get(peer)
-        if link is None or not link.callable(now_ms):
-            return None, []
-        member = self._member if self.stage is Stage.MEMBER else None
+        link, member = self._links.get(peer), self._member if self.stage is Stage.MEMBER else None
         # Members alone are told more before they have answered.
-        if link.unanswered and (member is None or not member.outgoing.is_beside(peer)):
+        if link is None or not link.callable(now_ms, member is not None and member.outgoing.is_beside(peer)):
             return None, []
         # A CUT or PROMISE of a full group takes up to 40 KiB of the frame: no data goes with it, or it might not fit.
         member = member if not (link.control and link.fills_frame) else None
         loads = member is not None and link.takes_load(member.streams.paced)
-        state = member.outgoing.state_for(peer, now_ms) if member and loads and self.transfer.owes else None
-        due = bool(state or (link.control if self.stage is Stage.LINGERING else link.due(now_ms, loads)))
-        load, letters = member.outgoing.load_for(peer, due, state) if member and loads else (NOTHING, [])
-        if not (due or load.size or letters):
+        due = bool(link.control if self.stage is Stage.LINGERING else link.due(now_ms, loads))
+        load, letters, state = member.outgoing.cargo_for(peer, due, now_ms) if member and loads else EMPTY
+        if not (due or load.size or letters or state):
             return None, [] if member and not member.effects else self._settle(now_ms)
         # What a failed call carried is put again as it was, so control is taken only when the frame is sure to go.
-        size = load.size + sum(letter.taken for letter in letters) if letters else load.size
-        control = self._links.begin(peer, limits.LOAD_BYTES_MAX if state else size)
-        if state:
-            control = (*control, state)
+        control = self._links.begin(peer, size_of(load, letters, state)) + state
         orders = member.outgoing.orders_for(peer) if member else None
         status = member.status(peer) if member else self._status(peer)
         head = (self.group, self.instance, self.process, peer, status)
         frame = Frame(*head, control, load.runs, load.pieces, orders, tuple(letters))
-        if link.control or (
-            member and link.takes_load(member.streams.paced) and (link.relays or member.outgoing.has_for(peer))
-        ):
+        if link.control or (member and member.outgoing.has_more(peer)):
             self._links.wake(peer)  # there is more than this frame holds
         return frame, self._settle(now_ms)
 
@@ -216,11 +207,6 @@ class GroupMachine:
     @property
     def peers(self) -> list[Process]:
         return self._links.peers
-
-    @property
-    def alone(self) -> bool:
-        """Return whether there is no peer, whose link would hand over what waits."""
-        return not len(self._links)
 
     @property
     def deadline_ms(self) -> int | None:
@@ -389,7 +375,7 @@ class GroupMachine:
             case events.Replied(peer, reply):
                 self._links.replied(peer, now_ms)
                 member.on_replied(peer, reply, now_ms)
-                if self.transfer.owes or member.outgoing.has_for(peer):
+                if member.outgoing.has_for(peer):
                     self._links.wake(peer)
             case events.CallFailed(peer, refused, dead):
                 self._links.failed(peer, now_ms)

@@ -149,9 +149,8 @@ class Member:
             if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
                 self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
                 self._view_change.review()
-            number = self.streams.multicast.out.number
-            if not serials.asking and (serials.restless or number > serials.log.ordered.get(self.process, 0)):
-                self.effects += map(AskSequencer, serials.due(number, now_ms))
+            if not serials.asking and (serials.restless or self.streams.unplaced):
+                self.effects += map(AskSequencer, serials.due(self.streams.multicast.out.number, now_ms))
 
     def on_state_taken(self, view: int, data: bytes | None, error: str) -> None:
         self.transfer.on_taken(view, data, error)

@@ -16,6 +16,14 @@ from gcom.values import limits
 from gcom.values.letter import Letter
 from gcom.values.names import Process
 
+EMPTY: tuple[Load, list[Letter], tuple[OfState, ...]] = (NOTHING, [], ())
+
+
+def size_of(load: Load, letters: list[Letter], state: tuple[OfState, ...]) -> int:
+    """Return the bytes of data in a frame; a piece of state counts as a full load."""
+    letters_size = sum(letter.taken for letter in letters) if letters else 0
+    return limits.LOAD_BYTES_MAX if state else load.size + letters_size
+
 
 class Outgoing:
     """Reader of what the parts have for a peer. Forming a run has `effects`, which are put to those of the step."""
@@ -33,7 +41,13 @@ class Outgoing:
         """Return whether a peer is another member of the view."""
         return peer in self._streams.multicast.out.peers
 
-    def state_for(self, peer: Process, now_ms: int) -> OfState | None:
+    def cargo_for(self, peer: Process, due: bool, now_ms: int) -> tuple[Load, list[Letter], tuple[OfState, ...]]:
+        """Return what to put to a peer now: runs, letters, and of the state; `due`: a frame goes anyway."""
+        state = self._state_for(peer, now_ms) if self._transfer.owes else None
+        load, letters = self._mixed_for(peer, due or state is not None, state)
+        return load, letters, () if state is None else (state,)
+
+    def _state_for(self, peer: Process, now_ms: int) -> OfState | None:
         """Return what to put to a peer now of the state that it is given."""
         multicast = self._streams.multicast
         known = multicast.out.peers.get(peer)
@@ -44,7 +58,7 @@ class Outgoing:
         return self._transfer.item_for(peer, data_waits or self._outboxes[peer].has_more, now_ms)
 
     def has_for(self, peer: Process) -> bool:
-        """Return whether runs or letters could go to a peer now."""
+        """Return whether runs, letters or state could go to a peer now."""
         outbox = self._outboxes.get(peer)
         if outbox is None:
             return False  # no other member of the view
@@ -52,9 +66,14 @@ class Outgoing:
             ready = not self._streams.awaits_order
         else:
             ready = bool(self._streams.unsent) and self._streams.may_form
-        return ready or outbox.has_more
+        return ready or outbox.has_more or self._transfer.owes
 
-    def load_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
+    def has_more(self, peer: Process) -> bool:
+        """Return whether another frame with data may follow the one that was taken."""
+        link = self._links[peer]
+        return link.takes_load(self._streams.paced) and (bool(link.relays) or self.has_for(peer))
+
+    def _mixed_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
         """Return what to put to a peer now; `due`: a frame goes anyway."""
         link = self._links[peer]
         budget = limits.LOAD_BYTES_MAX

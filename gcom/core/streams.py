@@ -79,6 +79,11 @@ class Streams:
         return bool(self.unsent) and flows and self.multicast.out.flow.room > 0
 
     @property
+    def unplaced(self) -> bool:
+        """Return whether a message of this process has a number and no place in the order yet."""
+        return self.serials is not None and self.serials.log.ordered.get(self.process, 0) < self.multicast.out.number
+
+    @property
     def paced(self) -> bool:
         """Return whether the answers of the registry's sequencer pace what is sent."""
         return self.serials is not None and self.serials.served
@@ -90,8 +95,7 @@ class Streams:
         # one goes at once, since it takes longer than the order.
         if self.serials is None or not self.serials.served or self._last_size > limits.LARGE_LOAD_BYTES:
             return False
-        number = self.multicast.out.number
-        return self.serials.log.ordered.get(self.process, 0) < number > self._ahead
+        return self.unplaced and self._ahead < self.multicast.out.number
 
     def go_ahead(self) -> bool:
         """Have no run wait for its order any more: it is late. Return whether one did."""

@@ -241,7 +241,7 @@ class Session:
         self._waiting_size += len(payload)
         # Where others wait for a number, links have as much under way as they may: what collects until one is answered
         # becomes one run, which costs as much as one message (decision 0001).
-        if not self.machine.pending or self.machine.alone:
+        if not self.machine.pending or not self.machine.peers:
             self._hand_over()
         return number
 
@@ -351,9 +351,7 @@ class Session:
                 case _:
                     assert_never(effect)
         if self._notices >= arrivals.NOTICES_MAX and not self.ended:
-            logger.warning("{} reads nothing: it leaves group {}", self.machine.process, self.machine.group)
-            self.membership.unread = True
-            self.step(events.Exit())
+            self._leave_unread()
         for delivery in done:  # a step of its own: its effects come after these
             self.consumed(delivery)
         for event in follows:
@@ -362,10 +360,15 @@ class Session:
             self._serve_early()
         if effects or self.acks_awaited:
             self._host.lock.tell(self.changed)
-        if self._buffer and self.machine.alone:  # the link that would have taken it went with its peer
+        if self._buffer and not self.machine.peers:  # the link that would have taken it went with its peer
             self._hand_over()
         if self._woken:
             self._pump()
+
+    def _leave_unread(self) -> None:
+        logger.warning("{} reads nothing: it leaves group {}", self.machine.process, self.machine.group)
+        self.membership.unread = True
+        self.step(events.Exit())
 
     def _on_mail(self, effect: OfMail) -> list[events.Event]:
         """Carry out an effect of unicasts and group calls; return what the machine is to be told of it."""
