@@ -78,6 +78,7 @@ from gcom.runtime.traces import Trace
 from gcom.values.answers import Outcome, Wait
 from gcom.values.clock import Causality, VectorClock
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
+from gcom.values.detection import Detection
 from gcom.values.snapshot import HeldBack, Missing, Receipt, SequencerInfo, Snapshot, WindowInfo
 from gcom.values.view import View
 
@@ -135,6 +136,7 @@ __all__ = [
     "Delay",
     "Departure",
     "Detached",
+    "Detection",
     "Directory",
     "Dissolved",
     "Event",

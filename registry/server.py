@@ -31,7 +31,8 @@ from gcom.values.identity import Identity
 from gcom.values.names import Address
 from registry.naming import NAME_SERVER, SafeNameServer, list_system
 from registry.requests import RequestLog
-from registry.rights import Rights
+from registry.rights import Rights, RightsTeller
+from registry.rights_file import RightsFile
 from registry.status import RegistryStatus
 from registry.storage import Creators, Disk, DurableCreators
 
@@ -65,10 +66,11 @@ class RegistryServer:
         credentials: pyro.Credentials | pyro.UserSecret | None = None,
         enrol: Callable[[bytes], bytes] | None = None,
         upkeep: Callable[[], None] | None = None,
+        rights: RightsFile | None = None,
     ) -> None:
         """With credentials it speaks TLS alone, at any host.
 
-        `enrol` answers those who have no certificate yet, and `upkeep` is called each second.
+        `enrol` answers those who have no certificate yet, and `upkeep` is called each second. `rights` has the rules.
         """
         place = host if isinstance(host, pyro.Place) else pyro.Place(host, (port,))
         self._lock = threading.Lock()
@@ -81,7 +83,7 @@ class RegistryServer:
             pyro.SEQUENCER: pyro.Endpoint(self._order),
         }
         credentials = credentials or pyro.UserSecret()
-        self._secure = isinstance(credentials, pyro.Credentials)
+        self.secure = isinstance(credentials, pyro.Credentials)
         # A stock Pyro5 proxy proves nothing; what it may change on loopback nobody of ours believes.
         is_open: dict[str, object] = {NAME_SERVER: name_server} if isinstance(credentials, pyro.UserSecret) else {}
         if enrol is not None:
@@ -94,12 +96,17 @@ class RegistryServer:
         self._started_s, self._ticked = time.time(), time.monotonic()
         # 1. The port. 2. The disk. 3. The directory, which reads it. 4. start(). The port first, as it tells whether
         #    another registry runs; nothing is served before the last step.
-        telling = {pyro.STATUS: pyro.Endpoint(self._tell_status)}
+        self.rights = rights or RightsFile(None)
+        telling = {
+            pyro.STATUS: pyro.Endpoint(self._tell_status),
+            pyro.RIGHTS: pyro.Endpoint(RightsTeller(self.rights).receive),
+        }
         serves = {NAME_SERVER: name_server, **telling, **endpoints, **is_open}
         self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(is_open))
         try:
             self._disk = Disk(data) if data else None
-            self._rights = Rights(DurableCreators(self._disk) if self._disk else Creators())
+            creators = DurableCreators(self._disk) if self._disk else Creators()
+            self._rights = Rights(creators, self.rights)
             self._directory = self._make_directory(place.ports[0])
         except BadValue:
             self.close()
@@ -145,7 +152,7 @@ class RegistryServer:
             address=self.address,
             version=__version__,
             started_s=self._started_s,
-            secure=self._secure,
+            secure=self.secure,
             data=self._disk.folder if self._disk else "",
             grace_s=grace_s,
             groups=groups,
@@ -264,11 +271,11 @@ class RegistryServer:
         """Answer a request that its asker may put. Nobody is known on loopback, where all are the same user."""
         if who is None:
             return self._directory.ask(request, _now_ms())
-        if refused := self._rights.refusal(request, who, self._directory.askers(request)):
+        known = not isinstance(request, Create) or self._directory.knows(request.definition.group)
+        if refused := self._rights.refusal(request, who, self._directory.askers(request), known=known):
             return refused
-        created = isinstance(request, Create) and not self._directory.knows(request.definition.group)
         answer = self._directory.ask(request, _now_ms())
-        if isinstance(request, Create) and created:
+        if isinstance(request, Create) and not known:
             self._rights.note_creation(request, answer, who)
         return answer
 

@@ -1,4 +1,4 @@
-"""What the user chose, and what was open: both are plain data, read from files that anybody may have edited.
+"""Settings and session, what was chosen and what was open: plain data, from files that anybody may have edited.
 
 A field that is missing or makes no sense has its default, so that an old or a damaged file never keeps a chat from
 starting.

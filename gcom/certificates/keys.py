@@ -71,7 +71,7 @@ def key_id(key: ec.EllipticCurvePublicKey) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What a certificate says. Times are in UTC."""
+    """The fields of a certificate that GCom reads. Times are in UTC."""
 
     identity: Identity
     serial: int

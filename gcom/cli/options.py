@@ -47,6 +47,14 @@ TieBreakerWord = Annotated[
         metavar="WHO",
     ),
 ]
+DetectionWord = Annotated[
+    str | None,
+    typer.Option(
+        "--detection",
+        help="How long a member may be silent: lan (4 s), wan (12 s), or seconds. [default: lan]",
+        metavar="lan|wan|SECONDS",
+    ),
+]
 Cert = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Certificate of this process, with --key and --ca. [default: $GCOM_TLS_CERT]"),
@@ -97,9 +105,11 @@ def definition(
     safe: bool,
     netsplit: str | None,
     tie_breaker: str | None = None,
+    detection: str | None = None,
 ) -> Definition:
     """Return the definition that the options give; raises BadValue."""
-    given = {"ordering": ordering, "multicast": multicast, "netsplit": netsplit, "tie_breaker": tie_breaker}
+    given = {"ordering": ordering, "multicast": multicast, "netsplit": netsplit}
+    given |= {"tie_breaker": tie_breaker, "detection": detection}
     # What was not given is left out, so that the defaults stand in Definition alone.
     words = {what: word for what, word in given.items() if word is not None}
     names = [name.strip() for name in static.split(",")] if static is not None else []

@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 
 from gcom.errors import BadValue
 from gcom.values import limits, names
+from gcom.values.detection import LAN, Detection
 
 _E = TypeVar("_E", bound=StrEnum)
 
@@ -88,6 +89,7 @@ class Definition:
     safe: bool = False  # delivered once a majority of the view holds it (RELIABLE only)
     netsplit: Netsplit = Netsplit.PRIMARY
     tie_breaker: TieBreaker = TieBreaker.LEADER
+    detection: Detection = LAN
 
     # The names of the members are spelt out: mypy finds one that is misspelt, and help() shows them all.
     def __init__(
@@ -99,6 +101,7 @@ class Definition:
         safe: bool = False,
         netsplit: Netsplit | Literal["PRIMARY", "PARTITIONABLE"] = "PRIMARY",
         tie_breaker: TieBreaker | Literal["LEADER", "REGISTRY"] = "LEADER",
+        detection: Detection | Literal["lan", "wan"] | float | str = "lan",
     ) -> None:
         """Check and normalise; raise BadValue naming what is allowed."""
         if not isinstance(safe, bool):
@@ -111,6 +114,7 @@ class Definition:
             "safe": safe,
             "netsplit": _choice(Netsplit, "netsplit", netsplit),
             "tie_breaker": _choice(TieBreaker, "tie_breaker", tie_breaker),
+            "detection": Detection.parse(detection),
         }
         for field, value in checked.items():
             object.__setattr__(self, field, value)
@@ -133,6 +137,7 @@ class Definition:
         safe: bool = False,
         netsplit: str = "PRIMARY",
         tie_breaker: str = "LEADER",
+        detection: Detection | float | str = "lan",
     ) -> Definition:
         """Return a definition from a user's or a peer's words, in any case; raise BadValue naming what is allowed.
 
@@ -142,7 +147,7 @@ class Definition:
         casts = _choice(Multicast, "multicast", multicast)
         members = (static,) if isinstance(static, str) else tuple(static)
         split, tie = _choice(Netsplit, "netsplit", netsplit), _choice(TieBreaker, "tie_breaker", tie_breaker)
-        return cls(group, orders, casts, members, safe, split, tie)
+        return cls(group, orders, casts, members, safe, split, tie, detection)
 
     def differences(self, other: Definition) -> str:
         """Return the differences of `other` from this one in words; empty if there are none."""
@@ -152,7 +157,7 @@ class Definition:
     def _rows(self) -> list[tuple[str, str]]:
         members = f"static {','.join(self.static)}" if self.static else "dynamic"
         words = [("ordering", self.ordering), ("multicast", self.multicast), ("membership", members)]
-        split = [("netsplit", self.netsplit), ("tie-breaker", self.tie_breaker)]
+        split = [("netsplit", self.netsplit), ("tie-breaker", self.tie_breaker), ("detection", str(self.detection))]
         return [*words, ("safe", str(self.safe).lower()), *split]
 
 

@@ -1,4 +1,4 @@
-"""What a service tells systemd that started it with Type=notify (sd_notify(3)); nothing where nobody asks."""
+"""Notifications to the systemd that started this service with Type=notify (sd_notify(3)); nothing where nobody asks."""
 
 from __future__ import annotations
 

@@ -75,6 +75,7 @@ SETTINGS = (
     Setting("host", f"{PREFIX}HOST", "127.0.0.1", "the loopback address to listen on"),
     Setting("port", f"{PREFIX}PORT", "7411", "the port; 0 takes any free one", _port),
     Setting("data", f"{PREFIX}DATA", "", "the folder of names and votes; none keeps nothing"),
+    Setting("rights", f"{PREFIX}RIGHTS", "", "the file of who may do what, off loopback"),
     Setting("metrics", f"{PREFIX}METRICS", "", "where to serve /metrics, /healthz and /readyz: [HOST:]PORT"),
     Setting("log_format", f"{PREFIX}LOG_FORMAT", "text", "text, or json: one object a line", _one_of(LOG_FORMATS)),
     Setting("log_level", f"{PREFIX}LOG_LEVEL", "WARNING", "the least that is logged", _one_of(LOG_LEVELS)),

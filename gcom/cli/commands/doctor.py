@@ -1,4 +1,4 @@
-"""What is wrong with this process's way to its registry, and to the others: each look says so in words.
+"""Diagnosis of this process's way to its registry, and to the others: each look says in words what is wrong.
 
 The looks are in the order in which a connection needs them, and the first that fails ends the examination: what comes
 after it would only fail for the same reason.
@@ -30,7 +30,7 @@ DIAL_S, CALL_S = 3.0, 5.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one look showed. `code` names it for programs."""
+    """The result of one look. `code` names it for programs."""
 
     code: str
     good: bool

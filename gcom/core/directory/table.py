@@ -16,15 +16,25 @@ from dataclasses import replace
 from typing import assert_never
 
 from gcom.core.directory.askers import Askers, askers, sequencer_askers
-from gcom.core.directory.refusals import NO_WITNESS, members, other_definition, stale, unknown
-from gcom.core.directory.rows import DissolvedInstance, Row, Store, census
+from gcom.core.directory.pages import page
+from gcom.core.directory.refusals import (
+    NO_WITNESS,
+    dissolved,
+    full,
+    in_use,
+    not_invited,
+    other_definition,
+    stale,
+    starting,
+    unknown,
+)
+from gcom.core.directory.rows import DissolvedInstance, Row, Store, census, stands_above
 from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import (
     Answer,
     Claim,
     Create,
     Done,
-    Entries,
     Fork,
     GroupInfo,
     ListGroups,
@@ -47,11 +57,7 @@ from gcom.core.messages.witness import (
 )
 from gcom.values import limits, lineage, names
 from gcom.values.definition import Definition, Netsplit, TieBreaker
-from gcom.values.lineage import precedence_by_size as by_size
 from gcom.values.view import View
-
-# What the entries of one answer may weigh, roughly in bytes, so that the answer fits a frame.
-PAGE_BYTES = limits.FRAME_BYTES_MAX // 2
 
 
 class Directory:
@@ -170,16 +176,7 @@ class Directory:
     def _on_list(self, request: ListGroups) -> Answer:
         # By name and from the last one on: a group that comes or goes between two pages moves no other one out.
         later = sorted(name for name in self._rows if name > request.after)
-        page: list[GroupInfo] = []
-        weight = 0
-        for name in later:
-            entry = self._entry(self._rows[name])
-            weight += _weight(entry)
-            # At least one per page, or a list would never come to its end.
-            if page and weight > PAGE_BYTES:
-                break
-            page.append(entry)
-        return Entries(tuple(page), more=len(page) < len(later))
+        return page(self._entry(self._rows[name]) for name in later)
 
     def _on_claim(self, request: Claim) -> Answer:
         row = self._rows.get(request.group)
@@ -205,8 +202,7 @@ class Directory:
     def _unclaimable(self, row: Row, request: Claim) -> Refusal | None:
         group, name = row.definition.group, names.name_of(request.process)
         if row.definition.static and name not in row.definition.static:
-            invited = ", ".join(row.definition.static)
-            return Refusal("NotInvited", f"{name!r} is not in the static group {group!r}: its members are {invited}")
+            return not_invited(row, name)
         if (row.instance, row.number) != (request.instance, request.view):
             return stale(row, f"not instance {request.instance} in view {request.view}: look it up again")
         if row.view is None:
@@ -237,10 +233,10 @@ class Directory:
         in_doubt = row.view is None or not (row.alive(self._running_ms) or request.detached)
         if row.definition != request.definition and in_doubt:
             return self._put(self._learned(request).with_seats(row.known.items()))
-        if row.definition != request.definition:
-            return other_definition(row, request.definition)
         if row.instance != request.instance:
             return self._on_rival(row, request)
+        if row.definition != request.definition:
+            return other_definition(row, request.definition)
         # This registry ended between its vote and its table: the vote is the decision, and heals the table.
         decided = self._witness.decided(request.instance, request.view.number)
         if decided and decided.decision.succession:
@@ -285,7 +281,7 @@ class Directory:
         # service, but is remembered: it may have what the other lacks. Nor does it keep the entry from one that is:
         # 1. C is paused, A and B die, and the registry forgets. 2. Z founds the name. 3. C runs again, registers before
         # it has missed the others, and stands above. 4. It is detached for good, and Z is in service.
-        above = self._stands_above(request, row) and not (request.detached and alive)
+        above = stands_above(request, row) and not (request.detached and alive)
         if above or not (alive or request.detached or descends):
             others = row.known if request.definition.netsplit is Netsplit.PRIMARY else {}
             return self._put(self._learned(request).with_seats(others.items()))
@@ -293,16 +289,6 @@ class Directory:
             return self._entry(row) if alive else self._put(self._learned(request))
         here = zip(request.view.members, request.view.addresses, strict=True)
         return self._put(row if descends else row.with_seats(here))
-
-    def _stands_above(self, request: Register, row: Row) -> bool:
-        """Return whether the instance that registers stands above the entry's.
-
-        By lineage; where sides merge, by size, as their leaders compare: both must come to the same answer.
-        """
-        if request.definition.netsplit is Netsplit.PRIMARY:
-            return lineage.precedence(request.instance) < lineage.precedence(row.instance)
-        mine = by_size(len(request.view.members), request.view.number, request.instance)
-        return mine < by_size(len(row.view.members) if row.view else 0, row.number, row.instance)
 
     def _on_note(self, request: Note) -> Answer:
         row = self._rows.get(request.group)
@@ -340,13 +326,7 @@ class Directory:
             return unknown(request.group)
         # Removing it would free the name of a group that lives, or is detached and has what it had.
         if row.view:
-            beside = sorted(map(names.name_of, row.known.keys() - set(row.view.members)))[:5]
-            others = f", and {', '.join(beside)} may have what it had" if beside else ""
-            return Refusal(
-                "GroupInUse",
-                f"group {request.group!r} has {members(row)}{others}: a group can be removed when all have left it; "
-                "one whose members are all proven dead is removed by the registry itself",
-            )
+            return in_use(row, row.view)
         self._drop(request.group)
         return Done()
 
@@ -444,27 +424,10 @@ class Directory:
         gone = self._dissolved.get(group)
         if gone is None or not (gone.instance == instance or (instance and lineage.descends(gone.instance, instance))):
             return None
-        text = f"all members of group {group!r} have left, or are dead, the last one out of view {gone.view}"
-        return Refusal("Dissolved", f"{text}: keep what you have, and join anew")
+        return dissolved(gone)
 
     def _unready(self, group: str) -> Refusal | None:
-        if not self.grace_ms:
-            return None
-        text = (
-            f"it waits {self.grace_ms / 1000:.1f} s more for members of group {group!r} to register, if there are any"
-        )
-        return Refusal("RegistryStarting", text)
+        return starting(group, self.grace_ms) if self.grace_ms else None
 
     def _full(self, group: str) -> Refusal | None:
-        if len(self._rows) < limits.DIRECTORY_GROUPS_MAX:
-            return None
-        return Refusal(
-            "Unavailable",
-            f"no room for group {group!r}: this registry holds its {limits.DIRECTORY_GROUPS_MAX} groups; remove some",
-        )
-
-
-def _weight(entry: GroupInfo) -> int:
-    others = [text for seat in entry.others for text in seat]
-    texts = (*entry.members, *entry.addresses, *entry.definition.static, *others)
-    return 256 + sum(map(len, texts)) + 3 * len(texts)
+        return None if len(self._rows) < limits.DIRECTORY_GROUPS_MAX else full(group)

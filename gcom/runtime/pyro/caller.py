@@ -13,6 +13,7 @@ from Pyro5 import protocol
 from gcom.errors import PeerError, Unavailable, Untrusted
 from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.credentials import Dialer
+from gcom.runtime.pyro.parting import put
 from gcom.runtime.pyro.secret import Exchange, UserSecret, new_nonce
 from gcom.runtime.pyro.wire import (
     MSGPACK,
@@ -25,7 +26,6 @@ from gcom.runtime.pyro.wire import (
     read,
     remaining,
     shut,
-    write,
 )
 from gcom.values import names
 from gcom.values.names import Address
@@ -139,8 +139,9 @@ class Caller:
         sock = self._kept() or self._dial(deadline)
         self._seq = (self._seq + 1) & 0xFFFF
         sock.settimeout(remaining(deadline))
-        write(sock, protocol.MSG_INVOKE, 0, self._seq, pack((self._object_id, "receive", (data,), {})))
-        return answer_of(read(sock, deadline), self._seq)
+        body = pack((self._object_id, "receive", (data,), {}))
+        reply = put(sock, protocol.MSG_INVOKE, self._seq, body, deadline) or read(sock, deadline)
+        return answer_of(reply, self._seq)
 
     def _kept(self) -> tls.Connection | None:
         """Return the connection of the last call, unless the peer has ended it since."""
@@ -172,8 +173,7 @@ class Caller:
     def _introduce(self, sock: tls.Connection, words: dict[str, object], deadline: float) -> WireMessage:
         """Say CONNECT; return the peer's welcome."""
         sock.settimeout(remaining(deadline))
-        write(sock, protocol.MSG_CONNECT, 0, 0, pack(words))
-        reply = read(sock, deadline)
+        reply = put(sock, protocol.MSG_CONNECT, 0, pack(words), deadline) or read(sock, deadline)
         if reply.kind != protocol.MSG_CONNECTOK:
             raise _refusal(_reply(reply))
         return reply
@@ -206,7 +206,9 @@ def _is_over(sock: tls.Connection) -> bool:
 
 
 def answer_of(reply: WireMessage, seq: int) -> bytes:
-    """Return the answer to call `seq`; raises Bad for anything else."""
+    """Return the answer to call `seq`; raises Bad, or what a refusal means, for anything else."""
+    if reply.kind == protocol.MSG_CONNECTFAIL:
+        raise _refusal(_reply(reply))
     if (reply.kind, reply.seq) != (protocol.MSG_RESULT, seq):
         raise Bad("out of step")
     answer = _reply(reply)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Dialer(Protocol):
-    """Whatever a connection may be dialled with."""
+    """The credentials that a connection may be dialled with."""
 
     verifies: bool
     revoked: frozenset[int]

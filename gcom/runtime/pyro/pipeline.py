@@ -89,6 +89,8 @@ class Pipeline:
         try:
             while len(self._came) >= HEADER_BYTES and (found := parse(self._came)) is not None:
                 answers.append(self._answer(found))
+        except EOFError as error:  # the server is full
+            raise ConnectionLost("the connection was ended") from error
         except Bad as bad:
             raise PeerError(f"no answer of ours came: {bad}") from bad
         if self._ended and not answers:

@@ -37,7 +37,7 @@ class UserSecret:
 
 
 class Exchange:
-    """What one handshake's proofs are about."""
+    """The exchange that the proofs of one handshake are about."""
 
     def __init__(self, caller: Any, server: Any, object_id: str, nonce: bytes) -> None:
         """Take the socket names of both ends, and the caller's nonce."""

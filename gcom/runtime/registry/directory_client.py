@@ -88,6 +88,7 @@ class DirectoryClient:
         more = True
         while more:
             page = _accepted(self.ask(ListGroups(found[-1].definition.group if found else "")))
+            # A page with nothing on it that promises more would be asked for again without end.
             if not isinstance(page, Entries) or (page.more and not page.groups):
                 raise errors.PeerError(f"registry {self.address} answered a list with {type(page).__name__}")
             found += page.groups
@@ -155,6 +156,7 @@ class DirectoryClient:
     def _call_by(self, caller: pyro.Caller, data: bytes, deadline: float) -> bytes:
         kept = caller.connected
         try:
+            # Never 0: to a socket that means not to wait at all, not even for an answer that is there.
             return self._put(caller, data, max(0.001, deadline - monotonic()))
         except (pyro.ConnectionLost, pyro.ConnectionRefused):
             if not kept:
@@ -178,6 +180,7 @@ def _accepted(answer: Answer) -> Answer:
     """Raise what a refusal says, as the exception of that name."""
     if not isinstance(answer, Refusal):
         return answer
+    # The code comes from the network, so only the name of an error of GCom's becomes an exception.
     kind = getattr(errors, answer.code, None)
     if not (isinstance(kind, type) and issubclass(kind, errors.GComError)):
         raise errors.PeerError(f"the registry refused ({answer.code}): {answer.text}")

@@ -24,9 +24,8 @@ from gcom.runtime import pyro
 from gcom.runtime.security.process import Security
 from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
+from gcom.values.detection import LAN, Detection
 from gcom.values.names import Address
-
-CALL_S = limits.SEQUENCER_CALL_MS / 1000
 
 Told = Callable[[SequencerAnswered], None]  # the `handle` of the session that asked
 
@@ -61,6 +60,7 @@ class _Asked(NamedTuple):
     told: Told
     request: SequencerRequest
     deadline_ms: int
+    patience_ms: int
 
 
 class SequencerClient:
@@ -78,9 +78,10 @@ class SequencerClient:
         self._dials = False  # or makes calls one by one
         self._work: SimpleQueue[bool] = SimpleQueue()
 
-    def ask(self, request: SequencerRequest, told: Told) -> None:
+    def ask(self, request: SequencerRequest, told: Told, detection: Detection = LAN) -> None:
         """Put a request when the lock is let go; `told` hears the answer, or the lack of one. Holds the lock."""
-        self._waiting.append(_Asked(told, request, self._host.now_ms() + limits.SEQUENCER_CALL_MS))
+        patience_ms = detection.extended_ms(limits.SEQUENCER_CALL_MS)
+        self._waiting.append(_Asked(told, request, self._host.now_ms() + patience_ms, patience_ms))
         self._host.lock.follow(self)
 
     def close(self) -> None:
@@ -174,8 +175,10 @@ class SequencerClient:
 
     def _dial(self) -> None:
         refused = False
+        with self._host.lock:
+            patience_ms = max([limits.SEQUENCER_CALL_MS, *[asked.patience_ms for asked in self._waiting]])
         try:
-            pipeline = pyro.Pipeline(self._caller.connect(CALL_S), pyro.SEQUENCER)
+            pipeline = pyro.Pipeline(self._caller.connect(patience_ms / 1000), pyro.SEQUENCER)
         except GComError as error:
             refused = isinstance(error, pyro.ConnectionRefused)
             with self._host.lock:
@@ -196,12 +199,12 @@ class SequencerClient:
                     self._dials = False
                     return
                 asked = self._waiting.popleft()
-            asked.told(self._call(asked.request))
+            asked.told(self._call(asked.request, asked.patience_ms))
 
-    def _call(self, request: SequencerRequest) -> SequencerAnswered:
+    def _call(self, request: SequencerRequest, patience_ms: int) -> SequencerAnswered:
         data = sequencer_codec.encode_request(request)
         try:
-            return _answered(request, self._host.call_registry(self._caller, data, CALL_S))
+            return _answered(request, self._host.call_registry(self._caller, data, patience_ms / 1000))
         except pyro.ConnectionRefused:
             return SequencerAnswered(request, None, refused=True)
         except pyro.TimedOut:

@@ -28,7 +28,7 @@ Security = pyro.Credentials | pyro.UserSecret
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """What a node is told of how it is reached: where it listens, its address for others, and its certificates."""
+    """The settings by which a node is reached: where it listens, its address for others, and its certificates."""
 
     listen: str | None = None
     advertise: str | None = None
@@ -71,6 +71,7 @@ def credentials_for(registry: Address, name: str | None = None, files: Certifica
     """
     files = files or files_from_environment()
     host = names.split_address(registry)[0]
+    # Where certificates are given they are used on loopback as well: nothing is less secure than was asked for.
     if files is None and pyro.is_loopback(host):
         return pyro.UserSecret()
     if files is None:

@@ -20,7 +20,7 @@ from gcom.sim.simulation import Simulation
 from gcom.values.definition import Multicast
 from gcom.values.names import Process
 
-LIVE_MS = 60_000  # the bound for all progress after the heal
+LIVE_MS = 60_000  # the bound for all progress after the heal; both are scaled as the group's detection is
 STORM_MS = 300
 SILENT_MS = 15_000  # by then silence has put a dead member out of every quorum's view
 
@@ -43,8 +43,9 @@ class Healing:
         """End the faults, then raise Violation if the group does not come to life."""
         self._end_faults()
         self._healed_ms = self._simulation.now_ms
-        end_ms = self._healed_ms + LIVE_MS
-        self._simulation.at(SILENT_MS, self._bury)
+        detection = self._simulation.plan.definition.detection
+        end_ms = self._healed_ms + detection.extended_ms(LIVE_MS)
+        self._simulation.at(detection.extended_ms(SILENT_MS), self._bury)
         # Again from the beginning when a member was put out meanwhile: a suspicion of before the heal may still be
         # acted upon. The bound is on all of it.
         while not self._goes_on(end_ms):
@@ -133,7 +134,7 @@ class Healing:
             # depends on the tie-breaker.
             if view and gone & set(view.members) and 2 * len(here & set(view.members)) > len(view.members):
                 # Broken where nobody is ever suspected, or silence is no evidence.
-                raise Violation(f"SILENCE: {session.describe()}: {sorted(gone)} have said nothing for {SILENT_MS} ms")
+                raise Violation(f"SILENCE: {session.describe()}: {sorted(gone)} have said nothing for too long")
         for node in silent:
             node.refuses = True
 

@@ -28,10 +28,12 @@ from gcom.sim.plan.events import (
 from gcom.sim.plan.plan import KINDS_MIN, MESSAGES_MIN, Plan
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
+from gcom.values.detection import LAN, Detection
 
 GROUP = "sim"
 MEMBERS = (2, 9)  # from, to
 REST_MS = 6_000  # before an ambush at the end: all are together again
+SECONDS = (2, 3, 6, 12)  # of silence, where a group is not in a local network; the last is `wan`
 PIECES_LOAD_BYTES = 240  # of a frame in a run where a part of the messages travels in pieces
 # In turn, seed by seed: every ordering over BASIC, RELIABLE, and RELIABLE that is safe.
 SCHEMES = tuple(
@@ -78,7 +80,8 @@ def _lengthened(plan: Plan, ambush: Ambush) -> Plan:
     gather = TroubleEvent(Move.GATHER, plan.fault_ms)
     return replace(
         plan,
-        definition=replace(plan.definition, netsplit=Netsplit.PRIMARY),
+        # Its events are timed for a local network: a longer silence would hide what they are to show.
+        definition=replace(plan.definition, netsplit=Netsplit.PRIMARY, detection=LAN),
         late=max(plan.late, len(ambush.late)),
         fault_ms=plan.fault_ms + REST_MS + ambush.for_ms,
         keepers=plan.names,
@@ -148,7 +151,9 @@ def _definition(rng: Random, seed: int, members: int) -> Definition:
     static = tuple(f"m{index}" for index in range(members)) if rng.random() < 0.2 else ()
     netsplit = rng.choice(list(Netsplit)) if rng.random() < 0.4 else Netsplit.PRIMARY
     tie_breaker = TieBreaker.REGISTRY if rng.random() < 0.4 else TieBreaker.LEADER
-    return Definition(GROUP, ordering, multicast, static, safe, netsplit, tie_breaker)
+    timing = Random(f"detection {seed}")  # a stream of its own, as all that came later
+    detection = Detection.parse(timing.choice(SECONDS)) if timing.random() < 0.25 else LAN
+    return Definition(GROUP, ordering, multicast, static, safe, netsplit, tie_breaker, detection)
 
 
 def _events(rng: Random, names: list[str], late: int, fault_ms: int) -> list[TroubleEvent]:

@@ -53,7 +53,8 @@ class Plan:
     def describe(self) -> dict[str, object]:
         """Return the plan as plain values, without what is empty."""
         fields = asdict(self)
-        fields["definition"] = {**fields["definition"], "static": bool(self.definition.static)}
+        words = {"static": bool(self.definition.static), "detection": str(self.definition.detection)}
+        fields["definition"] = {**fields["definition"], **words}
         fields["events"] = [
             {name: value for name, value in event.items() if value} for event in map(asdict, self.events)
         ]
