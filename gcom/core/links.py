@@ -1,13 +1,16 @@
-"""The links to peers: what is owed to each, and when it may be put to it; one call in flight per peer (ARCHITECTURE 3).
+"""The links to peers: what is owed to each, and when it may be put to it (ARCHITECTURE 3, decision 0010).
 
-Control items go at least once: what a failed call carried is put again, before what came later. A call that fails is
-followed by one redial at once, then by one per heartbeat. A call and its reply carry both statuses, so one exchange per
-heartbeat serves both sides of an idle link: a frame that comes puts this side's own heartbeat off.
+Several frames may be in flight to a peer: the connection carries them in order, each at most once, and their replies
+come in that order. Where it breaks, all that are unanswered have an unknown fate, at once. Control items go at least
+once: what unanswered frames carried is put again, before what came later. A failure is followed by one redial at once,
+then by one per heartbeat. A call and its reply carry both statuses, so one exchange per heartbeat serves both sides of
+an idle link: a frame that comes puts this side's own heartbeat off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -26,15 +29,15 @@ ANSWERS = (Promise, Nack, CutOk)
 class Readiness(Enum):
     """The readiness of a peer for the next call."""
 
-    FREE = "free"  # the last call was answered: the next may begin
-    IN_FLIGHT = "in flight"  # until it is answered, or fails
+    FREE = "free"  # every frame was answered
+    IN_FLIGHT = "in flight"  # some frames are unanswered
     WAITING = "waiting"  # the last call failed: none before `due_ms`
 
 
 # Every state and what may follow it. A link that was closed and opened again may hear how a call of the old one ended.
 READINESS: dict[Readiness, tuple[Readiness, ...]] = {
     Readiness.FREE: (Readiness.FREE, Readiness.IN_FLIGHT, Readiness.WAITING),
-    Readiness.IN_FLIGHT: (Readiness.FREE, Readiness.WAITING),
+    Readiness.IN_FLIGHT: (Readiness.FREE, Readiness.IN_FLIGHT, Readiness.WAITING),
     Readiness.WAITING: (Readiness.FREE, Readiness.IN_FLIGHT, Readiness.WAITING),
 }
 
@@ -50,13 +53,23 @@ class Relay:
 
 
 @dataclass(slots=True)
+class Flight:
+    """One frame that is not answered yet: its control items, and how many bytes of data it has."""
+
+    items: list[Control]
+    load: int
+
+
+@dataclass(slots=True)
 class PeerLink:
-    """One peer. `carried` are the items of the call in flight."""
+    """One peer. `unanswered` are the frames in flight, in the order in which they were put."""
 
     address: Address
     due_ms: int  # a heartbeat, or a redial after a failure
     control: list[Control] = field(default_factory=list)
-    carried: list[Control] = field(default_factory=list)
+    unanswered: deque[Flight] = field(default_factory=deque)
+    loads: int = 0  # unanswered frames with data
+    last_load: int = 0  # bytes of data of the last frame that had any
     later: Control | None = None  # goes with the next heartbeat
     relays: dict[Process, Relay] = field(default_factory=dict)  # by sender; asked again, it replaces itself
     readiness: Readiness = Readiness.FREE
@@ -65,16 +78,37 @@ class PeerLink:
     letters_first: bool = False  # the last frame had runs, and letters wait: it is their turn
 
     def become(self, readiness: Readiness) -> None:
-        assert readiness in READINESS[self.readiness], f"one call in flight a peer: {self.readiness} to {readiness}"
+        assert readiness in READINESS[self.readiness], f"{self.readiness} to {readiness}"
         self.readiness = readiness
 
-    def callable(self, now_ms: int) -> bool:
-        """Return whether a call to the peer may begin."""
-        return self.readiness is Readiness.FREE or (self.readiness is Readiness.WAITING and now_ms >= self.due_ms)
+    def callable(self, now_ms: int, pipelined: bool = False) -> bool:
+        """Return whether a call to the peer may begin; `pipelined`: also while others are unanswered."""
+        if self.readiness is Readiness.IN_FLIGHT:
+            # After a failure one frame goes alone: it says whether the connection holds.
+            return pipelined and not self.failures and len(self.unanswered) < limits.FRAMES_IN_FLIGHT_MAX
+        return self.readiness is Readiness.FREE or now_ms >= self.due_ms
 
-    def due(self, now_ms: int) -> bool:
-        """Return whether something other than data is to be said now."""
-        return bool(self.control or self.relays or self.owed or now_ms >= self.due_ms)
+    def takes_load(self, paced: bool) -> bool:
+        """Return whether a frame with data may go: so few are under way that nothing waits for long behind them.
+
+        `paced`: the answers of a sequencer say when, and what they came for collected meanwhile.
+        """
+        # After a small load the next waits for the answer, and collects meanwhile (Nagle 1984): a frame costs as much
+        # as hundreds of messages. After a large one there is enough, and the peer should not wait for it.
+        more = paced or self.last_load >= limits.LARGE_LOAD_BYTES
+        return not self.loads or (more and self.loads < limits.LOADS_IN_FLIGHT_MAX)
+
+    def due(self, now_ms: int, loads: bool = True) -> bool:
+        """Return whether something other than data is to be said now; `loads`: data may go."""
+        # No heartbeat beside a frame that is unanswered: a peer that is paused would find one for each period.
+        beats = now_ms >= self.due_ms and self.readiness is not Readiness.IN_FLIGHT
+        return bool(self.control or self.owed or beats or (self.relays and loads))
+
+    def drop(self, wanted: Callable[[Control], bool]) -> None:
+        """Owe no more the items that are not wanted, be it again."""
+        self.control = [item for item in self.control if wanted(item)]
+        for flight in self.unanswered:
+            flight.items = [item for item in flight.items if wanted(item)]
 
     @property
     def fills_frame(self) -> bool:
@@ -88,7 +122,7 @@ class Links(dict[Process, PeerLink]):
     def __init__(self, process: Process) -> None:
         super().__init__()
         self._process = process
-        self._woken: dict[Process, None] = {}  # in order; peers for which something became due
+        self.woken_peers: dict[Process, None] = {}  # in order; peers for which something became due
 
     @property
     def peers(self) -> list[Process]:
@@ -96,8 +130,8 @@ class Links(dict[Process, PeerLink]):
 
     def woken(self) -> list[Process]:
         """Return the peers with something due since the last time this was asked."""
-        woken = list(self._woken)
-        self._woken.clear()
+        woken = list(self.woken_peers)
+        self.woken_peers.clear()
         return woken
 
     def open(self, peer: Process, address: Address, now_ms: int) -> None:
@@ -110,10 +144,12 @@ class Links(dict[Process, PeerLink]):
             self.wake(peer)
 
     def wake(self, peer: Process) -> None:
-        self._woken[peer] = None
+        self.woken_peers[peer] = None
 
-    def wake_all(self) -> None:
-        self._woken.update(dict.fromkeys(self))
+    def wake_all(self, but: Process = "") -> None:
+        for peer in self:
+            if peer != but:
+                self.woken_peers[peer] = None
 
     def say(self, peer: Process, item: Control) -> None:
         """Owe a peer a control item, in place of an older one of its kind: so a queue has a bound, the kinds."""
@@ -139,16 +175,14 @@ class Links(dict[Process, PeerLink]):
         for peer, address in members.items():
             self.open(peer, address, now_ms)
         for link in self.values():
-            link.control = [item for item in link.control if not isinstance(item, _OF_A_CHANGE)]
-            link.carried = [item for item in link.carried if not isinstance(item, _OF_A_CHANGE)]
+            link.drop(lambda item: not isinstance(item, _OF_A_CHANGE))
             link.later = None  # a Join: this process is in
         self.owe_status(members)
 
     def keep_only(self, kind: type[Control]) -> None:
         """Owe nothing but this kind any more."""
         for link in self.values():
-            link.control = [item for item in link.control if isinstance(item, kind)]
-            link.carried = [item for item in link.carried if isinstance(item, kind)]
+            link.drop(lambda item: isinstance(item, kind))
 
     def say_later(self, peer: Process, item: Control) -> None:
         """Owe a peer an item with its next heartbeat."""
@@ -167,8 +201,8 @@ class Links(dict[Process, PeerLink]):
             link.relays[fetch.sender] = Relay(fetch.view, fetch.first - 1, fetch.last, fetch.at_byte)
             self.wake(peer)
 
-    def begin(self, peer: Process) -> tuple[Control, ...]:
-        """Begin a call; return the control items that it carries."""
+    def begin(self, peer: Process, load: int = 0) -> tuple[Control, ...]:
+        """Begin a call with so many bytes of data; return the control items that it carries."""
         link = self[peer]
         link.become(Readiness.IN_FLIGHT)
         link.owed = False
@@ -176,18 +210,25 @@ class Links(dict[Process, PeerLink]):
             link.control.append(link.later)
         link.later = None
         # 16 per frame, so that a status and the items always fit beside the data.
-        link.carried = link.control[: limits.CONTROL_ITEMS_TAKEN]
+        items = link.control[: limits.CONTROL_ITEMS_TAKEN]
         del link.control[: limits.CONTROL_ITEMS_TAKEN]
-        return tuple(link.carried)
+        link.unanswered.append(Flight(items, load))
+        if load:
+            link.loads, link.last_load = link.loads + 1, load
+        return tuple(items)
 
     def replied(self, peer: Process, now_ms: int) -> None:
+        """Record that the frame which has been unanswered for longest was answered."""
         link = self.get(peer)
         if link:
-            link.become(Readiness.FREE)
-            link.carried, link.failures = [], 0
+            if link.unanswered:
+                link.loads -= link.unanswered.popleft().load > 0
+            link.become(Readiness.IN_FLIGHT if link.unanswered else Readiness.FREE)
+            link.failures = 0
             # Of two idle ones the greater id calls, 25 ms before the other would: else both would call, and pay twice.
             link.due_ms = now_ms + limits.HEARTBEAT_MS - (limits.HEARTBEAT_LEAD_MS if self._process > peer else 0)
-            self._woken[peer] = None
+            if link.control or link.owed or link.relays:
+                self.woken_peers[peer] = None
 
     def heard(self, peer: Process, now_ms: int) -> None:
         """Put the own heartbeat off: a call of the peer came, and its reply says what a heartbeat would."""
@@ -197,13 +238,16 @@ class Links(dict[Process, PeerLink]):
             link.due_ms = now_ms + limits.HEARTBEAT_MS
 
     def failed(self, peer: Process, now_ms: int) -> None:
+        """Record that the connection broke: the fate of every unanswered frame is unknown."""
         link = self.get(peer)
         if link:
             # A newer item of a kind has been owed meanwhile; the old one would contradict it.
-            stale = [old for old in link.carried if any(_replaces(new, old) for new in link.control)]
-            link.control[:0] = [item for item in link.carried if item not in stale]
+            for flight in reversed(link.unanswered):
+                kept = [old for old in flight.items if not any(_replaces(new, old) for new in link.control)]
+                link.control[:0] = kept
             link.become(Readiness.WAITING)
-            link.carried, link.relays = [], {}
+            link.unanswered.clear()
+            link.loads, link.relays = 0, {}
             link.failures += 1
             # One redial at once: a refusal may be a restart, and a second refusal is what makes a suspicion.
             link.due_ms = now_ms if link.failures == 1 else now_ms + limits.HEARTBEAT_MS
@@ -214,10 +258,15 @@ class Links(dict[Process, PeerLink]):
         expected = life_of(self[peer].address) if peer in self else ""
         return bool(life and expected) and life != expected
 
+    def settled(self, peer: Process) -> bool:
+        """Return whether no frame to a peer is unanswered."""
+        link = self.get(peer)
+        return link is None or not link.unanswered
+
     @property
     def idle(self) -> bool:
         """Return whether no control item is owed or under way."""
-        return not any(link.control or link.carried for link in self.values())
+        return not any(link.control or any(flight.items for flight in link.unanswered) for link in self.values())
 
 
 def _replaces(new: Control, old: Control) -> bool:

@@ -22,8 +22,8 @@ from gcom.core.messages import events, frames
 from gcom.core.messages.effects import Effect, Ended
 from gcom.core.messages.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.messages.registry import GroupInfo
-from gcom.core.multicast.window import NOTHING
 from gcom.core.ordering.order_log import OrderLog
+from gcom.core.outgoing import EMPTY, size_of
 from gcom.core.state_transfer.transfer import OwnState, Transfer
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -80,6 +80,7 @@ class GroupMachine:
         self._state_callbacks = gives_state, takes_state
         self.transfer = Transfer(process, gives_state, takes_state, lacking, own)
         self._links = Links(process)
+        self.links_woken = self._links.woken_peers  # looked at first: most steps wake nobody
         self.woken = self._links.woken  # peers for which `take` may have something new; opened and closed ones too
         self._arrival = Joining(group, process, address, create, former, self.transfer, self._links)
         self._member: Member | None = None
@@ -166,26 +167,29 @@ class GroupMachine:
         return reply, self._settle(now_ms)
 
     def take(self, peer: Process, now_ms: int) -> tuple[Frame | None, list[Effect]]:
-        """Return the next frame for a peer; None: nothing is due, or a call is in flight.
+        """Return the next frame for a peer; None: nothing is due, or as many as may be are in flight.
 
-        A frame must be put to the peer and its end reported as Replied or CallFailed.
+        Each is put once, in order; its end is a Replied, in the same order, or one CallFailed for all unanswered.
         """
-        link = self._links.get(peer)
-        if link is None or not link.callable(now_ms):
+        link, member = self._links.get(peer), self._member if self.stage is Stage.MEMBER else None
+        # Members alone are told more before they have answered.
+        if link is None or not link.callable(now_ms, member is not None and member.outgoing.is_beside(peer)):
             return None, []
         # A CUT or PROMISE of a full group takes up to 40 KiB of the frame: no data goes with it, or it might not fit.
-        member = self._member if self.stage is Stage.MEMBER and not (link.control and link.fills_frame) else None
-        state = member.outgoing.state_for(peer, now_ms) if member and self.transfer.owes else None
-        due = bool(state or (link.control if self.stage is Stage.LINGERING else link.due(now_ms)))
-        load, letters = member.outgoing.load_for(peer, due, state) if member else (NOTHING, [])
-        if not (due or load.size or letters):
-            return None, self._settle(now_ms)
+        member = member if not (link.control and link.fills_frame) else None
+        loads = member is not None and link.takes_load(member.streams.paced)
+        due = bool(link.control if self.stage is Stage.LINGERING else link.due(now_ms, loads))
+        load, letters, state = member.outgoing.cargo_for(peer, due, now_ms) if member and loads else EMPTY
+        if not (due or load.size or letters or state):
+            return None, [] if member and not member.effects else self._settle(now_ms)
         # What a failed call carried is put again as it was, so control is taken only when the frame is sure to go.
-        control = (*self._links.begin(peer), *([state] if state else []))
+        control = self._links.begin(peer, size_of(load, letters, state)) + state
         orders = member.outgoing.orders_for(peer) if member else None
         status = member.status(peer) if member else self._status(peer)
         head = (self.group, self.instance, self.process, peer, status)
         frame = Frame(*head, control, load.runs, load.pieces, orders, tuple(letters))
+        if link.control or (member and member.outgoing.has_more(peer)):
+            self._links.wake(peer)  # there is more than this frame holds
         return frame, self._settle(now_ms)
 
     def due_ms(self, peer: Process) -> int | None:
@@ -204,11 +208,6 @@ class GroupMachine:
     @property
     def peers(self) -> list[Process]:
         return self._links.peers
-
-    @property
-    def alone(self) -> bool:
-        """Return whether there is no peer, whose link would hand over what waits."""
-        return not len(self._links)
 
     @property
     def deadline_ms(self) -> int | None:
@@ -377,6 +376,8 @@ class GroupMachine:
             case events.Replied(peer, reply):
                 self._links.replied(peer, now_ms)
                 member.on_replied(peer, reply, now_ms)
+                if member.outgoing.has_for(peer):
+                    self._links.wake(peer)
             case events.CallFailed(peer, refused, dead):
                 self._links.failed(peer, now_ms)
                 member.on_failed(peer, refused, dead, now_ms)

@@ -129,6 +129,7 @@ class Member:
         orders = serials.on_answer(request, answer, now_ms, refused) if serials else None
         if orders:
             self.effects += self.streams.on_orders(orders, fresh=True)
+        self._links.wake_all()  # runs that waited for their order go, with it or without
         if serials and serials.cut_off and self.process not in self._triggers.unserved:
             self._triggers.unserved[self.process] = None
             self._links.owe_status(self._view_change.others)
@@ -148,7 +149,7 @@ class Member:
             if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
                 self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
                 self._view_change.review()
-            if not serials.asking:
+            if not serials.asking and (serials.restless or self.streams.unplaced):
                 self.effects += map(AskSequencer, serials.due(self.streams.multicast.out.number, now_ms))
 
     def on_state_taken(self, view: int, data: bytes | None, error: str) -> None:
@@ -325,8 +326,10 @@ class Member:
                     self._view_change.on_install(item.decision, item.ballot, now_ms, peer)
             if self._view_change.ended:
                 return
-            self.streams.multicast.on_replied(peer)
-            self.mail.letters.outboxes[peer].on_replied()
+            # Not before all is answered: what is still in flight is in no answer yet, and would be put twice.
+            if self._links.settled(peer):
+                self.streams.on_replied(peer)
+                self.mail.letters.outboxes[peer].on_replied()
         else:
             self._on_refused(peer, reply)
         if not self._view_change.ended:
@@ -360,7 +363,7 @@ class Member:
         if dead:
             self._view_change.proven(peer, frames.DEAD)
         if peer in self.view.members:
-            self.streams.multicast.on_failed(peer)
+            self.streams.on_failed(peer)
             self.mail.letters.outboxes[peer].on_failed()
             self.transfer.on_failed(peer)
             self._view_change.on_failed(peer, refused, now_ms)
@@ -460,6 +463,8 @@ class Member:
         self._merge.hail(self.view, self._view_change.tombstones.leavers, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
         self.streams.look(now_ms)
+        if self.streams.go_ahead():
+            self._links.wake_all()
         self.effects += self.mail.tick(now_ms)
         self._register(now_ms)
         self._proceed(now_ms)

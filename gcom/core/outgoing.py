@@ -8,13 +8,21 @@ from gcom.core.messages import frames
 from gcom.core.messages.effects import Effect
 from gcom.core.messages.frames import OfState
 from gcom.core.messages.orders import Orders
-from gcom.core.multicast.window import Load
+from gcom.core.multicast.window import NOTHING, Load
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.core.unicast.channel import Channels, Pace
 from gcom.values import limits
 from gcom.values.letter import Letter
 from gcom.values.names import Process
+
+EMPTY: tuple[Load, list[Letter], tuple[OfState, ...]] = (NOTHING, [], ())
+
+
+def size_of(load: Load, letters: list[Letter], state: tuple[OfState, ...]) -> int:
+    """Return the bytes of data in a frame; a piece of state counts as a full load."""
+    letters_size = sum(letter.taken for letter in letters) if letters else 0
+    return limits.LOAD_BYTES_MAX if state else load.size + letters_size
 
 
 class Outgoing:
@@ -29,7 +37,17 @@ class Outgoing:
         self._transfer = transfer
         self._effects = effects
 
-    def state_for(self, peer: Process, now_ms: int) -> OfState | None:
+    def is_beside(self, peer: Process) -> bool:
+        """Return whether a peer is another member of the view."""
+        return peer in self._streams.multicast.out.peers
+
+    def cargo_for(self, peer: Process, due: bool, now_ms: int) -> tuple[Load, list[Letter], tuple[OfState, ...]]:
+        """Return what to put to a peer now: runs, letters, and of the state; `due`: a frame goes anyway."""
+        state = self._state_for(peer, now_ms) if self._transfer.owes else None
+        load, letters = self._mixed_for(peer, due or state is not None, state)
+        return load, letters, () if state is None else (state,)
+
+    def _state_for(self, peer: Process, now_ms: int) -> OfState | None:
         """Return what to put to a peer now of the state that it is given."""
         multicast = self._streams.multicast
         known = multicast.out.peers.get(peer)
@@ -40,11 +58,22 @@ class Outgoing:
         return self._transfer.item_for(peer, data_waits or self._outboxes[peer].has_more, now_ms)
 
     def has_for(self, peer: Process) -> bool:
-        """Return whether runs or letters could go to a member now."""
-        formable = self._streams.unsent and self._streams.may_form
-        return bool(formable) or self._streams.multicast.has_for(peer) or self._outboxes[peer].has_more
+        """Return whether runs, letters or state could go to a peer now."""
+        outbox = self._outboxes.get(peer)
+        if outbox is None:
+            return False  # no other member of the view
+        if self._streams.multicast.has_for(peer):
+            ready = not self._streams.awaits_order
+        else:
+            ready = bool(self._streams.unsent) and self._streams.may_form
+        return ready or outbox.has_more or self._transfer.owes
 
-    def load_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
+    def has_more(self, peer: Process) -> bool:
+        """Return whether another frame with data may follow the one that was taken."""
+        link = self._links[peer]
+        return link.takes_load(self._streams.paced) and (bool(link.relays) or self.has_for(peer))
+
+    def _mixed_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
         """Return what to put to a peer now; `due`: a frame goes anyway."""
         link = self._links[peer]
         budget = limits.LOAD_BYTES_MAX
@@ -54,9 +83,10 @@ class Outgoing:
         letters_wait = outbox is not None and outbox.has_more
         # Streams and letters take turns at being first: else a link that is full of one would starve the other.
         if outbox and letters_wait and link.letters_first and not link.relays:
-            letters = outbox.take(min(budget, limits.LETTERS_BYTES_TAKEN))
+            load, letters = NOTHING, outbox.take(min(budget, limits.LETTERS_BYTES_TAKEN))
             budget -= sum(letter.taken for letter in letters)
-            load = self._streams.multicast.take(peer, budget, whole=True)  # beside letters whole runs only
+            if not self._streams.awaits_order:
+                load = self._streams.multicast.take(peer, budget, whole=True)  # beside letters whole runs only
             link.letters_first = False
             return load, letters
         load, letters = self._load_for(peer, budget), []
@@ -76,8 +106,8 @@ class Outgoing:
         forms = self._streams.unsent and multicast.open_to(peer) and not multicast.has_for(peer)
         if forms and (formed := self._streams.form(limits.RUN_BYTES_MAX)):
             self._effects += formed
-            self._links.wake_all()
-        return multicast.take(peer, budget)
+            self._links.wake_all(but=peer)
+        return NOTHING if self._streams.awaits_order else multicast.take(peer, budget)
 
     def is_owed(self, peer: Process) -> bool:
         """Return whether the next heartbeat brings a peer more than a reply does.

@@ -54,6 +54,8 @@ class Streams:
         self._untold: dict[Process, tuple[int, int]] = {}  # consumed and not yet told: messages, bytes
         self._heard: dict[Process, dict[Process, int]] = {}  # what changed of each sender's clock in this view
         self.hold_times = HoldTimes()
+        self._last_size = 0  # bytes of the last run
+        self._ahead = 0  # runs up to this number wait for no order
         self._begin(entry, serial)
 
     def _begin(self, decision: Decision, serial: int) -> None:
@@ -76,11 +78,38 @@ class Streams:
         flows = self._view.started and not self.multicast.wedged
         return bool(self.unsent) and flows and self.multicast.out.flow.room > 0
 
+    @property
+    def unplaced(self) -> bool:
+        """Return whether a message of this process has a number and no place in the order yet."""
+        return self.serials is not None and self.serials.log.ordered.get(self.process, 0) < self.multicast.out.number
+
+    @property
+    def paced(self) -> bool:
+        """Return whether the answers of the registry's sequencer pace what is sent."""
+        return self.serials is not None and self.serials.served
+
+    @property
+    def awaits_order(self) -> bool:
+        """Return whether runs of this process wait for their order, to go in one frame with it."""
+        # Nobody can deliver them sooner: a payload that goes ahead costs a frame, and its answer, for nothing. A large
+        # one goes at once, since it takes longer than the order.
+        if self.serials is None or not self.serials.served or self._last_size > limits.LARGE_LOAD_BYTES:
+            return False
+        return self.unplaced and self._ahead < self.multicast.out.number
+
+    def go_ahead(self) -> bool:
+        """Have no run wait for its order any more: it is late. Return whether one did."""
+        # 1. The sequencer is paused. 2. A sender of which all runs wait dies. 3. Nobody has them.
+        waits = self.awaits_order
+        self._ahead = self.multicast.out.number
+        return waits
+
     def form(self, bytes_max: int) -> list[Effect]:
         """Give numbers to what is pending, as much as fits one run and the window; deliver it here."""
         if not self.may_form:
             return []
         run = self._form_run(bytes_max)
+        self._last_size = len(run.encoded)
         if self._basic:
             self._told |= self._clock
         # The next run tells only what is delivered from now on: runs of a sender are released in order.
@@ -142,6 +171,18 @@ class Streams:
         if self.serials and self.serials.on_status(peer, status):
             effects += self._advance()
         return effects
+
+    def on_replied(self, peer: Process) -> None:
+        """Go back to what a peer holds: all that was put to it is answered."""
+        self.multicast.on_replied(peer)
+        if self.serials:
+            self.serials.go_back(peer)
+
+    def on_failed(self, peer: Process) -> None:
+        """Go back to what a peer is known to hold: the fate of all that was put since is unknown."""
+        self.multicast.on_failed(peer)
+        if self.serials:
+            self.serials.go_back(peer)
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> list[Effect]:
         """Take a sender's word of what it put to this process."""

@@ -1,9 +1,10 @@
 """The machine room of one process: its server, its one lock, its clock, its threads, and the sessions they serve.
 
-Threads: one accepts connections and one per connection serves them (pyro), one per peer address sends (connection.py),
-one is the timer, one asks the registry, one asks its sequencer, one flushes the delivery logs if there are any; of a
-group, those that serve calls (request_handlers.py) and a listener (api). The lock is never held across a call or a
-callback, and across a wait for a disk only when a log's buffer is full.
+Threads: one accepts connections and one per connection serves them (pyro), one reads what peers answer (links), and one
+per peer address dials, for as long as that takes; one is the timer, one asks the registry, one dials its sequencer, one
+flushes the delivery logs if there are any; of a group, those that serve calls (request_handlers.py) and a listener
+(api). The lock is never held across a call or a callback, and across a wait for a disk only when a log's buffer is
+full.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Condition, Event, Lock, Thread
+from threading import Event, Thread
 from time import monotonic
 
 from loguru import logger
@@ -28,12 +29,13 @@ from gcom.core.messages.registry import Answer, Lookup, Request
 from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import GComError, GComTimeout, LocalError, NotAMember, PeerError, Untrusted, VersionMismatch
 from gcom.runtime import pyro
-from gcom.runtime.connection import Link
 from gcom.runtime.fault_injection import REGISTRY, FaultInjector, wanted
 from gcom.runtime.faults import Faults, refuse_off_loopback
 from gcom.runtime.inspection import status
 from gcom.runtime.inspection.snapshots import snapshot_of
 from gcom.runtime.life import Life
+from gcom.runtime.links.link import Link
+from gcom.runtime.links.reader import Reader
 from gcom.runtime.logs import DeliveryLogs
 from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient
@@ -43,6 +45,7 @@ from gcom.runtime.security.process import Listening, credentials_for, node_place
 from gcom.runtime.security.upkeep import CertificateUpkeep
 from gcom.runtime.session import Session
 from gcom.runtime.session_table import SessionTable
+from gcom.runtime.step_lock import StepLock
 from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
@@ -69,18 +72,19 @@ class Host:
         self.credentials = credentials_for(address, self.name, listening.certificates)
         wanted_faults = wanted(faults)
         self._faults = FaultInjector(self.name, wanted_faults) if wanted_faults else None
-        self.directory = DirectoryClient(",".join(addresses), put=self._put_registry, credentials=self.credentials)
+        self.has_faults = self._faults is not None  # calls have faults on purpose, or once had
+        self.directory = DirectoryClient(",".join(addresses), put=self.call_registry, credentials=self.credentials)
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
-        self.lock = Lock()
+        self.lock = StepLock()
         self.logs = DeliveryLogs(log_dir)
         self.sessions = SessionTable()
         self._entered: set[str] = set()
         self._process = self._new_process()
         self.links: dict[tuple[Address, str], Link] = {}
-        self.waiting_links = 0
+        self.reader = Reader(self, lambda: [*self.links.values(), *self._sequencers.values()])
         self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
-        self._sequencers = {at: SequencerClient(at, self._put_registry, self.credentials) for at in addresses}
-        self._ticking = Condition(self.lock)
+        self._sequencers = {at: SequencerClient(self, at, self.credentials) for at in addresses}
+        self._ticking = self.lock.condition()
         self._leaving = False  # closed for joins; the threads go on until every group is left
         self._next_tick_ms = 0
         self._closing = Event()
@@ -98,6 +102,7 @@ class Host:
         self._life = Life()
         self.address: Address = self._server.address + (f"@{self._life.name}" if self._life.name else "")
         self._threads = [Thread(target=self._guarded, args=(work,), daemon=True) for work in self._works()]
+        self.reader.start()
         for thread in self._threads:
             thread.start()
 
@@ -177,7 +182,7 @@ class Host:
         """Have faults in the calls from now on (`Node.inject`)."""
         refuse_off_loopback(self.directory.address, self.address)
         if self._faults is None:
-            self._faults = FaultInjector(self.name, faults)
+            self._faults, self.has_faults = FaultInjector(self.name, faults), True
         else:
             self._faults.change(faults)
 
@@ -192,7 +197,8 @@ class Host:
             return caller.call(data, timeout_s)
         return self._faults.call(caller, peer, data, timeout_s)
 
-    def _put_registry(self, caller: pyro.Caller, data: bytes, timeout_s: float) -> bytes:
+    def call_registry(self, caller: pyro.Caller, data: bytes, timeout_s: float) -> bytes:
+        """Make one call to the registry, through the faults that were asked for."""
         return self.call(caller, REGISTRY, data, timeout_s)
 
     def count_misbehaviour(self, peer: Process, error: PeerError) -> None:
@@ -229,11 +235,6 @@ class Host:
         self.sessions.add(session)
         return session
 
-    @property
-    def idle(self) -> bool:
-        """Tell whether some link waits for work, or there is none."""
-        return self.waiting_links > 0 or not self.links
-
     def serve(self, session: Session, peer: Process) -> None:
         """Have the link to a peer, if it is one still, take turns for the session; it is made when first needed."""
         address = session.machine.address_of(peer)
@@ -243,6 +244,7 @@ class Host:
         link = self.links.get(key)
         if link is None:
             link = self.links[key] = Link(self, *key)
+            self.reader.look()
         link.serve(session, peer)
 
     def snapshot(self, membership: Membership) -> Snapshot:
@@ -256,7 +258,7 @@ class Host:
         return snapshot_of(membership, self.now_ms(), round_trip_s)
 
     def forget(self, link: Link) -> None:
-        """Let go of a link that has no peer left; its thread ends."""
+        """Let go of a link that has no peer left."""
         self.links.pop((link.address, link.member), None)
 
     def ask_registry(self, session: Session, request: Request) -> None:
@@ -264,7 +266,7 @@ class Host:
         self._requests.put((session, request))
 
     def ask_sequencer(self, session: Session, request: SequencerRequest) -> None:
-        """Have the sequencer's thread put a request; the answer comes back to the session."""
+        """Have a request put after this step; the answer comes back to the session."""
         definition = session.machine.definition
         assert definition is not None, "only a member has an order"
         at = definition.home or self.directory.address
@@ -436,6 +438,7 @@ class Host:
             links = list(self.links.values())
             for link in links:
                 link.close()
+            self.reader.close()
             self._ticking.notify_all()
         self._requests.put(None)
         for sequencer in self._sequencers.values():
@@ -444,6 +447,7 @@ class Host:
         self._life.end()
         for thread in self._threads:
             thread.join(1.0)
+        self.reader.join(1.0)
         for link in links:
             link.join(1.0)
         self.logs.close()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from threading import Condition, Lock, get_ident
+from threading import get_ident
 from time import monotonic
 from typing import Protocol
 
@@ -26,6 +26,7 @@ from gcom.runtime import arrivals
 from gcom.runtime.arrivals import Entered, Gone, Own
 from gcom.runtime.request_handlers import CallServer
 from gcom.runtime.session import Session
+from gcom.runtime.step_lock import StepLock
 from gcom.runtime.traces import TraceBuffer, TraceRecorder
 from gcom.values.names import Process
 
@@ -67,7 +68,7 @@ class Uses:
 class MembershipHost(Protocol):
     """The part of the host that a membership uses. All but `lock` and `on_defect` is called with the lock held."""
 
-    lock: Lock
+    lock: StepLock
 
     def add_session(self, membership: Membership, machine: GroupMachine) -> Session: ...
 
@@ -92,7 +93,7 @@ class Membership:
     def __init__(self, host: MembershipHost, uses: Uses) -> None:
         self.queue: DeliveryQueue[Own] = DeliveryQueue()
         self.arrivals = self.queue.arrivals
-        self.changed = Condition(host.lock)  # an arrival, room to send, a view, the end
+        self.changed = host.lock.condition()  # an arrival, room to send, a view, the end
         self.uses = uses
         self.state_failure = ""  # how the application's set_state failed
         self.unread = False  # it left since the application read none of very many events

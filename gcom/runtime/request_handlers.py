@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Condition, Lock, Thread, get_ident
+from threading import Thread, get_ident
 from typing import Protocol
 
 from loguru import logger
@@ -23,6 +23,7 @@ from gcom.core.messages import events
 from gcom.core.messages.effects import Serve
 from gcom.errors import BadValue
 from gcom.runtime import payloads
+from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload
@@ -45,11 +46,11 @@ class CallServer:
     `on_defect` is called without the lock when a thread ends by a defect of GCom.
     """
 
-    def __init__(self, lock: Lock, on_defect: Callable[[], None]) -> None:
+    def __init__(self, lock: StepLock, on_defect: Callable[[], None]) -> None:
         self.handler: Handler | None = None
         self._on_defect = on_defect
         self._requests: deque[tuple[Stepped, Serve]] = deque()
-        self._ready = Condition(lock)
+        self._ready = lock.condition()
         self._threads: set[int] = set()
         self._idle = 0  # threads that wait for a request
         self._returning = 0  # handlers whose own call is over, and that wait for their turn to go on

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Condition, Lock
+from threading import Condition
 from time import monotonic
 from typing import Protocol, assert_never
 
@@ -54,6 +54,7 @@ from gcom.runtime import arrivals
 from gcom.runtime.arrivals import LogStopped, Own
 from gcom.runtime.open_calls import OpenCall, OpenCalls
 from gcom.runtime.request_handlers import NO_HANDLER, CallServer
+from gcom.runtime.step_lock import StepLock
 from gcom.runtime.traces import TraceRecorder
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
@@ -67,10 +68,7 @@ Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost
 class SessionHost(Protocol):
     """The part of the host that a session uses. All but `lock` is called with the lock held."""
 
-    lock: Lock
-
-    @property
-    def idle(self) -> bool: ...
+    lock: StepLock
 
     def now_ms(self) -> int: ...
 
@@ -124,6 +122,7 @@ class Session:
         self.registry_failure: GComError | None = None
         self.changed = membership.changed
         self._host = host
+        self._woken = machine.links_woken
         self._log = log
         self._log_ended = False  # and the application knows
         self._queue = membership.queue
@@ -146,7 +145,11 @@ class Session:
         """Step the machine with an event and carry out what follows."""
         with self._host.lock:
             self.step(event)
-            self._host.hurry(self)
+            self.hurry()
+
+    def hurry(self) -> None:
+        """Wake the timer if a step has brought the machine's deadline forward. Holds the lock."""
+        self._host.hurry(self)
 
     def step(self, event: events.Event) -> None:
         """Do what `handle` does, for a caller that holds the lock."""
@@ -154,7 +157,8 @@ class Session:
 
     def tick(self) -> None:
         """Step the machine at its deadline. Holds the lock."""
-        self._hand_over()
+        if self._buffer:
+            self._hand_over()
         self.step(events.Tick())
 
     def receive(self, frame: Frame) -> Reply:
@@ -162,20 +166,24 @@ class Session:
         with self._host.lock:
             if self.membership.recorder is not None:
                 self.membership.recorder.on_frame(frame)
-            self._hand_over()  # first, so that the reply can say what the application has sent
+            if self._buffer:
+                self._hand_over()  # first, so that the reply can say what the application has sent
             reply, effects = self.machine.receive(frame, self._host.now_ms())
             self._carry_out(effects)
-            self._host.hurry(self)
+            self.hurry()
         # After the lock: nothing waits for a disk while it holds up the whole node.
         self.log_before_frame()
         return reply
 
     def take(self, peer: Process) -> Frame | None:
         """Return the next frame for a peer, if it is due. Holds the lock."""
-        self._hand_over()
+        if self._buffer:
+            self._hand_over()
         frame, effects = self.machine.take(peer, self._host.now_ms())
         if effects:
             self._carry_out(effects)
+        elif self._woken:
+            self._pump()
         return frame
 
     def end_by_defect(self) -> None:
@@ -226,17 +234,16 @@ class Session:
         return bool(self.unnumbered and view and view.started) or not self.machine.mail_settled
 
     def put(self, payload: Payload) -> int:
-        """Queue a message, hand it over if a link has nothing else to do; return its number. Holds the lock."""
+        """Queue a message, and hand it over unless others wait; return its number. Holds the lock."""
         self.last_number = number = self.last_number + 1
         if self.membership.recorder is not None:
             self.membership.recorder.on_put(number)
         self._buffer.append(payload)
         self._waiting_size += len(payload)
-        # While every link has a call in flight the message waits: what collects until one is free becomes one run,
-        # which costs as much as one message (decision 0001).
-        if self._host.idle or self.machine.alone:
+        # Where others wait for a number, links have as much under way as they may: what collects until one is answered
+        # becomes one run, which costs as much as one message (decision 0001).
+        if not self.machine.pending or not self.machine.peers:
             self._hand_over()
-            self._pump()
         return number
 
     def take_unsent(self) -> list[Payload]:
@@ -247,9 +254,8 @@ class Session:
         return unsent
 
     def _hand_over(self) -> None:
-        if self._buffer:
-            payloads, self._buffer = self._buffer, []
-            self._carry_out(self.machine.handle(events.Submit(payloads), self._host.now_ms()))
+        payloads, self._buffer = self._buffer, []
+        self._carry_out(self.machine.handle(events.Submit(payloads), self._host.now_ms()))
 
     def begin_leaving(self) -> None:
         """Send no more; messages sent so far no longer wait until this process reads them. Holds the lock."""
@@ -347,9 +353,7 @@ class Session:
                 case _:
                     assert_never(effect)
         if self._notices >= arrivals.NOTICES_MAX and not self.ended:
-            logger.warning("{} reads nothing: it leaves group {}", self.machine.process, self.machine.group)
-            self.membership.unread = True
-            self.step(events.Exit())
+            self._leave_unread()
         for delivery in done:  # a step of its own: its effects come after these
             self.consumed(delivery)
         for event in follows:
@@ -357,10 +361,16 @@ class Session:
         if self._early and not self.state_awaited:
             self._serve_early()
         if effects or self.acks_awaited:
-            self.changed.notify_all()
-        if self._buffer and self.machine.alone:  # the link that would have taken it went with its peer
+            self._host.lock.tell(self.changed)
+        if self._buffer and not self.machine.peers:  # the link that would have taken it went with its peer
             self._hand_over()
-        self._pump()
+        if self._woken:
+            self._pump()
+
+    def _leave_unread(self) -> None:
+        logger.warning("{} reads nothing: it leaves group {}", self.machine.process, self.machine.group)
+        self.membership.unread = True
+        self.step(events.Exit())
 
     def _on_mail(self, effect: OfMail) -> list[events.Event]:
         """Carry out an effect of unicasts and group calls; return what the machine is to be told of it."""

@@ -1,12 +1,14 @@
 """Calls between nodes: each is a request on its way there and a reply on its way back, and either may be lost.
 
-The ends of a call (docs/protocols/link.md): the caller has one in flight to each peer, and learns its end once, be it
-an answer, a broken connection, a refusal, or its own timeout. A call that ended by a failure may still arrive, a
-bounded time later and after calls that were made since, from the buffers of the broken connection.
+The ends of a call (docs/protocols/link.md): calls of one connection arrive in order, and so do their replies. A broken
+connection, a refusal, or the caller's timeout ends all that are unanswered, and the caller learns it once. A call that
+ended so may still arrive, a bounded time later and after calls that were made since, from the buffers of the broken
+connection; but none that was put behind one that was lost.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -17,7 +19,7 @@ from gcom.sim.plan.events import REFUSED, Fault, TroubleEvent
 from gcom.sim.simulation import Simulation
 from gcom.values.names import Address
 
-CALL_TIMEOUT_MS = 2_500  # of the caller's clock, as gcom/runtime/connection.py
+CALL_TIMEOUT_MS = 2_500  # of the caller's clock, as gcom/runtime/links/link.py
 LATE_MS_MAX = 4_000  # no call arrives later than this after it was made, a pause of the callee not counted
 STORM_RATE = 0.4
 DELAYED_MS = (10, 400)  # from, to
@@ -139,18 +141,20 @@ class Network:
 
     # calls
 
-    def call(self, caller: NetworkNode, address: Address, data: bytes, end: End) -> None:
-        """Put a frame to the node that listens at an address."""
+    def call(self, caller: NetworkNode, address: Address, data: bytes, end: End, connection: SimConnection) -> None:
+        """Put a frame to the node that listens at an address, behind what was put over the connection before."""
         self._made += 1
-        self._new_call(caller, address, data, end).begin()
+        self._new_call(caller, address, data, end, connection).begin()
 
     def echo(self, caller: NetworkNode, address: Address, data: bytes) -> None:
         """Repeat a call that was made before."""
-        call = self._new_call(caller, address, data, lambda reply, refused, dead: None)
+        call = self._new_call(caller, address, data, lambda reply, refused, dead: None, SimConnection())
         self._simulation.at(self.leg_ms(), call.arrive_late)
 
-    def _new_call(self, caller: NetworkNode, address: Address, data: bytes, end: End) -> _Call:
-        return _Call(self._simulation, self._addresses, self, caller, address, data, end, self._made)
+    def _new_call(
+        self, caller: NetworkNode, address: Address, data: bytes, end: End, connection: SimConnection
+    ) -> _Call:
+        return _Call(self._simulation, self._addresses, self, caller, address, data, end, self._made, connection)
 
     def draws(self, kind: Fault) -> bool:
         """Draw whether a fault that has a rate hits the call at hand."""
@@ -220,6 +224,56 @@ class Network:
             self._latest[caller, callee] = made
 
 
+class SimConnection:
+    """One caller's calls to one address, until the first of them fails: in order there, and their replies back."""
+
+    def __init__(self) -> None:
+        self.broken = False
+        self._under_way: deque[_Call] = deque()  # to the callee
+        self._here: deque[_Call] = deque()  # at the callee, which takes one after the other
+        self._unanswered: deque[_Call] = deque()
+        self._ends: deque[Callable[[], None]] = deque()  # at the caller, which takes one after the other
+
+    @property
+    def idle(self) -> bool:
+        """Return whether every call was answered."""
+        return not self._unanswered
+
+    def put(self, call: _Call) -> None:
+        self._under_way.append(call)
+        self._unanswered.append(call)
+
+    def arrived(self, call: _Call) -> None:
+        """Take a call's packet; it is the callee's turn once all before it are here. After a lost one none ever are."""
+        call.arrived = True
+        while self._under_way and self._under_way[0].arrived:
+            self._under_way[0].arrive(self._here.append, self._next_request)
+            self._under_way.popleft()
+
+    def _next_request(self, callee: NetworkNode) -> None:
+        self._here.popleft().take(callee)
+
+    def replied(self, call: _Call, end: Callable[[], None]) -> int:
+        """Take a reply's packet; return of how many calls, the oldest first, the replies are the caller's by that."""
+        call.end_here = end
+        count = 0
+        while self._unanswered and (ready := self._unanswered[0].end_here):
+            self._ends.append(ready)
+            self._unanswered.popleft().close()
+            count += 1
+        return count
+
+    def fail(self, end: Callable[[], None]) -> None:
+        """End all calls that are unanswered."""
+        self.broken = True
+        while self._unanswered:
+            self._unanswered.popleft().close()
+        self._ends.append(end)
+
+    def next_end(self) -> None:
+        self._ends.popleft()()
+
+
 class _Call:
     """One call; its caller learns its end once."""
 
@@ -233,14 +287,23 @@ class _Call:
         data: bytes,
         end: End,
         made: int,
+        connection: SimConnection,
     ) -> None:
         self._simulation, self._addresses, self._network = simulation, addresses, network
         self._caller, self._address = caller, address
         self._data, self._end, self._made = data, end, made
+        self._connection = connection
         self._over = False
+        self.arrived = False  # its packet
+        self.end_here: Callable[[], None] | None = None  # its reply's packet is at the caller
+
+    def close(self) -> None:
+        """Tell the caller nothing more."""
+        self._over = True
 
     def begin(self) -> None:
         simulation, network, caller = self._simulation, self._network, self._caller
+        self._connection.put(self)
         callee = self._addresses.at_address(self._address)
         # By the caller's clock, which may drift: a time-out of 2.5 s is one of its own seconds.
         simulation.at(caller.clock.true_ms(CALL_TIMEOUT_MS), self._break)
@@ -256,7 +319,7 @@ class _Call:
             return
         cut = network.blocked(caller.name, callee.name)
         broken = self._refuse if cut and cut.refuses else self._break
-        network.carry(caller.name, callee.name, self._arrive, broken)
+        network.carry(caller.name, callee.name, lambda: self._connection.arrived(self), broken)
         if network.happens(Fault.DUPLICATION):
             simulation.at(network.late_ms(LATE_MS_MAX), self.arrive_late)
 
@@ -264,19 +327,20 @@ class _Call:
         """Arrive late: from the buffers of a broken connection, or as a second copy."""
         callee = self._addresses.at_address(self._address)
         if self._network.blocked(self._caller.name, callee.name) is None:
-            self._arrive()
+            self.arrive(lambda call: None, self.take)
 
-    def _arrive(self) -> None:
+    def arrive(self, here: Callable[[_Call], None], serve: Callable[[NetworkNode], None]) -> None:
         """Hand the call to the node at the address; it may be another node than when the call was made."""
         callee = self._addresses.at_address(self._address)
         # A crashed process on a living machine has a kernel that refuses. A machine that is gone says nothing, and
         # only the caller's time-out ends the call.
         if not callee.crashed:
-            callee.run(lambda: self._take(callee))
+            here(self)
+            callee.run(lambda: serve(callee))
         elif callee.refuses:
             self._reply(callee, None, refused=True)
 
-    def _take(self, callee: NetworkNode) -> None:
+    def take(self, callee: NetworkNode) -> None:
         self._network.arrived(self._caller.address, self._address, self._made)
         callee.receive(self._data, lambda reply: self._reply(callee, reply, refused=False))
 
@@ -293,8 +357,16 @@ class _Call:
         self._finish(None, False)
 
     def _finish(self, reply: bytes | None, refused: bool) -> None:
-        if not self._over:
-            self._over = True
-            # Asked when the call ends: a proof holds from the death on, and the caller may act upon it at once.
-            dead = reply is None and self._addresses.is_proven_dead(self._address)
-            self._caller.run(lambda: self._end(reply, refused, dead))
+        if self._over:
+            return
+        connection, dead = self._connection, reply is None and self._addresses.is_proven_dead(self._address)
+
+        def end() -> None:
+            self._caller.run(connection.next_end)
+
+        if reply is None:
+            connection.fail(lambda: self._end(None, refused, dead))
+            end()
+        else:
+            for _ in range(connection.replied(self, lambda: self._end(reply, False, False))):
+                end()

@@ -39,7 +39,7 @@ from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.errors import GComError
 from gcom.sim.application import Application
 from gcom.sim.checkers import Checker, Violation
-from gcom.sim.network import Network, NetworkNode, ReplyTo
+from gcom.sim.network import Network, NetworkNode, ReplyTo, SimConnection
 from gcom.sim.plan.events import Fault, TroubleEvent
 from gcom.sim.registries import Registries
 from gcom.sim.simulation import Simulation
@@ -123,7 +123,8 @@ class SimSession:
             self.application.go_on_from(former.application)
             # One process writes one log; another incarnation has a folder of its own.
             self._log = former._log if former.process == process else None
-        self._in_flight: set[Process] = set()
+        self._connections: dict[Process, SimConnection] = {}
+        self._in_hand: set[Process] = set()  # peers for which a frame was taken and is not yet put
         self._heard_ms: dict[Process, int] = {}  # when something last came from a peer
         self._since_ms = 0  # it runs, or is in its view, since then
         self._armed_ms: int | None = None  # when the timer fires, by the node's clock
@@ -275,7 +276,7 @@ class SimSession:
             return
         # A peer with a call in flight cannot be called, so its turn is no reason to wake up.
         for peer in machine.peers:
-            if peer not in self._in_flight:
+            if peer not in self._connections or self._connections[peer].idle:
                 peer_ms = machine.due_ms(peer)
                 if peer_ms is not None and peer_ms < due_ms:
                     due_ms = peer_ms
@@ -307,24 +308,26 @@ class SimSession:
     # its calls
 
     def _call(self, peer: Process) -> None:
+        """Put to a peer what there is for it, one frame after the other."""
         if self.node.paused:
             self.node.run(lambda: self._call(peer))
             return
         address = self.machine.address_of(peer)
-        if self.node.crashed or peer in self._in_flight or address is None:
-            return
-        frame, effects = self.machine.take(peer, self.node.clock.now_ms)
-        if frame is not None:
-            # Before the effects: carrying them out wakes peers, and this one must not be called twice at a time.
-            self._in_flight.add(peer)
-        if effects:
-            self._carry_out(effects)
-        if frame is None or self.node.crashed:
-            return
+        while not (self.node.crashed or self.node.paused or peer in self._in_hand or address is None):
+            frame, effects = self.machine.take(peer, self.node.clock.now_ms)
+            if frame is not None:
+                self._in_hand.add(peer)
+            if effects:
+                self._carry_out(effects)
+            if frame is None or self.node.crashed:
+                return
+            self._put_or_stall(frame, address)
+
+    def _put_or_stall(self, frame: Frame, address: Address) -> None:
         if self.node.paused:  # over an effect's call: the frame is in its hands
             self.node.run(lambda: self._put(frame, address))
-            return
-        self._say(frame, lambda: self._put(frame, address))
+        else:
+            self._say(frame, lambda: self._put(frame, address))
 
     def _say(self, frame: Frame, put: Callable[[], None], broken: Callable[[], None] = lambda: None) -> None:
         """Send a call or a reply, unless a failpoint makes the process crash or pause over it."""
@@ -347,13 +350,16 @@ class SimSession:
     def _put(self, frame: Frame, address: Address) -> None:
         network, data, peer = self.world.network, codec.encode(frame), frame.target
         self._log_before_frame()
-        network.call(self.node, address, data, lambda *end: self._on_end(peer, *end))
+        connection = self._connections.get(peer)
+        if connection is None:
+            connection = self._connections[peer] = SimConnection()
+        network.call(self.node, address, data, lambda *end: self._on_end(peer, *end), connection)
         self.world.failpoints.echo(self, frame, lambda: network.echo(self.node, address, data))
+        self._in_hand.discard(peer)
 
     def _on_end(self, peer: Process, data: bytes | None, refused: bool, dead: bool) -> None:
-        # First: what the answer leads to may call the peer again.
-        self._in_flight.discard(peer)
         if data is None:
+            self._connections.pop(peer, None)
             self.handle(events.CallFailed(peer, refused, dead))
         else:
             reply = codec.decode_reply(data)

@@ -19,6 +19,13 @@ LOAD_BYTES_MAX = FRAME_BYTES_MAX - FRAME_HEADER_BYTES
 # An encoded run of several messages fits a load. A message that alone does not is a run of its own, sent in pieces.
 RUN_BYTES_MAX = LOAD_BYTES_MAX - 64
 RUN_MESSAGES_MAX = 2048
+# Frames to one peer that are not answered yet. A second one with data keeps the peer busy while the answer to the first
+# travels; a third would only make each of them smaller. The rest of the places are for what must not wait behind data:
+# control items, orders, acknowledgements. At the bounds what is to be said waits, and travels together.
+FRAMES_IN_FLIGHT_MAX = 8
+LOADS_IN_FLIGHT_MAX = 2
+# Behind a smaller load the next waits for the answer, and collects meanwhile; a larger run does not wait for its order.
+LARGE_LOAD_BYTES = LOAD_BYTES_MAX // 4
 RUN_HEADER_BYTES = 5  # what a load has before each encoded run
 PIECE_HEADER_BYTES = 128  # of a piece, beside its data
 

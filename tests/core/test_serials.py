@@ -310,7 +310,10 @@ def test_a_peer_is_put_what_it_says_to_lack() -> None:
     made = serials()
     made.extend(piece((A, 1, 2), (B, 1, 1)))
     assert made.put_to(B) == piece((A, 1, 2), (B, 1, 1))
+    assert made.put_to(B) is None, "it is on its way"
     made.on_status(B, holds(2))
+    assert made.put_to(B) is None, "the rest may be on its way"
+    made.go_back(B)
     assert made.put_to(B) == piece((B, 1, 1), after=2)
     made.on_status(B, holds(3))
     assert made.put_to(B) is None

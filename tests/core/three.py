@@ -125,12 +125,12 @@ class Three:
         if call and call.reply is not None:
             del self.calls[one, other]
             self.note(one, self.streams[one].on_status(other, call.reply))
-            self.streams[one].multicast.on_replied(other)
+            self.streams[one].on_replied(other)
 
     def fail(self, one: Process, other: Process) -> None:
         if call := self.calls.pop((one, other), None):
             self.old.append((one, other, call))
-            self.streams[one].multicast.on_failed(other)
+            self.streams[one].on_failed(other)
 
     def again(self, index: int) -> None:
         if self.old:

@@ -125,7 +125,7 @@ def test_a_joiner_of_another_version_is_told_whose_is_older(here: Cluster, monke
     def in_ours(data: bytes) -> Reply:
         return decode_reply(bytes(msgpack.packb([OURS + 1, "version", "in words of the future"])) if data else data)
 
-    monkeypatch.setattr("gcom.runtime.connection.codec.decode_reply", in_ours)
+    monkeypatch.setattr("gcom.runtime.links.link.codec.decode_reply", in_ours)
     with pytest.raises(gcom.VersionMismatch, match=r"alice#.*this process .* the older one"):
         here.node("bob").join("news")
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import threading
+import time
 
-from gcom.core.messages.events import Event, SequencerAnswered
-from gcom.core.messages.sequencer import Want
+import pytest
+
+from gcom.core.codec import sequencer as codec
+from gcom.core.messages.events import SequencerAnswered
+from gcom.core.messages.orders import Orders
+from gcom.core.messages.sequencer import Open, Unknown, Want
+from gcom.core.ordering.sequencer import Sequencer
 from gcom.runtime import pyro
+from gcom.runtime.links.reader import Reader
 from gcom.runtime.registry.sequencer_client import SequencerClient
+from gcom.runtime.step_lock import StepLock
 from tests.runtime.nodes import LIMIT_S, until
 
 GROUPS = 12
@@ -17,13 +25,47 @@ class Waiter:
     """Stands in for a session: keeps what it is told."""
 
     def __init__(self) -> None:
-        self.told: list[Event] = []
+        self.told: list[SequencerAnswered] = []
 
-    def handle(self, event: Event) -> None:
+    def handle(self, event: SequencerAnswered) -> None:
         self.told.append(event)
 
 
-def test_one_silent_call_is_the_answer_to_all_who_wait_behind_it() -> None:
+class Room:
+    """Stands in for a host: a lock, a clock, a reader."""
+
+    has_faults = False
+
+    def __init__(self, address: str) -> None:
+        self.lock = StepLock()
+        self.client = SequencerClient(self, address, pyro.UserSecret())
+        self.reader = Reader(self, lambda: [self.client])
+        self.reader.start()
+        self._thread = threading.Thread(target=self.client.serve, daemon=True)
+        self._thread.start()
+
+    def now_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000
+
+    def call_registry(self, caller: pyro.Caller, data: bytes, timeout_s: float) -> bytes:
+        return caller.call(data, timeout_s)
+
+    def on_defect(self) -> None:
+        raise AssertionError("a thread ended by a defect")
+
+    def close(self) -> None:
+        self.client.close()
+        self.reader.close()
+        self.reader.join(LIMIT_S)
+        self._thread.join(LIMIT_S)
+
+
+def wants() -> list[Want]:
+    return [Want(f"g{place}", "i", 1, "a#1", 1, 0, 0) for place in range(GROUPS)]
+
+
+@pytest.mark.parametrize("has_faults", [False, True], ids=["pipelined", "one by one"])
+def test_one_silent_call_is_the_answer_to_all_who_wait_behind_it(has_faults: bool) -> None:
     asked: list[bytes] = []
     over = threading.Event()
 
@@ -34,17 +76,55 @@ def test_one_silent_call_is_the_answer_to_all_who_wait_behind_it() -> None:
 
     server = pyro.Server("127.0.0.1", 0, {pyro.SEQUENCER: pyro.Endpoint(silent)}, credentials=pyro.UserSecret())
     server.start()
-    client = SequencerClient(server.address, credentials=pyro.UserSecret())
+    room = Room(server.address)
+    room.has_faults = has_faults
     waiters = [Waiter() for _ in range(GROUPS)]
-    wants = [Want(f"g{place}", "i", 1, "a#1", 1, 0, 0) for place in range(GROUPS)]
-    for waiter, want in zip(waiters, wants, strict=True):
-        client.ask(want, waiter.handle)
-    thread = threading.Thread(target=client.serve, daemon=True)
-    thread.start()
+    with room.lock:
+        for waiter, want in zip(waiters, wants(), strict=True):
+            room.client.ask(want, waiter.handle)
     until(lambda: all(waiter.told for waiter in waiters), "an answer for every group")
-    over.set()
-    client.close()
-    thread.join(LIMIT_S)
-    server.close()
-    assert [waiter.told for waiter in waiters] == [[SequencerAnswered(want, None)] for want in wants]
+    assert [waiter.told for waiter in waiters] == [[SequencerAnswered(want, None)] for want in wants()]
     assert len(asked) == 1, "each group waited for a call of its own"
+    over.set()
+    room.close()
+    server.close()
+
+
+@pytest.mark.parametrize("has_faults", [False, True], ids=["pipelined", "one by one"])
+def test_each_group_is_told_its_own_answer(has_faults: bool) -> None:
+    sequencer = Sequencer()
+    server = pyro.Server(
+        "127.0.0.1",
+        0,
+        {pyro.SEQUENCER: pyro.Endpoint(lambda data: _served(sequencer, data))},
+        credentials=pyro.UserSecret(),
+    )
+    server.start()
+    room = Room(server.address)
+    room.has_faults = has_faults
+    waiters = [Waiter() for _ in range(GROUPS)]
+    for place in range(0, GROUPS, 2):  # every second one is known
+        sequencer.ask(Open(f"g{place}", "i", 1, 0, {"a#1": 0}))
+    with room.lock:
+        for waiter, want in zip(waiters, wants(), strict=True):
+            room.client.ask(want, waiter.handle)
+    until(lambda: all(waiter.told for waiter in waiters), "an answer for every group")
+    assert [type(event.answer) for waiter in waiters for event in waiter.told] == [Orders, Unknown] * (GROUPS // 2)
+    room.close()
+    server.close()
+
+
+def _served(sequencer: Sequencer, data: bytes) -> bytes:
+    return codec.encode_answer(sequencer.ask(codec.decode_request(data)))
+
+
+def test_a_sequencer_that_is_gone_is_refused_to_all() -> None:
+    server = pyro.Server("127.0.0.1", 0, {}, credentials=pyro.UserSecret())
+    server.close()
+    room = Room(server.address)
+    waiter = Waiter()
+    with room.lock:
+        room.client.ask(wants()[0], waiter.handle)
+    until(lambda: bool(waiter.told), "an answer")
+    assert waiter.told == [SequencerAnswered(wants()[0], None, refused=True)]
+    room.close()

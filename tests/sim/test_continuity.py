@@ -11,6 +11,7 @@ from gcom.core.messages.registry import Lookup, Refusal
 from gcom.sim.checks.continuity import Continuity
 from gcom.sim.checks.record import Violation
 from gcom.sim.checks.state import State
+from gcom.sim.network import SimConnection
 from gcom.sim.plan.draw import draw
 from gcom.sim.plan.events import FORGETS, REFUSED, STOPPED, Fault, TroubleEvent
 from gcom.sim.world import World
@@ -163,7 +164,7 @@ def test_a_network_that_refuses_says_that_nobody_listens_and_proves_nothing() ->
     assert other
     world.network.split(TroubleEvent(Fault.PARTITION, 0, 1_000, (), REFUSED, sides=(("m0",), ("m1",))))
     ends: list[tuple[bytes | None, bool, bool]] = []
-    world.network.call(one, other.address, b"", lambda *end: ends.append(end))
+    world.network.call(one, other.address, b"", lambda *end: ends.append(end), SimConnection())
     world.until(500)
     assert ends == [(None, True, False)]
 

@@ -1,6 +1,6 @@
 """Assembly of runs that no frame holds, from pieces of their bytes: at most one per sender at a time.
 
-Pieces of a stream come in order where nothing fails, since a link has one call in flight; so there is no table of
+Pieces of a stream come in order where nothing fails, since a link carries frames in order; so there is no table of
 holes. A piece that does not continue what is here is ignored, and the sender goes back to what is here.
 """
 

@@ -1,9 +1,10 @@
 """The base of both multicasts over runs, and RELIABLE (ARCHITECTURE 5; BASIC is in basic.py).
 
 RELIABLE is lazy reliable broadcast made view-synchronous: N-1 copies, every receiver stores a run until it is stable,
-and nobody relays while nobody fails. A link has one call in flight, so a receiver takes only the run that follows what
-it holds, and the sender goes back to what the peer says it holds after every reply: no gap outlives one exchange. A
-view change wedges the stores; the union of what the survivors hold is fetched, and all deliver the same.
+and nobody relays while nobody fails. A link carries frames in order, so a receiver takes only the run that follows what
+it holds; the sender goes back to what the peer says it holds when a link breaks, and when all that was put is answered:
+no gap outlives a window. A view change wedges the stores; the union of what the survivors hold is fetched, and all
+deliver the same.
 
 Sources: Chang and Maxemchuk 1984; Cachin, Guerraoui and Rodrigues 2011, §3.
 """
@@ -136,7 +137,7 @@ class MulticastProtocol(ABC):
                 self._collect()
 
     def on_replied(self, peer: Process) -> None:
-        """Go back to what the peer holds: a call succeeded, its status was taken, and none is in flight."""
+        """Go back to what the peer holds: all that was put to it is answered, and its status was taken."""
         return
 
     def open_to(self, peer: Process) -> bool:
@@ -276,7 +277,7 @@ class Reliable(MulticastProtocol):
     def _store(self, run: Run) -> bool:
         """Keep a run that follows what is held."""
         store = self._stores.get(run.sender)
-        # Go-back-N instead of a table of gaps: links have one call in flight, so a gap is as rare as a failed call.
+        # Go-back-N instead of a table of gaps: links carry frames in order, so a gap is as rare as a broken connection.
         if store is None or run.view != self.view or run.first != store.last + 1:
             return False
         if not self._may_store(run.sender, run.last):

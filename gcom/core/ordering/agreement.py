@@ -56,6 +56,8 @@ class OrderAgreement:
         self.at_registry = True  # whether the view's sequencer is in the registry; follows from the service
         self.cut_off = False  # whether it does not serve this process; follows from the service
         self.waiting = False  # a request is to be repeated soon: it was not answered, or before the leader's OPEN came
+        self.served = False  # whether the registry's sequencer has answered in this view; follows from the service
+        self.restless = True  # whether something may be to ask beside the place of own messages
         self.sequences = False  # whether it is this process; follows from the service and the view's leader
         self.view = View(0, ("",), ("",))  # until a view is installed
         self._leads = False
@@ -69,6 +71,7 @@ class OrderAgreement:
         self._wedged_at = 0  # the end of the log at the promise
         self._wanted: int | None = None  # the end of the cut, once that is known
         self._held: dict[Process, int] = {}  # the log, by the other members, as they say
+        self._put: dict[Process, int] = {}  # how far it was put to each of them
         self._previous: OrderLog | None = None
         self.asking = False  # a request to the registry's sequencer is under way
         self._opened = False
@@ -89,6 +92,7 @@ class OrderAgreement:
         self.log = OrderLog(serial, ordered)
         self.agreed = self._passed = self._told = serial
         self._held = {member: serial for member in view.members if member != self.process}
+        self._put = dict(self._held)
         self._wanted = self._unknown_until_ms = None
         self.wedged = self.asking = self._opened = False
         self._refusals = 0
@@ -100,6 +104,8 @@ class OrderAgreement:
         self.at_registry, self.cut_off = service is not Service.AT_LEADER, service is Service.CUT_OFF
         self.sequences = not self.at_registry and self._leads
         self.waiting = service is Service.DOUBTED
+        self.served = service is Service.SERVED
+        self.restless = not self.served
 
     def wedge(self) -> None:
         """Hold, agree and order nothing new: a promise was made."""
@@ -218,6 +224,7 @@ class OrderAgreement:
         if held is None or self.wedged or (status.ordered <= held and status.agreed <= self._told):
             return False
         self._held[peer] = max(held, status.ordered)
+        self._put[peer] = max(self._put[peer], status.ordered)
         self._told = max(self._told, status.agreed)
         return self._passed < self.log.end
 
@@ -248,12 +255,21 @@ class OrderAgreement:
         return self.agreed > self._told
 
     def lacks(self, peer: Process) -> bool:
-        """Return whether a peer lacks a part of the order, as far as it says."""
-        return not self.wedged and self._held.get(peer, self.log.end) < self.log.end
+        """Return whether a peer lacks a part of the order that is not on its way to it."""
+        return not self.wedged and self._put.get(peer, self.log.end) < self.log.end
 
     def put_to(self, peer: Process) -> Orders | None:
-        """Return the part that a peer lacks; there is one call in flight to it, so nothing is put twice."""
-        return self.log.piece(self.view.number, self._held[peer], PIECE_SPANS) if self.lacks(peer) else None
+        """Return the part that a peer lacks; it counts as put to the peer."""
+        if not self.lacks(peer):
+            return None
+        orders = self.log.piece(self.view.number, self._put[peer], PIECE_SPANS)
+        self._put[peer] = orders.end
+        return orders
+
+    def go_back(self, peer: Process) -> None:
+        """Put to a peer again what it does not say to hold: nothing is on its way to it, or its fate is unknown."""
+        if peer in self._held:
+            self._put[peer] = self._held[peer]
 
     # the end of the view
 

@@ -199,7 +199,7 @@ class Outbox:
         self._answered = max(self._answered, min(receipt.served, self._asked))
 
     def on_replied(self) -> None:
-        """Go back to what is held: a call was answered, its receipt was taken, and none is in flight."""
+        """Go back to what is held: all that was put is answered, and the last receipt was taken."""
         # Not taken: it is not yet in a view with this process, or has no room. Frames for letters alone would be lost
         # the same way, so they wait for a heartbeat.
         if self.held < self.cursor:

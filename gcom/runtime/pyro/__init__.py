@@ -1,4 +1,4 @@
-"""All that touches Pyro5: settings, the hardened daemon, and one call to a peer.
+"""All that touches Pyro5: settings, the hardened daemon, and calls to a peer.
 
 Stock Pyro5 trusts its peers further than GCom may: the peer picks the serializer (marshal among them), the handshake
 is deserialised before anybody looks at it, compressed data grows without bound, a client that says nothing can hold
@@ -31,6 +31,7 @@ finally:
 
 from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, TimedOut  # noqa: E402 - after Pyro5
 from gcom.runtime.pyro.credentials import Credentials, Dialer, Newcomer  # noqa: E402
+from gcom.runtime.pyro.pipeline import Pipeline  # noqa: E402
 from gcom.runtime.pyro.places import Place, dialled_address, is_loopback, loopback, own_host, place  # noqa: E402
 from gcom.runtime.pyro.secret import UserSecret  # noqa: E402
 from gcom.runtime.pyro.server import Endpoint, Server, settings  # noqa: E402
@@ -59,6 +60,7 @@ __all__ = [
     "Dialer",
     "Endpoint",
     "Newcomer",
+    "Pipeline",
     "Place",
     "Server",
     "TimedOut",

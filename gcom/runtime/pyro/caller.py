@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
@@ -83,8 +85,37 @@ class Caller:
         """
         done = False
         try:
-            answer = self._exchange(data, monotonic() + timeout_s)
+            with self._told(timeout_s):
+                answer = self._exchange(data, monotonic() + timeout_s)
             done = True
+        finally:
+            if not done:
+                self._drop()
+        return answer
+
+    def revoked(self, sock: tls.Connection) -> bool:
+        """Tell whether the peer of a connection was revoked since it was made."""
+        return tls.is_revoked(sock, self._certificates)
+
+    def connect(self, timeout_s: float) -> tls.Connection:
+        """Return a new connection, which is the caller's no more: for a `Pipeline`. Raises as `call` does."""
+        self._drop()
+        done = False
+        try:
+            with self._told(timeout_s):
+                sock = self._dial(monotonic() + timeout_s)
+            done = True
+        finally:
+            if not done:
+                self._drop()
+        self._sock = None
+        return sock
+
+    @contextmanager
+    def _told(self, timeout_s: float) -> Iterator[None]:
+        """Raise what a call raises, in place of what sockets do."""
+        try:
+            yield
         except ConnectionRefusedError as error:
             raise ConnectionRefused(f"nobody listens at {self.address}") from error
         except Untrusted as error:
@@ -95,10 +126,6 @@ class Caller:
             raise ConnectionLost(f"the connection to {self.address} broke: {error}") from error
         except Bad as bad:
             raise PeerError(f"{self.address} gave no answer of ours: {bad}") from bad
-        finally:
-            if not done:
-                self._drop()
-        return answer
 
     def close(self) -> None:
         """Drop the connection for good. Another thread may call this, to end a call in progress."""
@@ -114,14 +141,7 @@ class Caller:
         sock.settimeout(remaining(deadline))
         body = pack((self._object_id, "receive", (data,), {}))
         reply = put(sock, protocol.MSG_INVOKE, self._seq, body, deadline) or read(sock, deadline)
-        if reply.kind == protocol.MSG_CONNECTFAIL:
-            raise _refusal(_reply(reply))
-        if (reply.kind, reply.seq) != (protocol.MSG_RESULT, self._seq):
-            raise Bad("out of step")
-        answer = _reply(reply)
-        if reply.flags & protocol.FLAGS_EXCEPTION or type(answer) is not bytes:
-            raise Bad("exception", _words(answer))
-        return answer
+        return answer_of(reply, self._seq)
 
     def _kept(self) -> tls.Connection | None:
         """Return the connection of the last call, unless the peer has ended it since."""
@@ -183,6 +203,18 @@ def _is_over(sock: tls.Connection) -> bool:
     except OSError:
         return True
     return True
+
+
+def answer_of(reply: WireMessage, seq: int) -> bytes:
+    """Return the answer to call `seq`; raises Bad, or what a refusal means, for anything else."""
+    if reply.kind == protocol.MSG_CONNECTFAIL:
+        raise _refusal(_reply(reply))
+    if (reply.kind, reply.seq) != (protocol.MSG_RESULT, seq):
+        raise Bad("out of step")
+    answer = _reply(reply)
+    if reply.flags & protocol.FLAGS_EXCEPTION or type(answer) is not bytes:
+        raise Bad("exception", _words(answer))
+    return answer
 
 
 def _reply(reply: WireMessage) -> Any:

@@ -11,7 +11,7 @@ import socket
 import struct
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgpack
 from Pyro5 import protocol, serializers
@@ -26,6 +26,7 @@ POOL_FULL = "no free worker: too many connections"  # a full server's answer ins
 NOT_TRUSTED = "not trusted: "  # how a refusal begins that is about who the caller is
 
 _HEADER = struct.Struct("!4sHBBHHII16sHH")
+HEADER_BYTES = _HEADER.size
 _MAGIC = 0x4DC5
 _NO_CORRELATION = bytes(16)
 
@@ -59,15 +60,46 @@ class WireMessage:
     body: memoryview
 
 
+class _Header(NamedTuple):
+    kind: int
+    serializer: int
+    flags: int
+    seq: int
+    annotations: int
+    size: int
+
+
 def write(sock: Stream, kind: int, flags: int, seq: int, body: bytes, serializer: int = MSGPACK) -> None:
+    sock.sendall(message(kind, flags, seq, body, serializer))
+
+
+def message(kind: int, flags: int, seq: int, body: bytes, serializer: int = MSGPACK) -> bytes:
+    """Return a message as it travels."""
     head = (b"PYRO", protocol.PROTOCOL_VERSION, kind, serializer, flags, seq, len(body), 0, _NO_CORRELATION, 0, _MAGIC)
-    sock.sendall(_HEADER.pack(*head) + body)
+    return _HEADER.pack(*head) + body
 
 
 def read(sock: Stream, deadline: float | None = None) -> WireMessage:
     """Return one message, its header judged before its body is read. Raises Bad, EOFError, TimeoutError or OSError."""
-    header = _read_exactly(sock, _HEADER.size, deadline)
-    tag, version, kind, serializer, flags, seq, size, annotations, _, _, magic = _HEADER.unpack(header)
+    header = _judged(_read_exactly(sock, HEADER_BYTES, deadline))
+    body = _read_exactly(sock, header.annotations + header.size, deadline)
+    return WireMessage(header.kind, header.serializer, header.flags, header.seq, memoryview(body)[header.annotations :])
+
+
+def parse(came: bytearray) -> WireMessage | None:
+    """Take one message from what has come, a header at least; None: some of it is still under way. Raises Bad."""
+    header = _judged(came)
+    end = HEADER_BYTES + header.annotations + header.size
+    if len(came) < end:
+        return None
+    body = bytes(came[HEADER_BYTES + header.annotations : end])
+    del came[:end]
+    return WireMessage(header.kind, header.serializer, header.flags, header.seq, memoryview(body))
+
+
+def _judged(data: bytearray) -> _Header:
+    """Return a header that may be followed; raises Bad."""
+    tag, version, kind, serializer, flags, seq, size, annotations, _, _, magic = _HEADER.unpack_from(data)
     if (tag, version, magic) != (b"PYRO", protocol.PROTOCOL_VERSION, _MAGIC):
         raise Bad("not Pyro5")
     if annotations > ANNOTATION_BYTES_MAX:
@@ -76,8 +108,7 @@ def read(sock: Stream, deadline: float | None = None) -> WireMessage:
         raise Bad("too large")
     if flags & (protocol.FLAGS_COMPRESSED | protocol.FLAGS_KEEPSERIALIZED):
         raise Bad("compressed" if flags & protocol.FLAGS_COMPRESSED else "blob")
-    body = _read_exactly(sock, annotations + size, deadline)
-    return WireMessage(kind, serializer, flags, seq, memoryview(body)[annotations:])
+    return _Header(kind, serializer, flags, seq, annotations, size)
 
 
 def _read_exactly(sock: Stream, size: int, deadline: float | None) -> bytearray:

@@ -1,15 +1,20 @@
-"""The client of the registry's sequencer: one thread, one connection, one request at a time.
+"""The client of the registry's sequencer: one connection, on which the requests of all groups are under way.
 
-A request is put at most once (ARCHITECTURE 7: an OPEN put again, to a registry that has started anew, would give
-serials out a second time), so a connection that breaks is an answer that did not come, and the group's machine decides
-whether it asks again. A silence is the sequencer's, not a group's: requests that wait behind a call without an answer
-fail with it at once, and not one after the other, each after a timeout of its own.
+A request is written by the thread whose step asks, and its answer taken by the host's reader: a step of the order costs
+no thread of its own. A request is put at most once (ARCHITECTURE 7: an OPEN put again, to a registry that has started
+anew, would give serials out a second time), so a connection that breaks is an answer that did not come, and the group's
+machine decides whether it asks again. A silence is the sequencer's, not a group's: all requests that are under way when
+one is not answered in time fail with it at once. Only to dial there is a thread, which also makes the calls one by one
+where faults are put into them on purpose.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
+from threading import Lock
+from typing import NamedTuple, Protocol
 
 from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.messages.events import SequencerAnswered
@@ -17,6 +22,7 @@ from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import GComError
 from gcom.runtime import pyro
 from gcom.runtime.security.process import Security
+from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
 from gcom.values.detection import LAN, Detection
 from gcom.values.names import Address
@@ -24,54 +30,200 @@ from gcom.values.names import Address
 Told = Callable[[SequencerAnswered], None]  # the `handle` of the session that asked
 
 
-class SequencerClient:
-    """The queue of requests, from any thread; the answers come in the thread that runs `serve`."""
+class SequencerReader(Protocol):
+    """The part of the host's reader that the client uses. Any thread may call it."""
 
-    def __init__(
-        self,
-        address: Address,
-        put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call,
-        credentials: Security | None = None,
-    ) -> None:
-        """Have calls made by `put`, in place of `Caller.call`."""
-        self._put = put
+    def add(self, line: SequencerClient, pipeline: pyro.Pipeline) -> None: ...
+
+    def drop(self, pipeline: pyro.Pipeline) -> None: ...
+
+    def want(self, line: SequencerClient, pipeline: pyro.Pipeline) -> None: ...
+
+
+class SequencerHost(Protocol):
+    """The part of the host that the client uses. `call_registry` is called without the lock."""
+
+    lock: StepLock
+    has_faults: bool
+
+    @property
+    def reader(self) -> SequencerReader: ...
+
+    def now_ms(self) -> int: ...
+
+    def call_registry(self, caller: pyro.Caller, data: bytes, timeout_s: float) -> bytes: ...
+
+
+class _Asked(NamedTuple):
+    """A request, and who is to be told its answer, or the lack of one."""
+
+    told: Told
+    request: SequencerRequest
+    deadline_ms: int
+    patience_ms: int
+
+
+class SequencerClient:
+    """The requests to the sequencer, of which each group has one at a time. Guarded by the host's lock."""
+
+    def __init__(self, host: SequencerHost, address: Address, credentials: Security | None = None) -> None:
+        self._host = host
         self._caller = pyro.Caller(address, pyro.SEQUENCER, credentials)
-        self._requests: SimpleQueue[tuple[Told, SequencerRequest, int] | None] = SimpleQueue()  # one per group at most
+        self._pipeline: pyro.Pipeline | None = None
+        self._waiting: deque[_Asked] = deque()  # for a connection
+        self._to_write: deque[_Asked] = deque()
+        self._unanswered: deque[_Asked] = deque()
+        self._writing = Lock()
+        self._certified = isinstance(credentials, pyro.Credentials)
+        self._dials = False  # or makes calls one by one
+        self._work: SimpleQueue[bool] = SimpleQueue()
 
     def ask(self, request: SequencerRequest, told: Told, detection: Detection = LAN) -> None:
-        """Queue a request; `told` is called with the answer, or with the lack of one."""
-        self._requests.put((told, request, detection.extended_ms(limits.SEQUENCER_CALL_MS)))
+        """Put a request when the lock is let go; `told` hears the answer, or the lack of one. Holds the lock."""
+        patience_ms = detection.extended_ms(limits.SEQUENCER_CALL_MS)
+        self._waiting.append(_Asked(told, request, self._host.now_ms() + patience_ms, patience_ms))
+        self._host.lock.follow(self)
 
     def close(self) -> None:
         """End `serve`, and a call in progress."""
-        self._requests.put(None)
+        self._work.put(False)
         self._caller.close()
+        pipeline = self._pipeline
+        if pipeline is not None:
+            pipeline.close()
+
+    # putting
+
+    def fill(self) -> bool:
+        if self._certified and self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
+            self._pipeline.close()  # the reader finds its end, and the next dial is refused
+        if self._waiting and not self._dials and (self._pipeline is None or self._host.has_faults):
+            self._dials = True
+            self._work.put(True)
+        if not self._dials:
+            self._unanswered += self._waiting
+            self._to_write += self._waiting
+            self._waiting.clear()
+        return bool(self._to_write)
+
+    def write(self) -> None:
+        while self._to_write and self._writing.acquire(blocking=False):
+            pipeline = self._pipeline
+            try:
+                while pipeline is not None and self._to_write:
+                    data = sequencer_codec.encode_request(self._to_write.popleft().request)
+                    if not pipeline.put(data):
+                        self._host.reader.want(self, pipeline)
+            except BaseException:  # outermost: of one request, in a thread of the application perhaps
+                if pipeline is not None:
+                    pipeline.close()  # a request is missing on this connection: no answer would be its own
+                raise
+            finally:
+                self._writing.release()
+            if pipeline is None:
+                return
+
+    def look(self) -> None:
+        self._host.lock.follow(self)
+
+    def next_ms(self, now_ms: int) -> int | None:
+        """Return when the oldest request under way is given up. Holds the lock."""
+        return self._unanswered[0].deadline_ms if self._unanswered else None
+
+    def is_overdue(self, now_ms: int) -> bool:
+        """Return whether the oldest request under way was not answered in time. Holds the lock."""
+        return bool(self._unanswered) and self._unanswered[0].deadline_ms <= now_ms
+
+    # the answers, in the reader's thread
+
+    def read(self, pipeline: pyro.Pipeline) -> None:
+        """Take the answers that have come, or the end of the connection."""
+        try:
+            for answer in pipeline.answers():
+                asked = self._unanswered.popleft()
+                asked.told(_answered(asked.request, answer))
+        except GComError:  # broken, or no answer of a sequencer
+            self._fail(pipeline)
+
+    def give_up(self) -> None:
+        """End a connection over which an answer has not come in time."""
+        pipeline = self._pipeline
+        if pipeline is not None:
+            self._fail(pipeline)
+
+    def _fail(self, pipeline: pyro.Pipeline) -> None:
+        with self._host.lock:
+            if pipeline is not self._pipeline:
+                return
+            self._pipeline = None
+            self._host.reader.drop(pipeline)
+            pipeline.close()
+            failed, self._unanswered = self._unanswered, deque()
+            self._to_write.clear()
+        for asked in failed:
+            asked.told(SequencerAnswered(asked.request, None))
+
+    # the thread
 
     def serve(self) -> None:
-        """Put requests until closed."""
-        while (item := self._requests.get()) is not None:
-            told, request, patience_ms = item
-            told(self._answer(request, patience_ms))
+        """Dial when there is no connection, until closed."""
+        while self._work.get():
+            if self._host.has_faults:
+                self._call_one_by_one()
+            else:
+                self._dial()
 
-    def _answer(self, request: SequencerRequest, patience_ms: int) -> SequencerAnswered:
+    def _dial(self) -> None:
+        refused = False
+        with self._host.lock:
+            patience_ms = max([limits.SEQUENCER_CALL_MS, *[asked.patience_ms for asked in self._waiting]])
+        try:
+            pipeline = pyro.Pipeline(self._caller.connect(patience_ms / 1000), pyro.SEQUENCER)
+        except GComError as error:
+            refused = isinstance(error, pyro.ConnectionRefused)
+            with self._host.lock:
+                self._dials = False
+                failed, self._waiting = self._waiting, deque()
+            for asked in failed:
+                asked.told(SequencerAnswered(asked.request, None, refused))
+            return
+        with self._host.lock:
+            self._dials, self._pipeline = False, pipeline
+            self._host.reader.add(self, pipeline)
+            self._host.lock.follow(self)
+
+    def _call_one_by_one(self) -> None:
+        while True:
+            with self._host.lock:
+                if not self._waiting:
+                    self._dials = False
+                    return
+                asked = self._waiting.popleft()
+            asked.told(self._call(asked.request, asked.patience_ms))
+
+    def _call(self, request: SequencerRequest, patience_ms: int) -> SequencerAnswered:
         data = sequencer_codec.encode_request(request)
         try:
-            answer = self._put(self._caller, data, patience_ms / 1000)
-            return SequencerAnswered(request, sequencer_codec.decode_answer(answer))
+            return _answered(request, self._host.call_registry(self._caller, data, patience_ms / 1000))
         except pyro.ConnectionRefused:
             return SequencerAnswered(request, None, refused=True)
         except pyro.TimedOut:
-            self._answer_waiting()
+            self._give_up_waiting()
             return SequencerAnswered(request, None)
-        except GComError:  # broken, another version, or no sequencer at all: it does not order for us
+        except GComError:  # broken, or no sequencer at all: it does not order for us
             return SequencerAnswered(request, None)
 
-    def _answer_waiting(self) -> None:
+    def _give_up_waiting(self) -> None:
         """Fail all requests that wait now, after one silence for all; later ones go to the sequencer again."""
-        for _ in range(self._requests.qsize()):
-            item = self._requests.get()
-            if item is None:
-                return self._requests.put(None)  # closed: `serve` sees it next
-            told, request, _ = item
-            told(SequencerAnswered(request, None))
-        return None
+        with self._host.lock:
+            failed, self._waiting = self._waiting, deque()
+        for asked in failed:
+            asked.told(SequencerAnswered(asked.request, None))
+
+
+def _answered(request: SequencerRequest, answer: bytes) -> SequencerAnswered:
+    """Return what a session is told; an answer in another version's words is none."""
+    try:
+        return SequencerAnswered(request, sequencer_codec.decode_answer(answer))
+    except GComError:
+        return SequencerAnswered(request, None)

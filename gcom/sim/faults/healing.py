@@ -40,7 +40,6 @@ class Healing:
         self._population = population
         self._rng = rng
         self._marks: list[tuple[Process, int]] = []
-        self._marked_in = 0  # the view in which they were sent
         self._marked_ms = 0
         self._healed_ms = 0
         self._stormed = False
@@ -213,7 +212,7 @@ class Healing:
         it, though nothing follows.
         """
         self._marks.clear()
-        self._marked_in, self._marked_ms = self._view_number, self._simulation.now_ms
+        self._marked_ms = self._simulation.now_ms
         self._simulation.silent = True
         for node in [node for node in self._running if node.is_member]:
             node.session.application.submit(1)
@@ -221,14 +220,12 @@ class Healing:
             # The number of what was submitted, not of what was sent: it may wait for a view change.
             self._marks.append((process, node.session.checker.calls.submitted(process)))
 
-    @property
-    def _view_number(self) -> int:
-        """Return the number of the latest view of any member."""
-        return max((node.session.machine.view.number for node in self._running if node.session.machine.view), default=0)
-
     def _is_a_mark_lost(self) -> bool:
-        """Tell whether a view change gave up a mark, as BASIC may behind a call of before the heal: then mark anew."""
-        if self._simulation.plan.definition.multicast is not Multicast.BASIC or self._view_number == self._marked_in:
+        """Tell whether a mark was given up, as BASIC may with a call of before the heal: then mark anew.
+
+        Such a call may bring a view change about, or break the connection over which the mark was put behind it.
+        """
+        if self._simulation.plan.definition.multicast is not Multicast.BASIC:
             return False
         if self._marked_ms >= self._healed_ms + LATE_MS_MAX:  # no call of before is under way
             return False

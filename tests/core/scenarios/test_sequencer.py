@@ -154,6 +154,38 @@ def test_scenario_18_an_answer_that_a_paused_registry_gives_late_is_of_a_view_th
     assert one_line(net, *members) == ["slow", "order of the leader", "goes on"]
 
 
+def test_a_run_and_its_order_go_in_one_frame() -> None:
+    net = Network(TOTAL)
+    members = net.form("a", "b", "c")
+    net.send(B, "b1")
+    net.until(lambda: all(net.delivered(who) == ["b1"] for who in members))
+    with_runs: list[frames.Frame] = []
+
+    def is_lost(frame: frames.Frame) -> bool:
+        with_runs.extend([frame] if frame.source == B and frame.runs else [])
+        return False
+
+    net.lose = is_lost
+    net.send(B, "b2")
+    net.until(lambda: all(net.delivered(who) == ["b1", "b2"] for who in members))
+    assert sorted(frame.target for frame in with_runs) == [A, C]
+    assert all(frame.orders and frame.orders.spans == ((B, 2, 2),) for frame in with_runs)
+
+
+def test_a_run_does_not_wait_for_a_sequencer_that_is_slow() -> None:
+    """1. The sequencer is paused. 2. A sends, and dies. 3. What A sent must not have waited here alone."""
+    net = Network(TOTAL)
+    members = net.form("a", "b", "c")
+    net.send(A, "a1")
+    net.until(lambda: all(net.delivered(who) == ["a1"] for who in members))
+    net.sequencer_paused = True
+    net.send(A, "a2")
+    net.until(lambda: net.machines[A].lacking(2) == [], 2 * limits.HEARTBEAT_MS)
+    assert net.delivered(B) == ["a1"]
+    net.kill(A)
+    net.until(lambda: net.delivered(B) == net.delivered(C) == ["a1", "a2"])
+
+
 def test_one_answer_that_is_lost_costs_a_moment_and_no_view() -> None:
     net = Network(TOTAL)
     members = net.form("a", "b", "c")

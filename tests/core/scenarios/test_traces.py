@@ -42,7 +42,7 @@ def test_trace_04_an_order_that_only_a_minority_heard_of_is_delivered_by_nobody(
     net.sequencer_paused = True
     net.send(A, "a1")
     net.send(B, "b1")
-    net.pass_ms(100)
+    net.pass_ms(2 * limits.HEARTBEAT_MS)  # by then they wait for no serials any more
     net.split("a registry", "b c")
     heard = give_serials(net, B, A)[A]
     assert heard.spans == ((B, 1, 1), (A, 1, 1))
@@ -67,7 +67,7 @@ def test_trace_04_nobody_sends_a_reply_to_what_only_it_holds_the_order_of() -> N
     net.sequencer_paused = True
     net.send(A, "a1")
     net.send(B, "b1")
-    net.pass_ms(100)
+    net.pass_ms(2 * limits.HEARTBEAT_MS)
     net.lose = lambda frame: frame.source == A
     tell(net, A, give_serials(net, B, A)[A])
     net.send(A, "a2")

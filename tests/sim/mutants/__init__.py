@@ -1,6 +1,17 @@
 """The core, broken in one place at a time."""
 
-from tests.sim.mutants import boundary, changes, continuity, letters, membership, multicast, orders, registries, state
+from tests.sim.mutants import (
+    boundary,
+    changes,
+    continuity,
+    letters,
+    links,
+    membership,
+    multicast,
+    orders,
+    registries,
+    state,
+)
 from tests.sim.mutants.table import MUTANTS, SEEDS, TOLD, Catch, Mutant, hunt, replay
 
 __all__ = [
@@ -14,6 +25,7 @@ __all__ = [
     "continuity",
     "hunt",
     "letters",
+    "links",
     "membership",
     "multicast",
     "orders",

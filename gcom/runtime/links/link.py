@@ -1,0 +1,346 @@
+"""The connection to one peer address, with several frames under way (ARCHITECTURE 3, decision 0010).
+
+Frames are taken under the host's lock and written after it, by the thread whose step made them due; the host's reader
+takes the answers. Only to dial, which may take long, a link has a thread of its own for that time; so it has where
+faults are put into calls on purpose, and then one call is under way at a time. A link takes turns between the groups
+that this process shares with the peer's.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Lock, Thread
+from time import monotonic
+from typing import NamedTuple, Protocol
+
+from gcom.core.codec import frames as codec
+from gcom.core.messages.events import CallFailed, Replied
+from gcom.core.messages.frames import Frame, Refused, Reply
+from gcom.errors import PeerError, Unavailable, Untrusted, VersionMismatch
+from gcom.runtime import pyro
+from gcom.runtime.life import is_dead
+from gcom.runtime.security.process import Security
+from gcom.runtime.session import Session
+from gcom.runtime.step_lock import StepLock
+from gcom.values import names
+from gcom.values.names import Address, Process
+
+CALL_TIMEOUT_S = 2.5  # longer than SILENCE_MS: a paused peer is suspected before its call is given up
+CALL_TIMEOUT_MS = int(CALL_TIMEOUT_S * 1000)
+OVERDUE_MS = 10  # a heartbeat that waits for an answer to something else is looked at again so soon
+
+
+class LinkReader(Protocol):
+    """The part of the reader that a link uses. Any thread may call it."""
+
+    def add(self, line: Link, pipeline: pyro.Pipeline) -> None: ...
+
+    def drop(self, pipeline: pyro.Pipeline) -> None: ...
+
+    def want(self, line: Link, pipeline: pyro.Pipeline) -> None: ...
+
+    def look(self) -> None: ...
+
+
+class LinkHost(Protocol):
+    """The part of the host that a link uses. `on_defect` and `call` are called without the lock."""
+
+    lock: StepLock
+    credentials: Security
+    has_faults: bool
+
+    @property
+    def reader(self) -> LinkReader: ...
+
+    def now_ms(self) -> int: ...
+
+    def forget(self, link: Link) -> None: ...
+
+    def call(self, caller: pyro.Caller, peer: str, data: bytes, timeout_s: float) -> bytes: ...
+
+    def check_reply(self, reply: Reply) -> None: ...
+
+    def count_misbehaviour(self, peer: Process, error: PeerError) -> None: ...
+
+    def on_defect(self) -> None: ...
+
+
+class _Taken(NamedTuple):
+    """A frame that a session's machine gave away; its end must be told."""
+
+    session: Session
+    peer: Process
+    frame: Frame
+    taken_s: float
+
+
+class Link:
+    """The connection that serves a member at one address until it is none there. Guarded by the host's lock.
+
+    A node has one name, so there is one for each peer's node; who claims another's address has a link of its own.
+    `_to_write` are frames for the pipeline that are not written, `_unanswered` all that were given to it.
+    """
+
+    def __init__(self, host: LinkHost, address: Address, member: str) -> None:
+        self.address = address
+        self.member = member
+        self.round_trip_s: float | None = None  # smoothed as TCP does (RFC 6298)
+        self._host = host
+        self._turns: dict[tuple[Session, Process], None] = {}
+        self._due: dict[tuple[Session, Process], None] = {}  # turns that may have something to put
+        self._caller = pyro.Caller(address, pyro.NODE, host.credentials, member)
+        self._pipeline: pyro.Pipeline | None = None
+        self._to_write: deque[_Taken] = deque()
+        self._unanswered: deque[_Taken] = deque()
+        self._writing = Lock()  # by one thread at a time, in the order in which frames were taken
+        self._alone: Thread | None = None  # dials, or makes calls one by one; nothing else is put meanwhile
+        self._certified = isinstance(host.credentials, pyro.Credentials)
+        self._closed = False
+
+    def serve(self, session: Session, peer: Process) -> None:
+        """Take turns for this peer, too, and look for what to put. Holds the lock."""
+        turn = session, peer
+        self._turns[turn] = self._due[turn] = None
+        self._host.lock.follow(self)
+
+    def look(self) -> None:
+        """Look for what became due by time alone. Holds the lock."""
+        self._due.update(self._turns)
+        self._host.lock.follow(self)
+
+    def close(self) -> None:
+        """Put nothing more, and end a call in progress. Holds the lock."""
+        self._closed = True
+        self._caller.close()
+        if self._pipeline is not None:
+            self._pipeline.close()
+
+    def join(self, timeout_s: float) -> None:
+        if self._alone is not None:
+            self._alone.join(timeout_s)
+
+    # what there is to put
+
+    def fill(self) -> bool:
+        if self._certified and self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
+            self._pipeline.close()  # the reader finds its end, and the next dial is refused
+            return False
+        while self._due and not self._closed and self._alone is None:
+            # With faults, what was put without them is answered first.
+            if self._host.has_faults and self._unanswered:
+                break
+            taken = self._take()
+            if taken is None:
+                break
+            if self._pipeline is None or self._host.has_faults:
+                name = f"gcom dial {self.address}"
+                self._alone = Thread(target=self._put_alone, args=(taken,), name=name, daemon=True)
+                self._alone.start()
+                break
+            self._put(taken)
+        if not self._turns and not self._unanswered and self._alone is None and not self._closed:
+            # Under the lock: the next session that needs this address makes a new link, and never finds this.
+            self._host.forget(self)
+            self._drop_pipeline()
+            self.close()
+        return bool(self._to_write)
+
+    def _put(self, taken: _Taken) -> None:
+        self._unanswered.append(taken)
+        self._to_write.append(taken)
+
+    def _take(self) -> _Taken | None:
+        while self._due:
+            # One that has more is woken again, and goes to the end: a busy group starves no quiet one.
+            turn = session, peer = next(iter(self._due))
+            del self._due[turn]
+            if session.machine.address_of(peer) != self.address:
+                self._turns.pop(turn, None)
+                continue
+            frame = session.take(peer)
+            if frame is not None:
+                return _Taken(session, peer, frame, monotonic())
+        return None
+
+    def next_ms(self, now_ms: int) -> int | None:
+        """Return when this link is to be looked at again; None: not before something happens. Holds the lock."""
+        dues = [due for session, peer in self._turns if (due := session.machine.due_ms(peer)) is not None]
+        if self._unanswered:
+            dues.append(self._overdue_ms)
+        return max(min(dues), now_ms + OVERDUE_MS) if dues and self._alone is None else None
+
+    def is_overdue(self, now_ms: int) -> bool:
+        """Return whether the oldest frame under way was not answered in time. Holds the lock."""
+        return bool(self._unanswered) and self._overdue_ms <= now_ms
+
+    @property
+    def _overdue_ms(self) -> int:
+        """When the oldest frame under way is given up."""
+        return int(self._unanswered[0].taken_s * 1000) + CALL_TIMEOUT_MS
+
+    # writing; the lock is not held
+
+    def write(self) -> None:
+        # Whoever writes sees what others took meanwhile: they need not wait for each other.
+        while self._to_write and self._writing.acquire(blocking=False):
+            pipeline = self._pipeline
+            try:
+                while pipeline is not None and self._to_write:
+                    self._write_one(pipeline, self._to_write.popleft())
+            except BaseException:  # outermost: of one frame, in a thread of the application perhaps
+                if pipeline is not None:
+                    pipeline.close()  # a frame is missing on this connection: nothing may follow it
+                raise
+            finally:
+                self._writing.release()
+            if pipeline is None:
+                return
+
+    def _write_one(self, pipeline: pyro.Pipeline, taken: _Taken) -> None:
+        taken.session.log_before_frame()
+        if not pipeline.put(codec.encode(taken.frame)):
+            self._host.reader.want(self, pipeline)
+
+    # reading, in the reader's thread
+
+    def read(self, pipeline: pyro.Pipeline) -> None:
+        """Take the answers that have come, or the end of the connection."""
+        try:
+            self._answered(pipeline, [self._decoded(answer) for answer in pipeline.answers()])
+        except pyro.ConnectionLost:
+            self.fail(pipeline)
+        except PeerError as error:
+            self._misbehaved(pipeline, error)
+
+    def _answered(self, pipeline: pyro.Pipeline, replies: list[Reply | VersionMismatch]) -> None:
+        sessions: dict[Session, None] = {}
+        with self._host.lock:
+            for reply in replies:
+                if pipeline is not self._pipeline or not self._unanswered:
+                    return
+                session, peer, _, taken_s = self._unanswered.popleft()
+                self._measure(taken_s)
+                session.step(Replied(peer, _refused(peer, reply) if isinstance(reply, VersionMismatch) else reply))
+                sessions[session] = None
+            for session in sessions:
+                session.hurry()
+            if self._due or not self._turns:
+                self._host.lock.follow(self)
+
+    def _measure(self, taken_s: float) -> None:
+        """Take the time that a frame was under way into the round trip."""
+        took_s, before_s = monotonic() - taken_s, self.round_trip_s
+        self.round_trip_s = took_s if before_s is None else before_s + (took_s - before_s) / 8
+
+    def _misbehaved(self, pipeline: pyro.Pipeline, error: PeerError) -> None:
+        with self._host.lock:
+            peers = [taken.peer for taken in self._unanswered][:1]
+        for peer in peers:
+            self._host.count_misbehaviour(peer, error)
+        self.fail(pipeline, proof=False)
+
+    def give_up(self) -> None:
+        """End a connection over which an answer has not come in time."""
+        pipeline = self._pipeline
+        if pipeline is not None:
+            self.fail(pipeline)
+
+    def fail(self, pipeline: pyro.Pipeline, proof: bool = True) -> None:
+        """End a connection: of all that is unanswered nobody knows the fate. One that was idle fails nothing."""
+        # The kernel is asked for a proof only after a failure: a peer that answers is not dead.
+        dead = proof and bool(self._unanswered) and is_dead(self.address)
+        with self._host.lock:
+            if pipeline is not self._pipeline:
+                return
+            self._drop_pipeline()
+            unanswered, self._unanswered = self._unanswered, deque()
+            self._to_write.clear()
+            for session, peer in dict.fromkeys((taken.session, taken.peer) for taken in unanswered):
+                session.step(CallFailed(peer, refused=False, dead=dead))
+                session.hurry()
+            self._host.lock.follow(self)
+
+    def _drop_pipeline(self) -> None:
+        pipeline, self._pipeline = self._pipeline, None
+        if pipeline is not None:
+            self._host.reader.drop(pipeline)
+            pipeline.close()
+
+    # dialling, and calls one by one; in a thread of its own for so long
+
+    def _put_alone(self, taken: _Taken | None) -> None:
+        try:
+            while taken is not None:
+                taken = self._call(taken) if self._host.has_faults else self._dial(taken)
+        except Exception:  # outermost: of this thread; without it a defect would only show as silence
+            self._host.on_defect()
+            raise
+
+    def _dial(self, taken: _Taken) -> _Taken | None:
+        """Make a connection for a frame that waits, and leave it to the reader; return a frame to go on with."""
+        try:
+            pipeline = pyro.Pipeline(self._caller.connect(CALL_TIMEOUT_S), pyro.NODE)
+        except (Unavailable, PeerError) as error:
+            return self._end_alone(taken, self._failure(taken.peer, error))
+        with self._host.lock:
+            self._alone = None
+            if self._closed:
+                pipeline.release()
+                return None
+            self._pipeline = pipeline
+            self._put(taken)
+            self._host.reader.add(self, pipeline)
+            self._host.lock.follow(self)
+        return None
+
+    def _call(self, taken: _Taken) -> _Taken | None:
+        """Make one call, with faults; return the next frame to call with."""
+        session, peer, frame, taken_s = taken
+        session.log_before_frame()
+        event: Replied | CallFailed
+        try:
+            answer = self._host.call(self._caller, peer, codec.encode(frame), CALL_TIMEOUT_S)
+            self._measure(taken_s)
+            event = Replied(peer, self._checked(codec.decode_reply(answer)))
+        except VersionMismatch as error:
+            event = Replied(peer, _refused(peer, error))
+        except (Unavailable, PeerError) as error:
+            event = self._failure(peer, error)
+        return self._end_alone(taken, event)
+
+    def _decoded(self, answer: bytes) -> Reply | VersionMismatch:
+        """Return a reply, or that it is in another version's words; raises MalformedFrame, Untrusted."""
+        try:
+            return self._checked(codec.decode_reply(answer))
+        except VersionMismatch as error:
+            return error
+
+    def _checked(self, reply: Reply) -> Reply:
+        """Return a reply that may be of this link's member; raises Untrusted for another's."""
+        if isinstance(reply, Frame) and names.name_of(reply.source) != self.member:
+            raise Untrusted(f"{self.address} answered for {reply.source}, and not for {self.member}")
+        self._host.check_reply(reply)
+        return reply
+
+    def _failure(self, peer: Process, error: Exception) -> CallFailed:
+        if isinstance(error, PeerError):
+            self._host.count_misbehaviour(peer, error)
+            return CallFailed(peer, refused=False)
+        return CallFailed(peer, refused=isinstance(error, pyro.ConnectionRefused), dead=is_dead(self.address))
+
+    def _end_alone(self, taken: _Taken, event: Replied | CallFailed) -> _Taken | None:
+        """Tell the end of a call; return the next frame, which this thread puts, too."""
+        with self._host.lock:
+            taken.session.step(event)
+            taken.session.hurry()
+            following = None if self._closed else self._take()
+            if following is None:
+                self._alone = None
+                self._host.lock.follow(self)
+                self._host.reader.look()
+        return following
+
+
+def _refused(peer: Process, error: VersionMismatch) -> Refused:
+    """Return an answer, a refusal most likely, that is not for this version to read."""
+    return Refused("version", f"{peer}: {error}")

@@ -1,0 +1,125 @@
+"""Several calls under way on one connection, none of which waits for another's answer.
+
+A worker of Pyro5's serves a connection in order, so calls can be put one behind the other, and answers come in the
+order of the calls. Neither side of this ever waits: what the socket does not take is kept, and written later.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Lock
+
+from Pyro5 import protocol
+
+from gcom.errors import PeerError
+from gcom.runtime.pyro import tls
+from gcom.runtime.pyro.caller import ConnectionLost, answer_of
+from gcom.runtime.pyro.wire import HEADER_BYTES, Bad, WireMessage, message, pack, parse, shut
+
+READ_BYTES = 64 * 1024
+
+
+class Pipeline:
+    """A connection after its handshake. `put` and `flush` in any thread, `answers` in one."""
+
+    def __init__(self, sock: tls.Connection, object_id: str) -> None:
+        self._sock = sock
+        if not isinstance(sock, tls.SecureSocket):  # its own never blocks
+            sock.setblocking(False)
+        self._object_id = object_id
+        self._lock = Lock()
+        self._left: deque[memoryview] = deque()  # what the socket did not take
+        self._put = 0
+        self._answered = 0
+        self._came = bytearray()
+        self._ended = False
+
+    @property
+    def connection(self) -> tls.Connection:
+        return self._sock
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    def put(self, data: bytes) -> bool:
+        """Call with `data`, behind the calls before; tell whether the socket has it all: else `flush` later.
+
+        Where the connection has broken, `answers` says so.
+        """
+        with self._lock:
+            self._put = (self._put + 1) & 0xFFFF
+            body = pack((self._object_id, "receive", (data,), {}))
+            call = message(protocol.MSG_INVOKE, 0, self._put, body)
+            self._left.append(memoryview(self._sock.seal(call) if isinstance(self._sock, tls.SecureSocket) else call))
+            return self._flush()
+
+    def flush(self) -> bool:
+        """Write what is left; tell whether the socket has it all."""
+        with self._lock:
+            return self._flush()
+
+    def _flush(self) -> bool:
+        try:
+            while self._left:
+                count = self._send(self._left[0])
+                self._left[0] = self._left[0][count:]
+                if not self._left[0]:
+                    self._left.popleft()
+        except BlockingIOError:
+            return False
+        except OSError:
+            shut(self._sock)  # whoever reads finds the end
+            self._left.clear()
+        return True
+
+    def _send(self, data: memoryview) -> int:
+        return self._sock.send_sealed(data) if isinstance(self._sock, tls.SecureSocket) else self._sock.send(data)
+
+    def _recv(self) -> bytes:
+        sock = self._sock
+        return sock.recv_now(READ_BYTES) if isinstance(sock, tls.SecureSocket) else sock.recv(READ_BYTES)
+
+    def answers(self) -> list[bytes]:
+        """Return the answers that have come, in the order of the calls.
+
+        Raises ConnectionLost at the connection's end, PeerError for any answer that is not bytes.
+        """
+        self._read()
+        answers: list[bytes] = []
+        try:
+            while len(self._came) >= HEADER_BYTES and (found := parse(self._came)) is not None:
+                answers.append(self._answer(found))
+        except EOFError as error:  # the server is full
+            raise ConnectionLost("the connection was ended") from error
+        except Bad as bad:
+            raise PeerError(f"no answer of ours came: {bad}") from bad
+        if self._ended and not answers:
+            raise ConnectionLost("the connection broke")
+        return answers
+
+    def _read(self) -> None:
+        try:
+            while data := self._recv():
+                self._came += data
+                # Of TLS until it would block: it may hold bytes of which no socket tells.
+                if len(data) < READ_BYTES and not isinstance(self._sock, tls.SecureSocket):
+                    return
+            self._ended = True
+        except BlockingIOError:
+            return
+        except OSError:
+            self._ended = True
+
+    def _answer(self, found: WireMessage) -> bytes:
+        self._answered = (self._answered + 1) & 0xFFFF
+        return answer_of(found, self._answered)
+
+    def close(self) -> None:
+        """End the connection. Any thread may call this; `answers` then raises ConnectionLost."""
+        shut(self._sock)
+
+    def release(self) -> None:
+        """Give the socket back, which nobody waits for any more."""
+        with self._lock:
+            self._left.clear()
+            self._sock.close()

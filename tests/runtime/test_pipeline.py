@@ -1,0 +1,164 @@
+"""Several calls on one connection: answers in the order of the calls, and nothing else counts as an answer."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from threading import Event, Thread
+from time import monotonic
+
+import pytest
+from Pyro5 import protocol
+
+from gcom.errors import PeerError
+from gcom.runtime import pyro
+from gcom.runtime.pyro import tls
+from gcom.runtime.step_lock import StepLock
+from gcom.values import limits
+from tests.runtime.test_pyro import LIMIT_S, message, receive
+
+SIZE = limits.FRAME_BYTES_MAX
+
+
+@pytest.fixture
+def echo() -> Iterator[pyro.Server]:
+    server = pyro.Server(
+        "127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(lambda frame: frame[:64])}, credentials=pyro.UserSecret()
+    )
+    server.start()
+    with closing(server):
+        yield server
+
+
+@contextmanager
+def pipeline_over(sock: tls.Connection) -> Iterator[pyro.Pipeline]:
+    pipeline = pyro.Pipeline(sock, pyro.NODE)
+    try:
+        yield pipeline
+    finally:
+        pipeline.close()
+        pipeline.release()
+
+
+def dialled(server: pyro.Server) -> tls.Connection:
+    return pyro.Caller(server.address, pyro.NODE, pyro.UserSecret()).connect(LIMIT_S)
+
+
+def answers(pipeline: pyro.Pipeline, count: int) -> list[bytes]:
+    """So many answers, and what is left is written meanwhile."""
+    found: list[bytes] = []
+    deadline = monotonic() + LIMIT_S
+    while len(found) < count:
+        assert monotonic() < deadline, f"{len(found)} answers of {count}"
+        writing = [] if pipeline.flush() else [pipeline]
+        select.select([pipeline], writing, [], LIMIT_S)
+        found += pipeline.answers()
+    return found
+
+
+def test_answers_come_in_the_order_of_the_calls(echo: pyro.Server) -> None:
+    with pipeline_over(dialled(echo)) as pipeline:
+        calls = [b"call %d" % number for number in range(200)]
+        for call in calls:
+            pipeline.put(call)
+        assert answers(pipeline, len(calls)) == calls
+
+
+def test_what_the_socket_does_not_take_is_written_later(echo: pyro.Server) -> None:
+    with pipeline_over(dialled(echo)) as pipeline:
+        taken = [pipeline.put(b"%03d" % number + bytes(SIZE - 3)) for number in range(60)]
+        assert not all(taken), "15 MB fit no socket whose peer reads one call after the other"
+        assert [answer[:3] for answer in answers(pipeline, 60)] == [b"%03d" % number for number in range(60)]
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [(1, 1), (2,), (1, 3), (2, 1)],
+    ids=["one answered twice", "the first is missing", "one is missing from the middle", "out of order"],
+)
+def test_an_answer_out_of_its_place_ends_all(numbers: tuple[int, ...]) -> None:
+    """A frame that was taken twice, lost from the middle, or overtaken shows by the number of its answer."""
+    ours, theirs = socket.socketpair()
+    with theirs, pipeline_over(ours) as pipeline:
+        for call in (b"a", b"b", b"c"):
+            pipeline.put(call)
+            assert receive(theirs)[0] == protocol.MSG_INVOKE
+        theirs.sendall(b"".join(message(protocol.MSG_RESULT, b"x", seq=number) for number in numbers))
+        with pytest.raises(PeerError, match="out of step"):
+            pipeline.answers()
+
+
+def test_a_broken_connection_is_told_after_the_last_answer() -> None:
+    ours, theirs = socket.socketpair()
+    with pipeline_over(ours) as pipeline:
+        pipeline.put(b"a")
+        pipeline.put(b"b")
+        theirs.sendall(message(protocol.MSG_RESULT, b"x", seq=1) + message(protocol.MSG_RESULT, b"y", seq=2)[:-1])
+        theirs.close()
+        assert pipeline.answers() == [b"x"]
+        with pytest.raises(pyro.ConnectionLost):
+            pipeline.answers()
+        assert pipeline.put(b"c"), "nothing waits for a connection that is over"
+
+
+class _Follower:
+    """A link that has something to write once."""
+
+    def __init__(self, lock: StepLock) -> None:
+        self._lock = lock
+        self.filled = self.written = 0
+
+    def fill(self) -> bool:
+        self.filled += 1
+        return True
+
+    def write(self) -> None:
+        assert self._lock.acquire(blocking=False), "written under the lock"
+        self._lock.release()
+        self.written += 1
+
+
+def test_what_a_step_leaves_is_written_after_the_lock_is_let_go() -> None:
+    lock = StepLock()
+    follower = _Follower(lock)
+    with lock:
+        lock.follow(follower)
+        assert follower.filled == 0
+    assert (follower.filled, follower.written) == (1, 1)
+    with lock:
+        pass
+    assert follower.filled == 1
+
+
+def test_to_wait_for_a_condition_lets_the_lock_go_as_well() -> None:
+    lock = StepLock()
+    changed, follower, done = lock.condition(), _Follower(lock), Event()
+
+    def wait() -> None:
+        with lock:
+            lock.follow(follower)
+            while not follower.written:
+                changed.wait(LIMIT_S)
+        done.set()
+
+    thread = Thread(target=wait)
+    thread.start()
+    while not done.wait(0.001):
+        with lock:
+            lock.tell(changed)
+    thread.join(LIMIT_S)
+    assert follower.written == 1
+
+
+class _Broken(_Follower):
+    def fill(self) -> bool:
+        raise RuntimeError("a defect")
+
+
+def test_a_defect_does_not_leave_the_lock_taken() -> None:
+    lock = StepLock()
+    with pytest.raises(RuntimeError), lock:
+        lock.follow(_Broken(lock))
+    assert lock.acquire(blocking=False)
