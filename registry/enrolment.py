@@ -25,7 +25,7 @@ _OWN, ADDRESS = "registry", "address"
 
 
 class Upkeep:
-    """What a registry does each second for its own certificate: it renews it, and learns which others are revoked."""
+    """The upkeep of a registry's certificate, each second: it is renewed, and others' revocations are learnt."""
 
     def __init__(self, authority: Authority, credentials: pyro.Credentials) -> None:
         self._authority, self._credentials = authority, credentials
