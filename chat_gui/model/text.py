@@ -21,6 +21,10 @@ _LINK = re.compile(r"https?://[^\s<>\"'\x00-\x1f]+", re.IGNORECASE)
 _TRAILING = ".,;:!?)]}'\""
 
 
+FOLD = "\u2060\n"  # within a line that is too long to lay out at once; no text that is sent has it
+FOLDED_CHARS = 2_000
+
+
 class WebLink(NamedTuple):
     """A link in a text: the characters start … end, which are the address themselves."""
 
@@ -44,6 +48,21 @@ def shown(text: str) -> str:
         if len(text) <= SHOWN_CHARS_MAX
         else kept + translate("chat", "… ({:,} more characters)").format(len(text) - SHOWN_CHARS_MAX)
     )
+
+
+def folded(text: str) -> str:
+    """Return a text whose long lines are in parts: each key lays out the line that it changes, for all its length."""
+    if len(text) <= FOLDED_CHARS:
+        return text
+    lines = text.split("\n")
+    return "\n".join(
+        FOLD.join(line[at : at + FOLDED_CHARS] for at in range(0, max(1, len(line)), FOLDED_CHARS)) for line in lines
+    )
+
+
+def unfolded(text: str) -> str:
+    """Return a text as it was before `folded`."""
+    return text.replace(FOLD, "")
 
 
 def links(text: str) -> list[WebLink]:

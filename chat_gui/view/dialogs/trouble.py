@@ -1,4 +1,4 @@
-"""A dialog about a failure: what failed, why, and what to do; its details can be copied for those who help."""
+"""A dialog about a failure: what failed, why, and what to do. Its details can be copied, for somebody who helps."""
 
 from __future__ import annotations
 
