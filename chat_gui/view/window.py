@@ -489,7 +489,6 @@ class ChatWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave all groups, and end."""
-        # At once, and not in a moment: there will be none.
         self._saving.stop()
         self._save_now()
         self._poll.stop()
