@@ -15,15 +15,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import assert_never
 
+from gcom.core.directory import copies
 from gcom.core.directory.askers import Askers, askers, sequencer_askers
 from gcom.core.directory.pages import page
 from gcom.core.directory.refusals import (
     NO_WITNESS,
+    different,
     dissolved,
     full,
     in_use,
     not_invited,
-    other_definition,
     stale,
     starting,
     unknown,
@@ -119,6 +120,8 @@ class Directory:
     def ask(self, request: Request, now_ms: int) -> Answer:
         """Carry out one request, whole or not at all. `now_ms` never goes back."""
         self.tick(now_ms)
+        if elsewhere := copies.refused(request, self._rows):
+            return elsewhere
         match request:
             case Create():
                 return self._on_create(request)
@@ -153,7 +156,7 @@ class Directory:
             return self._unready(wanted.group) or self._full(wanted.group) or self._found(wanted)
         # Creating it again with the same words is no error: several members may start with "create it first".
         if row.definition != wanted:
-            return other_definition(row, wanted)
+            return different(row.definition, wanted)
         return self._entry(row)
 
     def _found(self, wanted: Definition) -> GroupInfo:
@@ -236,7 +239,7 @@ class Directory:
         if row.instance != request.instance:
             return self._on_rival(row, request)
         if row.definition != request.definition:
-            return other_definition(row, request.definition)
+            return different(row.definition, request.definition)
         # This registry ended between its vote and its table: the vote is the decision, and heals the table.
         decided = self._witness.decided(request.instance, request.view.number)
         if decided and decided.decision.succession:
@@ -395,7 +398,13 @@ class Directory:
     def bury(self, group: str, instance: str, view: int, dead: Iterable[str]) -> bool:
         """Forget a group all of whose processes are `dead`, as their kernel says; return whether it was forgotten."""
         row = self._rows.get(group)
-        if row is None or (row.instance, row.number) != (instance, view) or not row.known.keys() <= set(dead):
+        # A copy may lack a view, and who is in it: only the home knows everybody who may have the name.
+        if (
+            row is None
+            or row.definition.home
+            or (row.instance, row.number) != (instance, view)
+            or not row.known.keys() <= set(dead)
+        ):
             return False
         # Of sides that go on by themselves one that was put out may be unknown here: it did not see all leave.
         if row.definition.netsplit is Netsplit.PARTITIONABLE:

@@ -56,6 +56,7 @@ class SecureSocket:
         self._tls = context.wrap_bio(self._in, self._out, server_side=server)
         self._state = Lock()  # of the TLS object: nothing waits with it
         self._sending = Lock()  # held while bytes go out, so that they go in order
+        # Waiting is done by `poll`, with what is left of the time for the whole operation.
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(raw.fileno(), select.POLLIN)
         self._writable.register(raw.fileno(), select.POLLOUT)
@@ -88,6 +89,7 @@ class SecureSocket:
 
     def sendall(self, data: bytes) -> None:
         deadline = self._deadline()
+        # Held over both, so that records leave in the order in which they were encrypted: TLS refuses any other.
         with self._sending:
             with self._state:
                 rest = memoryview(data)
@@ -98,6 +100,7 @@ class SecureSocket:
 
     def recv(self, size: int, flags: int = 0) -> bytes:
         """Return bytes as they come, or `b""` at the end. With MSG_PEEK, bytes of TLS: whether there are any."""
+        # Only whether anything came is asked: an idle connection that was closed, or a request that waits.
         if flags & socket.MSG_PEEK:
             return self._raw.recv(size, flags)
         buffer = bytearray(size)
@@ -124,6 +127,7 @@ class SecureSocket:
             return int(count)
         except ssl.SSLWantReadError:
             return -1
+        # With and without a goodbye: a message carries its length, so one that was cut off is seen anyway.
         except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
             return 0
         except ssl.SSLError as error:
@@ -174,6 +178,7 @@ class SecureSocket:
 
     def _wait(self, poll: select.poll, deadline: float | None) -> None:
         left = None if deadline is None else deadline - monotonic()
+        # Another thread closed it: there is nothing to wait for any more.
         if self._raw.fileno() < 0:
             raise OSError(errno.EBADF, "closed by this side")
         if left is not None and (left <= 0 or not poll.poll(left * 1000)):
@@ -202,6 +207,7 @@ def dialled(
     secure = SecureSocket(sock, credentials.client, deadline, server=False)
     if is_revoked(secure, credentials):
         raise Untrusted(f"its certificate ({secure.peer}) is revoked")
+    # Not the host is compared but the identity: addresses change, and a member's certificate is no other's anywhere.
     if credentials.verifies and not (secure.peer.registries if member is None else member in secure.peer.members):
         wanted = "a registry" if member is None else f"{identity.MEMBER}/{member}"
         raise Untrusted(f"its certificate is of {secure.peer}, and not of {wanted}: another listens at this address")
@@ -214,6 +220,7 @@ def accepted(sock: socket.socket, credentials: Credentials, deadline: float, *, 
     Raises PlainSpoken, ssl.SSLError, EOFError, OSError. Whether its certificate was revoked is `is_revoked`'s.
     """
     sock.settimeout(max(0.001, deadline - monotonic()))
+    # A GCom without certificates gets words, in its own form; in TLS it could not read them.
     if sock.recv(1, socket.MSG_PEEK) == _PLAIN_GCOM:
         raise PlainSpoken
     context = credentials.open_server if openly else credentials.server
@@ -232,6 +239,8 @@ class PlainSpoken(Exception):
 @contextmanager
 def serving(who: Identity | None, sock: Connection) -> Iterator[None]:
     """Have `peer` and `peer_serial` tell whose request is being served, while it is."""
+    # A context variable, for a server's threads serve many connections, and a request may be looked at far from its
+    # socket.
     token = _PEER.set(who)
     serial = _SERIAL.set(sock.serial if isinstance(sock, SecureSocket) else 0)
     try:
