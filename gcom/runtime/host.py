@@ -91,7 +91,7 @@ class Host:
         self.misbehaved: Counter[Process] = Counter()
         self._refused: Counter[str] = Counter()  # frames, by the code of the refusal
         secure = self.credentials if isinstance(self.credentials, pyro.Credentials) else None
-        self.rights = MemberRights(address, secure, self._closing) if secure else None
+        self.rights = MemberRights(addresses, secure, self._closing) if secure else None
         place = node_place(self.credentials, address, listening.listen, listening.advertise)
         serves: dict[str, object] = {
             pyro.NODE: pyro.Endpoint(self._receive),
@@ -113,7 +113,7 @@ class Host:
             # Those that do not have the authority's records say so, and are not asked again.
             keeping = [CertificateUpkeep(at, self.credentials, self._closing).run for at in self.directory.addresses]
         if self.rights is not None:
-            keeping.append(self.rights.run)
+            keeping += self.rights.works
         sequencing = [sequencer.serve for sequencer in self._sequencers.values()]
         return [self._tick, self._serve_registry, *sequencing, *flushing, *keeping]
 

@@ -14,7 +14,7 @@ import gcom
 from gcom.core.codec import frames as codec
 from gcom.core.messages.frames import Frame, Join, JoinRefused, Status
 from gcom.core.messages.registry import Claim, Note, Refusal, Register
-from gcom.errors import GComError, NotPermitted, PeerError
+from gcom.errors import GComError, NotPermitted, PeerError, Untrusted
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import identity, names
@@ -86,7 +86,7 @@ def knows(node: gcom.Node, table: RightsTable) -> None:
     """Wait until a node has learned rules."""
     rights = node._host.rights
     assert rights is not None
-    until(lambda: rights._table == table)
+    until(lambda: [it for _, it in rights._known] == [table])
 
 
 def test_who_may_not_create_is_refused_and_joins_what_is_there(world: World) -> None:
@@ -295,6 +295,28 @@ def test_the_rules_that_were_learned_stay_while_the_registry_is_down(world: Worl
         pytest.raises(PeerError, match="mallory may not join"),
     ):
         caller.call(codec.encode(frame), LIMIT_S)
+
+
+def test_of_several_registries_each_may_deny_and_any_may_be_down(world: World) -> None:
+    """A newcomer needs one that answers; one whose rules deny nothing does not open what another denies."""
+    world.rule(deny("join", "mallory"))
+    credentials = world.authority.credentials(identity.registry())
+    second = RegistryServer(credentials=credentials)
+    second.start()
+    with closing(second):
+        files = world.authority.member("alice")
+        both = [f"127.0.0.1:1,{second.address}", f"{second.address},{world.registry.address}"]
+        denied = []
+        for addresses in both:
+            with gcom.connect("alice", addresses, certificates=files) as alice:
+                rights = alice._host.rights
+                assert rights is not None
+                frame = Frame("news", "i", "mallory#1", "alice#1", Status(1))
+                try:
+                    rights.judge(frame)
+                except Untrusted:
+                    denied.append(addresses)
+        assert denied == both[1:]
 
 
 def test_the_rules_are_told_to_members_and_read_anew_for_the_registry_alone(world: World) -> None:

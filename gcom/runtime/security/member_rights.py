@@ -7,13 +7,16 @@ registry for the rules each second, and judges every frame and reply by them bef
   * a process that may not send is heard, but nothing that it sent. One that lost this right is put out, since a message
     of its may have reached some members and not others: a view change settles that. It comes back as a receiver.
 
-If the registry does not answer, the last rules stay in force. Where members learn of a change at unlike times, what one
-refuses too early is sent again; a node itself uses a new right to send only when the others had time to learn of it.
+If a registry does not answer, its last rules stay in force; of several, each may deny. Where members learn of a change
+at unlike times, what one refuses too early is sent again; a node itself uses a new right to send only when the others
+had time to learn of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from threading import Event, Lock
 from time import monotonic
 from typing import Any
@@ -37,40 +40,28 @@ KNOWN_MAX = 4096  # answers and processes remembered; beyond that the oldest are
 _ASKS = (Kind.UNICAST, Kind.REQUEST)
 
 
-class MemberRights:
-    """The rules as this node knows them. Any thread may ask; `run` is the work of one, until `closing` is set."""
+class RegistryRules:
+    """The rules of one registry, as it told them last; `run` is the work of one thread, until `closing` is set."""
 
     def __init__(self, registry: Address, credentials: pyro.Credentials, closing: Event) -> None:
-        """Learn the rules; raises RegistryUnavailable, PeerError."""
+        self.table: RightsTable | None = None  # until it has answered
+        self.before = RightsTable()
+        self.changed_s, self.learned_s = -SETTLE_S, 0.0
+        self.hurry = Event()
         self._registry = registry
-        self._credentials = credentials
         self._closing = closing
-        self._hurry = Event()
-        self._lock = Lock()
-        self._table, self._before = RightsTable(), RightsTable()
-        self._digest, self._changed_s, self._learned_s = "", -SETTLE_S, 0.0
-        self._answers: dict[tuple[Right, str, str], bool] = {}
-        self._sent: dict[tuple[str, Process], bool] = {}  # whether it had the right to send, when it was heard last
-        self._asked_s: dict[tuple[str, Process], float] = {}  # who waits for an answer to its Join, since when
+        self._digest = ""
         self._caller = pyro.Caller(registry, pyro.RIGHTS, credentials)
-        try:
-            self._learn()
-        except Unavailable as error:
-            self._caller.close()
-            raise RegistryUnavailable(f"no answer from the registry for its rules about rights: {error}") from error
-        except GComError:
-            self._caller.close()
-            raise
-        self._before = self._table
 
-    def run(self) -> None:
+    def run(self, on_change: Callable[[], None]) -> None:
         """Keep the rules up to date."""
         with closing(self._caller):
             while not self._closing.is_set():
-                self._hurry.wait(ASK_S)
-                self._hurry.clear()
+                self.hurry.wait(ASK_S)
+                self.hurry.clear()
                 try:
-                    self._learn()
+                    if self.learn():
+                        on_change()
                 except Unavailable:
                     pass  # it is down: the last rules stay
                 except GComError as error:
@@ -79,8 +70,75 @@ class MemberRights:
                 self._closing.wait(HURRY_S)
 
     def close(self) -> None:
-        """Wake the thread, once `closing` is set."""
-        self._hurry.set()
+        """Let go of the registry, where no thread runs."""
+        self._caller.close()
+
+    def learn(self) -> bool:
+        """Ask for the rules; return whether they are new. Raises Unavailable, PeerError."""
+        asked_s, known = monotonic(), self.table
+        match pyro.unpack(self._caller.call(pyro.pack({"ask": "rights", "have": self._digest}), CALL_S)):
+            case {"digest": str() as digest, "rules": rows}:
+                try:
+                    table = table_of(rows)
+                except BadValue as error:
+                    raise PeerError(f"its rules about rights are none: {error}") from error
+                self.before, self.changed_s = known or table, monotonic() if known else -SETTLE_S
+                self.table, self._digest = table, digest
+            case {"digest": self._digest}:
+                pass
+            case _:
+                raise PeerError("its answer to a question for its rules about rights is none")
+        self.learned_s = asked_s
+        return self.table is not known
+
+
+class MemberRights:
+    """The rules as this node knows them; what one registry denies is denied. Any thread may ask."""
+
+    def __init__(self, registries: Sequence[Address], credentials: pyro.Credentials, closing: Event) -> None:
+        """Learn the rules of those that answer; raises RegistryUnavailable if none does, PeerError."""
+        self._sources = [RegistryRules(at, credentials, closing) for at in registries]
+        self._lock = Lock()
+        self._answers: dict[tuple[Right, str, str], bool] = {}
+        self._sent: dict[tuple[str, Process], bool] = {}  # whether it had the right to send, when it was heard last
+        self._asked_s: dict[tuple[str, Process], float] = {}  # who waits for an answer to its Join, since when
+        try:
+            self._learn_first()
+        except GComError:
+            for source in self._sources:
+                source.close()
+            raise
+
+    def _learn_first(self) -> None:
+        why: Unavailable | None = None
+        for source in self._sources:
+            try:
+                source.learn()
+            except Unavailable as error:
+                why = error
+        if why is not None and not self._known:
+            raise RegistryUnavailable(f"no answer from the registry for its rules about rights: {why}") from why
+
+    @property
+    def works(self) -> list[Callable[[], None]]:
+        """The work of one thread for each registry."""
+        return [partial(source.run, self._forget_answers) for source in self._sources]
+
+    @property
+    def _known(self) -> list[tuple[RegistryRules, RightsTable]]:
+        return [(source, source.table) for source in self._sources if source.table is not None]
+
+    def close(self) -> None:
+        """Wake the threads, once `closing` is set."""
+        self._hurry()
+
+    def _hurry(self) -> None:
+        for source in self._sources:
+            source.hurry.set()
+
+    def _forget_answers(self) -> None:
+        with self._lock:
+            self._answers = {}
 
     def judge(self, frame: Frame) -> Frame | None:
         """Return the answer to a frame that is not for the group to see; raises Untrusted, or returns None."""
@@ -88,15 +146,16 @@ class MemberRights:
         if self._may(Right.JOIN, name, frame.group):
             self._judge_data(frame, name)
             return None
-        self._hurry.set()
+        self._hurry()
         if not any(isinstance(item, Join) for item in frame.control):
             raise Untrusted(_words(Right.JOIN, name, frame.group))
         head = frame.group, frame.instance, frame.target, frame.source, Status(0)
         with self._lock:
             asked_s = self._asked_s.setdefault(key, monotonic())
             _bound(self._asked_s)
+            denying = [source for source, table in self._known if not table.may(Right.JOIN, name, frame.group)]
             # Rules that are older than its question may be too old: it asks again with its next heartbeat.
-            if self._learned_s <= asked_s:
+            if any(source.learned_s <= asked_s for source in denying):
                 return Frame(*head)
             del self._asked_s[key]
         return Frame(*head, (JoinRefused("NotPermitted", _words(Right.JOIN, name, frame.group)),))
@@ -110,14 +169,14 @@ class MemberRights:
 
     def administers(self, who: Identity, group: str) -> bool:
         """Tell whether an identity is an administrator of a group."""
-        return self._table.administers(who, group)
+        return all(table.administers(who, group) for _, table in self._known)
 
     def raise_if_silent(self, name: str, group: str) -> None:
         """Raise NotPermitted where this node, of that name, may not send."""
         if not self._may(Right.SEND, name, group):
             raise NotPermitted(_words(Right.SEND, name, group))
-        fresh = monotonic() - self._changed_s < SETTLE_S
-        if fresh and not self._before.may(Right.SEND, name, group):
+        fresh = [source for source in self._sources if monotonic() - source.changed_s < SETTLE_S]
+        if not all(source.before.may(Right.SEND, name, group) for source in fresh):
             text = f"{name} may send in group {group!r} since just now: try again in {SETTLE_S:.0f} s, when all know it"
             raise NotPermitted(text)
 
@@ -129,7 +188,7 @@ class MemberRights:
                 self._sent[key] = True
             _bound(self._sent)
         if not may and (had or _has_data(frame)):
-            self._hurry.set()
+            self._hurry()
             raise Untrusted(_words(Right.SEND, name, frame.group))
 
     def _may(self, right: Right, name: str, group: str) -> bool:
@@ -137,28 +196,10 @@ class MemberRights:
         if found is not None:
             return found
         with self._lock:
-            found = self._answers[right, name, group] = self._table.may(right, name, group)
+            found = all(table.may(right, name, group) for _, table in self._known)
+            self._answers[right, name, group] = found
             _bound(self._answers)
         return found
-
-    def _learn(self) -> None:
-        """Ask for the rules, and put those in force that are new. Raises Unavailable, PeerError."""
-        asked_s = monotonic()
-        match pyro.unpack(self._caller.call(pyro.pack({"ask": "rights", "have": self._digest}), CALL_S)):
-            case {"digest": str() as digest, "rules": rows}:
-                try:
-                    table = table_of(rows)
-                except BadValue as error:
-                    raise PeerError(f"its rules about rights are none: {error}") from error
-                with self._lock:
-                    self._before, self._table, self._digest, self._answers = self._table, table, digest, {}
-                    self._changed_s = monotonic()
-            case {"digest": self._digest}:
-                pass
-            case _:
-                raise PeerError("its answer to a question for its rules about rights is none")
-        with self._lock:
-            self._learned_s = asked_s
 
 
 def _has_data(frame: Frame) -> bool:
