@@ -270,7 +270,7 @@ class Directory:
         noted = row.noted if number < row.noted_view else ()
         now_ms = self._running_ms
         renewed_ms, forked_ms = (row.renewed_ms, row.forked_ms) if request.detached else (now_ms, None)
-        row = replace(row, view=request.view, noted=noted, heard_ms=now_ms, renewed_ms=renewed_ms, forked_ms=forked_ms)
+        row = row.heard_of(request.view, noted, now_ms, renewed_ms, forked_ms)
         return self._put(row.with_seats(request.away))
 
     def _on_rival(self, row: Row, request: Register) -> Answer:
@@ -424,7 +424,8 @@ class Directory:
     def _entry(self, row: Row) -> GroupInfo:
         members, addresses = (row.view.members, row.view.addresses) if row.view else ((), ())
         alive, forked = row.alive(self._running_ms), row.forked(self._running_ms)
-        others = tuple((who, at) for who, at in row.known.items() if who not in members)[: limits.SEATS_MAX]
+        known = row.known if row.noted or row.older else {}
+        others = tuple((who, at) for who, at in known.items() if who not in members)[: limits.SEATS_MAX]
         where = (row.definition, row.instance, row.number, members, addresses)
         return GroupInfo(*where, alive, forked, others, not alive and row.heard(self._running_ms), row.after)
 
