@@ -71,7 +71,8 @@ ENDS = ("Prepare", "Promise", "Cut", "CutOk", "CutOk", "Install")
 
 def draw(seed: int, several: bool = True) -> Plan:
     """Draw the plan of a seed; without `several`, of a group that has one registry."""
-    plan = _drawn(seed, several)
+    plan = _drawn(seed)
+    plan = _with_registries(plan) if several else plan
     found = ambush(seed, plan.names, plan.fault_ms + REST_MS, bool(plan.definition.static))
     return _lengthened(plan, found) if found else plan
 
@@ -95,7 +96,7 @@ def _lengthened(plan: Plan, ambush: Ambush) -> Plan:
     )
 
 
-def _drawn(seed: int, may_be_several: bool) -> Plan:
+def _drawn(seed: int) -> Plan:
     rng = Random(seed)
     members = rng.choice((2, 3, 3, 4, 4, 5, 5, 5, 6, 7, 8, 9))
     definition = _definition(rng, seed, members)
@@ -112,10 +113,6 @@ def _drawn(seed: int, may_be_several: bool) -> Plan:
     # Streams of their own for what was added to plans later: the draws of older seeds stay what they were, and so do
     # the mutants that they catch.
     keeping, more = Random(f"state {seed}"), Random(f"more {seed}")
-    several = Random(f"registries {seed}")
-    events = _with_state(keeping, _events(rng, names, late, fault_ms))
-    # Without faults the first registry founds the group. In a cold start it may not answer then, and two be founded.
-    registries = 2 if may_be_several and several.random() < 0.35 and not cold else 1
     return Plan(
         seed=seed,
         definition=definition,
@@ -139,8 +136,8 @@ def _drawn(seed: int, may_be_several: bool) -> Plan:
         posting=more.choice((0.0, 0.05, 0.2)),
         load_bytes=PIECES_LOAD_BYTES if more.random() < 0.4 and pieces else limits.LOAD_BYTES_MAX,
         forgets=more.random() < 0.25,
-        registries=registries,
-        events=_of_registries(several, events, fault_ms) if registries > 1 else events,
+        registries=1,
+        events=_with_state(keeping, _events(rng, names, late, fault_ms)),
     )
 
 
@@ -318,6 +315,15 @@ def _with_state(rng: Random, events: list[TroubleEvent]) -> tuple[TroubleEvent, 
         replace(event, detail=CHUNK) if event.kind is Fault.FRAME and rng.random() < 0.4 else event for event in events
     ]
     return tuple(sorted(found, key=lambda event: event.at_ms))
+
+
+def _with_registries(plan: Plan) -> Plan:
+    """Add a second registry to some plans."""
+    rng = Random(f"registries {plan.seed}")
+    # Without faults the first one founds the group. In a cold start it may not answer then, and two be founded.
+    if plan.cold or rng.random() >= 0.35:
+        return plan
+    return replace(plan, registries=2, events=_of_registries(rng, plan.events, plan.fault_ms))
 
 
 def _of_registries(rng: Random, events: tuple[TroubleEvent, ...], fault_ms: int) -> tuple[TroubleEvent, ...]:
