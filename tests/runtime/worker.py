@@ -243,7 +243,13 @@ class Worker:
         """From now on no call has a message of its own in it; its questions to the sequencer and heartbeats go on."""
         member = self._group._session.machine._member
         assert member is not None
-        member.streams.multicast.take = lambda peer, bytes_max, whole=False: Load()  # type: ignore[method-assign]
+        take = member.streams.multicast.take
+
+        def lost(peer: str, bytes_max: int, whole: bool = False) -> Load:
+            take(peer, bytes_max, whole)  # it counts as put: else no later message would get a number
+            return Load()
+
+        member.streams.multicast.take = lost  # type: ignore[method-assign]
         tell("muted")
 
     def obey(self, line: str) -> None:
