@@ -95,3 +95,16 @@ def test_where_others_reach_the_chat_is_told_to_the_library(opened: Opener, regi
     wait_until(lambda: window.client.node is not before)
     assert window.client.node is not None
     assert window.client.node.address.startswith("127.0.0.2:")
+
+
+def test_the_page_says_how_calls_are_protected(opened: Opener, registry: str) -> None:
+    window = opened("alice", registry)
+    wait_until(lambda: window.chat.registry)
+    dialog = PreferencesDialog(window.keeper, "alice", window.desk.actions, window)
+    window.desk.protection_told.connect(dialog.network.show_protection)
+    dialog.network.protection_wanted.connect(window.client.ask_protection)
+    dialog.show()
+    dialog.pages.setCurrentWidget(dialog.network)
+    wait_until(dialog.network.protection.text)
+    assert "this machine" in dialog.network.protection.text()
+    dialog.close()

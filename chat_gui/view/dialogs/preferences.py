@@ -55,7 +55,7 @@ class PreferencesDialog(QDialog):
         self._build()
         self.show_settings(keeper.settings)
         self._connect()
-        self.setMinimumWidth(620)
+        self.setMinimumWidth(max(560, self.pages.tabBar().sizeHint().width() + 48))
 
     # how it is built
 
