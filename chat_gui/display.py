@@ -1,4 +1,4 @@
-"""What the chat needs of the system before Qt is started: Qt itself ends a process that has no display."""
+"""Checks of the system before Qt is started: Qt itself ends a process that has no display."""
 
 from __future__ import annotations
 

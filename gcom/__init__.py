@@ -79,6 +79,7 @@ from gcom.runtime.traces import Trace
 from gcom.values.answers import Outcome, Wait
 from gcom.values.clock import Causality, VectorClock
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
+from gcom.values.detection import Detection
 from gcom.values.snapshot import HeldBack, Missing, Receipt, SequencerInfo, Snapshot, WindowInfo
 from gcom.values.view import View
 
@@ -100,7 +101,7 @@ def connect(
     advertise: str | None = None,
     certificates: CertificateFiles | None = None,
 ) -> Node:
-    """Return a node of that name, at the registry `HOST:PORT`.
+    """Return a node of that name, at the registry `HOST:PORT`, or at several, `HOST:PORT,HOST:PORT`.
 
     The registry's default is GCOM_REGISTRY, else the one whose invitation of that name this user accepted, else
     127.0.0.1:7411. One that is not on this machine alone needs certificates: those of an accepted invitation, or
@@ -136,6 +137,7 @@ __all__ = [
     "Delay",
     "Departure",
     "Detached",
+    "Detection",
     "Directory",
     "Dissolved",
     "Event",

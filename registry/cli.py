@@ -68,6 +68,7 @@ def top(
     host: options.Host = None,
     port: options.Port = None,
     data: options.Data = None,
+    rights: options.Rights = None,
     metrics: options.Metrics = None,
     config: options.Config = None,
     log_format: options.LogFormat = None,
@@ -101,6 +102,7 @@ def top(
     context.obj = {
         **where,
         **files,
+        "rights": rights,
         "metrics": metrics,
         "config": config,
         "log_format": log_format,
@@ -240,6 +242,80 @@ def invite(
         _complain(str(error), EXIT_USAGE)
     print(made)
     _warn(f"it works once, until {ends:%Y-%m-%d %H:%M} UTC; on {name}'s machine: gcom accept INVITATION")
+
+
+RightsWords = Annotated[
+    str, typer.Argument(metavar="RIGHTS", help="create, join, send, remove, admin; several with commas, or all.")
+]
+Members = Annotated[list[str], typer.Argument(metavar="MEMBER...", help="Names of members; * stands for any letters.")]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="GROUP", help="In this group, as often as you like; * as above. [default: *]"),
+]
+
+
+@app.command()
+def allow(context: typer.Context, rights: RightsWords, members: Members, group: Groups = None) -> None:
+    """Let members do something in groups. The rule comes before all others, and is in force within a second or two.
+
+    \b
+    Examples:
+      gcom-registry allow join,send bob --group news
+      gcom-registry allow admin carol --group 'team-*'     remove, fork and look at these
+      gcom-registry allow remove '*' --group scratch
+    """
+    _change_rights(context, True, rights, members, group)
+
+
+@app.command()
+def deny(context: typer.Context, rights: RightsWords, members: Members, group: Groups = None) -> None:
+    """Keep members from something in groups. Who is in a group and may not join it any more is put out.
+
+    \b
+    Examples:
+      gcom-registry deny create '*'
+      gcom-registry deny join '*' --group board; gcom-registry allow join alice bob --group board
+      gcom-registry deny send '*' --group news; gcom-registry allow send editor --group news
+    """
+    _change_rights(context, False, rights, members, group)
+
+
+@app.command("rights")
+def show_rights(
+    context: typer.Context,
+    reread: Annotated[bool, typer.Option("--reread", help="Have the registry read its file anew first.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Show the rules about rights that are in force, the first of which decides; see `allow` and `deny`.
+
+    The exit status is 1 if the file is wrong: then the rules that were in force before stay so.
+
+    \b
+    Examples:
+      gcom-registry rights
+      gcom-registry rights --reread      after a change by hand; SIGHUP does the same
+      gcom-registry rights --json
+    """
+    from registry.operation.rights import rights_in_force
+
+    with _complaining():
+        rules, trouble, notes = rights_in_force(_settings(context), reread)
+    for rule in rules:
+        print(json.dumps(rule.as_row()) if as_json else rule)
+    for note in notes:
+        _warn(note)
+    if trouble:
+        _complain(trouble, EXIT_FAILED)
+
+
+def _change_rights(
+    context: typer.Context, allows: bool, rights: str, members: list[str], groups: list[str] | None
+) -> None:
+    from registry.operation.rights import put_rule
+
+    with _complaining():
+        for note in put_rule(_settings(context), allows, rights.split(","), members, groups or ["*"]):
+            _warn(note)
 
 
 def _settings(context: typer.Context) -> ServiceSettings:

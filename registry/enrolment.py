@@ -21,11 +21,11 @@ from gcom.values.names import Address
 
 REVOKED_MAX = limits.FRAME_BYTES_MAX // SERIAL_BYTES // 2  # whoever revokes more within 30 days needs a new authority
 REACH_S = 2.0
-_OWN, _ADDRESS = "registry", "address"
+_OWN, ADDRESS = "registry", "address"
 
 
 class Upkeep:
-    """What a registry does each second for its own certificate: it renews it, and learns which others are revoked."""
+    """The upkeep of a registry's own certificate, each second: it renews it, and learns which others are revoked."""
 
     def __init__(self, authority: Authority, credentials: pyro.Credentials) -> None:
         self._authority, self._credentials = authority, credentials
@@ -120,12 +120,12 @@ def noted_files(authority: Authority) -> CertificateFiles:
 
 def note_address(authority: Authority, address: Address) -> None:
     """Write down where the registry is, for the invitations to it."""
-    private_files.write(authority.folder / _ADDRESS, f"{address}\n".encode())
+    private_files.write(authority.folder / ADDRESS, f"{address}\n".encode())
 
 
 def noted_address(authority: Authority) -> Address:
     """Return where the registry is, or was when it ran last; raises BadValue."""
-    path = authority.folder / _ADDRESS
+    path = authority.folder / ADDRESS
     if not path.exists():
         raise BadValue("no registry has run with this authority: start one first, with gcom-registry --listen ADDRESS")
     return path.read_text().strip()

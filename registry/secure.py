@@ -10,33 +10,41 @@ from gcom.errors import BadValue
 from gcom.runtime import pyro
 from registry import enrolment
 from registry.enrolment import Enrolment, Upkeep
+from registry.rights_file import RightsFile
 from registry.server import RegistryServer
 
 Files = tuple[str | None, str | None, str | None]
 
 
 def secure_server(
-    place: pyro.Place, data: Path | None, authority_folder: Path, files: Files, tell: Callable[[str], None]
+    place: pyro.Place,
+    data: Path | None,
+    authority_folder: Path,
+    files: Files,
+    tell: Callable[[str], None],
+    rights: RightsFile | None = None,
 ) -> RegistryServer:
     """Return a registry that speaks TLS alone; raises BadValue, Unavailable.
 
     Where no certificate is given, its authority makes one; where there is no authority, that is made first.
     """
     if any(files):
-        return _with_own_certificate(place, data, files)
+        return _with_own_certificate(place, data, files, rights)
     authority, fresh = enrolment.own_authority(authority_folder)
     if fresh:
         tell(f"made an authority, which signs all certificates, in {str(authority_folder)!r}: keep its key secret")
     credentials = pyro.Credentials(enrolment.own_files(authority))
     enrol, upkeep = Enrolment(authority).receive, Upkeep(authority, credentials)
-    server = RegistryServer(place, data=data, credentials=credentials, enrol=enrol, upkeep=upkeep)
+    server = RegistryServer(place, data=data, credentials=credentials, enrol=enrol, upkeep=upkeep, rights=rights)
     enrolment.note_address(authority, server.address)
     tell(f"TLS 1.3, with certificates of the authority {authority.fingerprint[:16]}… alone")
     tell(f"invite each member: gcom-registry invite NAME{_in(data, authority_folder)}")
     return server
 
 
-def _with_own_certificate(place: pyro.Place, data: Path | None, files: Files) -> RegistryServer:
+def _with_own_certificate(
+    place: pyro.Place, data: Path | None, files: Files, rights: RightsFile | None
+) -> RegistryServer:
     cert, key, ca = files
     if not (cert and key and ca):
         raise BadValue("--cert, --key and --ca belong together: give all three")
@@ -46,7 +54,7 @@ def _with_own_certificate(place: pyro.Place, data: Path | None, files: Files) ->
             f"certificate {cert!r} is of {credentials.identity}, and not of a registry: its alternative names want "
             "URI:gcom://registry/NAME (gcom certs issue NAME --registry)"
         )
-    return RegistryServer(place, data=data, credentials=credentials)
+    return RegistryServer(place, data=data, credentials=credentials, rights=rights)
 
 
 def _in(data: Path | None, authority_folder: Path) -> str:

@@ -20,7 +20,7 @@ from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import decode_request, encode_answer
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness
-from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Request
+from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Register, Request
 from gcom.core.messages.sequencer import Unknown
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import BadValue, NotPermitted, Unavailable, VersionMismatch
@@ -31,13 +31,15 @@ from gcom.values.identity import Identity
 from gcom.values.names import Address
 from registry.naming import NAME_SERVER, SafeNameServer, list_system
 from registry.requests import RequestLog
-from registry.rights import Rights
+from registry.rights import Rights, RightsTeller
+from registry.rights_file import RightsFile
 from registry.status import RegistryStatus
 from registry.storage import Creators, Disk, DurableCreators
 
 TICK_S = limits.TICK_MS / 1000
 UPKEEP_S = 1.0
 STOPPED_S = 10.0  # a clock that has not gone on for so long will not
+RENEWALS_MAX, RENEWAL_BYTES_MAX = 4096, 1024  # registrations that are not decoded anew
 DRAIN_S = 5.0  # for what is in progress when it is told to end
 
 
@@ -65,10 +67,11 @@ class RegistryServer:
         credentials: pyro.Credentials | pyro.UserSecret | None = None,
         enrol: Callable[[bytes], bytes] | None = None,
         upkeep: Callable[[], None] | None = None,
+        rights: RightsFile | None = None,
     ) -> None:
         """With credentials it speaks TLS alone, at any host.
 
-        `enrol` answers those who have no certificate yet, and `upkeep` is called each second.
+        `enrol` answers those who have no certificate yet, and `upkeep` is called each second. `rights` has the rules.
         """
         place = host if isinstance(host, pyro.Place) else pyro.Place(host, (port,))
         self._lock = threading.Lock()
@@ -81,7 +84,7 @@ class RegistryServer:
             pyro.SEQUENCER: pyro.Endpoint(self._order),
         }
         credentials = credentials or pyro.UserSecret()
-        self._secure = isinstance(credentials, pyro.Credentials)
+        self.secure = isinstance(credentials, pyro.Credentials)
         # A stock Pyro5 proxy proves nothing; what it may change on loopback nobody of ours believes.
         is_open: dict[str, object] = {NAME_SERVER: name_server} if isinstance(credentials, pyro.UserSecret) else {}
         if enrol is not None:
@@ -91,15 +94,21 @@ class RegistryServer:
         self._disk: Disk | None = None
         self._closing = threading.Event()
         self._requests = RequestLog()
+        self._renewals: dict[bytes, Register] = {}  # by their bytes, as they came
         self._started_s, self._ticked = time.time(), time.monotonic()
         # 1. The port. 2. The disk. 3. The directory, which reads it. 4. start(). The port first, as it tells whether
         #    another registry runs; nothing is served before the last step.
-        telling = {pyro.STATUS: pyro.Endpoint(self._tell_status)}
+        self.rights = rights or RightsFile(None)
+        telling = {
+            pyro.STATUS: pyro.Endpoint(self._tell_status),
+            pyro.RIGHTS: pyro.Endpoint(RightsTeller(self.rights).receive),
+        }
         serves = {NAME_SERVER: name_server, **telling, **endpoints, **is_open}
         self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(is_open))
         try:
             self._disk = Disk(data) if data else None
-            self._rights = Rights(DurableCreators(self._disk) if self._disk else Creators())
+            creators = DurableCreators(self._disk) if self._disk else Creators()
+            self._rights = Rights(creators, self.rights)
             self._directory = self._make_directory(place.ports[0])
         except BadValue:
             self.close()
@@ -145,7 +154,7 @@ class RegistryServer:
             address=self.address,
             version=__version__,
             started_s=self._started_s,
-            secure=self._secure,
+            secure=self.secure,
             data=self._disk.folder if self._disk else "",
             grace_s=grace_s,
             groups=groups,
@@ -238,13 +247,22 @@ class RegistryServer:
     def _answer(self, data: bytes) -> Answer:
         """Answer the directory's requests; raises MalformedFrame, which the server counts and tells the peer."""
         try:
-            request = decode_request(data)
+            request = self._renewals.get(data) or self._decoded(data)
         except VersionMismatch as error:
             return Refusal("VersionMismatch", str(error))  # in our version, whose number the peer can read
         began = time.perf_counter()
         answer = self._answer_to(request)
         self._note(request, answer, began)
         return answer
+
+    def _decoded(self, data: bytes) -> Request:
+        """Return a request; a registration is kept, since its leader sends the very same each second."""
+        request = decode_request(data)
+        if isinstance(request, Register) and len(data) <= RENEWAL_BYTES_MAX:
+            if len(self._renewals) >= RENEWALS_MAX:
+                self._renewals = {}  # those that are still sent come back within a second
+            self._renewals[data] = request
+        return request
 
     def _answer_to(self, request: Request) -> Answer:
         with self._lock:
@@ -264,11 +282,11 @@ class RegistryServer:
         """Answer a request that its asker may put. Nobody is known on loopback, where all are the same user."""
         if who is None:
             return self._directory.ask(request, _now_ms())
-        if refused := self._rights.refusal(request, who, self._directory.askers(request)):
+        known = not isinstance(request, Create) or self._directory.knows(request.definition.group)
+        if refused := self._rights.refusal(request, who, self._directory.askers(request), known=known):
             return refused
-        created = isinstance(request, Create) and not self._directory.knows(request.definition.group)
         answer = self._directory.ask(request, _now_ms())
-        if isinstance(request, Create) and created:
+        if isinstance(request, Create) and not known:
             self._rights.note_creation(request, answer, who)
         return answer
 

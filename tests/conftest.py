@@ -1,4 +1,4 @@
-"""What every test has in common: a record of WARNING or above that nobody announced fails the test it appears in.
+"""Common ground of all tests: a record of WARNING or above that nobody announced fails the test it appears in.
 
 A warning is a promise to the operator that something deserves a look; one that appears in a test that did not mean to
 provoke it is either a fault or a false alarm, and both want mending. A test that does mean it says so beforehand:
@@ -11,18 +11,21 @@ Then records that hold that text pass, and there must be at least one.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import random
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
 
 import hypothesis
 import loguru
 import pytest
 from loguru import logger
 
+from tests import sharing
 from tests.sim import corpus
 
 # A deadline in wall time would make a property's verdict depend on what else the machine does.
@@ -58,6 +61,18 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"fresh seeds: {config.option.fresh} and on (the same again: --fresh {config.option.fresh})"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Distribute tests over the workers so that those which share something dear stay together."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]  # only where it runs tests
+
+    scheduler = LoadGroupScheduling(config, log)
+    scheduler._split_scope = sharing.group
+    return scheduler
+
+
 @pytest.fixture(scope="session")
 def fresh(request: pytest.FixtureRequest) -> int:
     """The first of the fresh seeds."""
@@ -70,6 +85,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "fresh_seed" in metafunc.fixturenames:
         first = metafunc.config.option.fresh
         metafunc.parametrize("fresh_seed", range(first, first + metafunc.config.option.fresh_count))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector off what stays to the end: thousands of tests, and every module."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

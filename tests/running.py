@@ -66,7 +66,7 @@ class Child:
         self._news.put(None)
 
     def until(self, found: Callable[[], T | None], what: str = "it") -> T:
-        """What `found` returns, once that is true; it is asked again whenever a line came."""
+        """Return what `found` returns, once that is true; it is asked again whenever a line came."""
         deadline = monotonic() + LIMIT_S
         while not (it := found()):
             over = not any(reader.is_alive() for reader in self._readers)

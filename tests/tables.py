@@ -111,7 +111,7 @@ def _comments(states: type[Enum]) -> dict[str, str]:
 
 
 def block(text: str, machine: Machine) -> str | None:
-    """What stands in a note for a machine, its markers included."""
+    """Return the text in a note for a machine, its markers included."""
     found = re.search(f"{re.escape(BEGIN.format(machine.place))}.*?{re.escape(END)}", text, re.DOTALL)
     return found[0] if found else None
 

@@ -138,11 +138,14 @@ class ChatClient:
     def _connect(self, nick: str, registry: str, log_dir: str | None) -> None:
         node = self._node_of(nick, registry, log_dir)
         try:
+            # Asked before anything is left: a chat whose new registry does not answer stays in the groups that it has.
             groups = node.groups()
         except gcom.GComError:
             node.close(0)
             raise
         with self._lock:
+            # Both at once: whoever asks for a group in between finds that it is in none, and not one of the node
+            # before.
             before, self._node = self._node, node
             left, self._groups = list(self._groups.values()), {}
         if before:
@@ -214,6 +217,7 @@ class ChatClient:
             self._groups[name] = membership
         self._sink(Joined(name, group.process, group.definition, group.view))
         membership.start()
+        # Said as a wish that failed, though the group was joined: it has other promises than were asked for.
         if create and create != group.definition:
             why = translate("wish", "it was there already, with other promises ({}), and was joined")
             what = translate("wish", "create the group {}").format(name)

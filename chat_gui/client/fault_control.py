@@ -48,6 +48,7 @@ class FaultControl:
         try:
             node.inject(faults)
             if file := shared_file():
+                # Replaced whole, for the processes that follow the file may read it at any moment.
                 fresh = file.with_name(f"{file.name}.new")
                 fresh.write_text("" if str(faults) == "none" else str(faults), "utf-8")
                 fresh.replace(file)

@@ -25,6 +25,7 @@ class LiveDuel:
     """A live duel in a process of its own. `say` goes to all groups; `runs` yields what is seen, until `stop`."""
 
     def __init__(self, seed: int = SEED) -> None:
+        # A process of its own: the threads of its nodes would hold up the window.
         command = [sys.executable, "-m", "chat_gui.client.live_duel", str(seed)]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
@@ -108,6 +109,7 @@ def _main(seed: int, orderings: Sequence[str] = ORDERINGS) -> None:
 
     def tell(run: DuelRun) -> None:
         screens = [[screen.member, list(screen.lines)] for screen in run.screens]
+        # Members see lines in threads of their own, and half a line of each would be no JSON.
         with printing:
             print(json.dumps({"ordering": run.ordering, "screens": screens, "wait_ms": run.wait_ms}), flush=True)
 

@@ -27,6 +27,8 @@ class OwnMessages:
     def held(self) -> int:
         """Return the last message that all hold, with all before it; 0: none is new."""
         self._restart()
+        # What all hold of a stream is its beginning, so the last one says it of all: one receipt, as a rule, for
+        # thousands.
         if self._numbers and self._is_held(self._numbers[-1]):
             last = self._numbers[-1]
             self._numbers.clear()

@@ -32,6 +32,8 @@ class GroupProbe:
         watch: gcom.Watch | None = None
         while not self._stopped.is_set():
             found = self._find()
+            # Another tab, or the same group joined anew, which is another object: the watch of the one before sees
+            # nothing of it.
             if found is not group:
                 if watch is not None:
                     watch.close()

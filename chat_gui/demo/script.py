@@ -1,4 +1,4 @@
-"""What the companions say and do, by the second; the script begins anew when it is through."""
+"""The companions' words and deeds, by the second; the script begins anew when it is through."""
 
 from __future__ import annotations
 

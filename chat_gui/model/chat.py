@@ -210,12 +210,14 @@ class Chat:
 
     def _become(self, state: GroupState, standing: GroupStanding, now_ms: int, why: str = "") -> None:
         trouble = state.standing in (GroupStanding.DETACHED, GroupStanding.RETURNING)
+        # The banner says for a while that all is well again; after a join there was nothing to be well again from.
         if trouble and standing is GroupStanding.IN:
             state.back_ms = now_ms
         state.standing, state.since_ms, state.why = standing, now_ms, why
 
     def _on_failed(self, what: str, why: str, group: str, now_ms: int) -> list[Notice]:
         state = self.groups.get(group)
+        # Only a join that failed leaves one outside; another wish of a member changes nothing in its standing.
         if state and state.standing is GroupStanding.JOINING:
             self._become(state, GroupStanding.LEFT, now_ms, why)
         return [Notice(translate("chat", "could not {}: {}").format(what, why), group, error=True)]

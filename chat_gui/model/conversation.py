@@ -64,6 +64,7 @@ class Conversation:
             self.outbox.pop(message.id, None)
             self.unsent.pop(message.id, None)
             row.delivery = MessageState.HELD if number <= self._held else MessageState.ORDERED
+            # That all hold it may be told before it is delivered here: there is nothing more to wait for then.
             if number > self._held:
                 self._own[number] = row
         self._remember(message.id)
@@ -108,6 +109,7 @@ class Conversation:
     def on_backlog(self, topic: str, said: Iterable[tuple[str, ChatMessage]], now_ms: int) -> None:
         """Append what was said before this process came and is not here yet, as a member's state tells it."""
         self.topic = shown(topic).replace("\n", " ")[:500]
+        # Messages of other programs have no id: of those as many count as known as there are rows with their words.
         plain = Counter((row.name, row.text) for row in self.rows if not row.id)
         for name, message in said:
             if message.id in self._seen_ids if message.id else plain[name, shown(message.text)] > 0:
@@ -162,6 +164,7 @@ class Conversation:
 
     def on_returned(self) -> None:
         """Record that this process is another one now, whose numbers begin at 1."""
+        # Left as it was, it would mark the first messages of the new stream as held that nobody has.
         self._held = 0
         self._own.clear()
 

@@ -94,6 +94,8 @@ class Members:
         """Take a new view: who is in it is here, and no more suspected."""
         for process, reason in left.items():
             name = process.partition("#")[0]
+            # Taken out first, so that it goes to the end: the list shows the latest first, and the oldest go at the
+            # bound.
             self._gone.pop(name, None)
             self._gone[name] = MemberLine(name, process, Presence.GONE, now_ms, why=reason_text(reason))
         for process in view.members:
@@ -101,6 +103,7 @@ class Members:
             self._gone.pop(process.partition("#")[0], None)
         for name in list(self._gone)[:-GONE_MAX]:
             del self._gone[name]
+        # A process that comes back is another one, and is here since then.
         self._since = {process: self._since[process] for process in view.members}
         self._suspected.clear()
         self.view = view
@@ -111,7 +114,10 @@ class Members:
         """Take who is suspected now, and why."""
         before = self._suspected
         self._suspected = {
-            process: before.get(process, (now_ms, why)) for process, why in suspected.items() if process in self._since
+            # Since when it is suspected stays what it was.
+            process: before.get(process, (now_ms, why))
+            for process, why in suspected.items()
+            if process in self._since
         }
 
     def on_suspicion(self, process: str, why: str, now_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""What is searched for: a text, and filters such as `from:bob number:7 view:3 concurrent-with:bob#17`."""
+"""A search: a text, and filters such as `from:bob number:7 view:3 concurrent-with:bob#17`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the user chose, and what was open: both are plain data, read from files that anybody may have edited.
+"""Settings and session, what was chosen and what was open: plain data, from files that anybody may have edited.
 
 A field that is missing or makes no sense has its default, so that an old or a damaged file never keeps a chat from
 starting.
@@ -89,6 +89,7 @@ def settings_of(table: Mapping[str, Any]) -> Settings:
     for name in ("words", "shortcuts"):
         several = table.get(name)
         found[name] = tuple(each for each in several if isinstance(each, str)) if isinstance(several, list) else ()
+    # Within bounds rather than refused: a window that cannot be read could not be set right again.
     found["zoom"] = min(max(found.get("zoom", 100), ZOOMS[0]), ZOOMS[-1])
     found["font_points"] = min(max(found.get("font_points", 0), 0), 72)
     found["history_max"] = min(max(found.get("history_max", 20_000), HISTORY_MIN), HISTORY_MAX)
@@ -99,6 +100,7 @@ def session_of(table: Mapping[str, Any]) -> SavedSession:
     """Return the session that a file's table holds, without what makes no sense."""
     tabs = table.get("tabs")
     read = [_sensible(SavedTab, tab) for tab in tabs if isinstance(tab, dict)] if isinstance(tabs, list) else []
+    # By group, since two tabs of one group would both take its rows.
     by_group = {tab["group"]: SavedTab(**tab) for tab in read if tab.get("group")}
     return SavedSession(tuple(by_group.values()), **_sensible(SavedSession, table))
 
@@ -107,7 +109,10 @@ def _sensible(kind: type[Settings | SavedTab | SavedSession], table: Mapping[str
     """Return the plain fields of a table that have the type of their default."""
     wanted = {field.name: type(field.default) if field.name != "group" else str for field in fields(kind)}
     return {
-        name: table[name] for name, type_ in wanted.items() if type(table.get(name)) is type_ and type_ is not tuple
+        # By the exact type: True is a number in Python, and no zoom.
+        name: table[name]
+        for name, type_ in wanted.items()
+        if type(table.get(name)) is type_ and type_ is not tuple
     }
 
 

@@ -35,11 +35,13 @@ class WebLink(NamedTuple):
 
 def clean(text: str) -> str:
     """Return a text with its unsafe characters replaced by a sign; line feeds and tabs stay."""
+    # Replaced and not dropped: a reader sees that something stood there.
     return _UNSAFE.sub(SIGN, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def shown(text: str) -> str:
     """Return a clean text no longer than is shown, with a word on what was left out."""
+    # Cut before it is cleaned: a long text costs no more than what is shown of it.
     kept = clean(text[:SHOWN_CHARS_MAX])
     return (
         kept
@@ -67,6 +69,7 @@ def links(text: str) -> list[WebLink]:
     """Return the links of a text; a full stop or bracket behind one is not part of it."""
     found = []
     for match in _LINK.finditer(text):
+        # Behind a sentence or in brackets, as people write addresses.
         address = match.group().rstrip(_TRAILING)
         found.append(WebLink(match.start(), match.start() + len(address), address))
     return found

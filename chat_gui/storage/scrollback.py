@@ -71,6 +71,7 @@ class Scrollback:
 
     def _prepare(self, home: str) -> None:
         (version,) = self._file.execute("PRAGMA user_version").fetchone()
+        # Refused and left as it is: a chat that does not know what is in there could only spoil it.
         if version > VERSION:
             raise sqlite3.NotSupportedError(f"it is of version {version}, of a later chat")
         if version == 0:
@@ -90,6 +91,7 @@ class Scrollback:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
+        # With the write lock from the start: one that is got later may be refused in the middle of a batch.
         self._file.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -173,6 +175,7 @@ def _times(
     stamps = [each if isinstance(each, float) else None for each in (received_ms, delivered_ms, sent_ms, ordered_ms)]
     if stamps[0] is None or stamps[1] is None:
         return None
+    # What stands in the file may be anything: a row without its clock is better than no scrollback.
     found: Any = None
     with suppress(ValueError, RecursionError):
         found = json.loads(str(clock)) if clock else None

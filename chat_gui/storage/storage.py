@@ -168,6 +168,7 @@ class Storage:
         try:
             write_text(path, text)
         except OSError as error:
+            # Kept, so that it is written as soon as there is room, without another change by the user.
             self._unwritten[path] = text
             self._say(
                 "files",
@@ -199,6 +200,7 @@ class Storage:
                     "writable",
                 ).format(error, self._path.parent),
             )
+            # Before those that came meanwhile, so that the rows keep their order; at the bound the oldest go.
             with self._more:
                 self._rows = deque([*kept, *self._rows], maxlen=PENDING_MAX)
         else:
@@ -219,6 +221,7 @@ class Storage:
             if self._damaged(error):
                 self._answer(request)
                 return
+            # Rows that follow would be numbered from 1, and take the places of those that cannot be read now.
             self._mute.add(request.group)
             self._say(
                 "read",

@@ -68,6 +68,7 @@ class ConversationView(QListView):
             self.rows.append(rows, trim=True)
             self.scrollToBottom()
         else:
+            # Not shown yet: a list that grows, or is trimmed at the top, would move what is being read.
             self._waiting = [*self._waiting, *rows][-SHOWN_MAX:]
             self._show_jump()
 
@@ -98,6 +99,7 @@ class ConversationView(QListView):
         first = next((row.key for row in self.rows.rows), 0)
         rows = self._older(first, OLDER_ROWS)
         self.prepend(rows)
+        # Memory has no more, so the disk is asked, once per place: an answer without rows is the end.
         if not rows and first != self._asked:
             self._asked = first
             self.older_wanted.emit(first)
@@ -168,6 +170,7 @@ class ConversationView(QListView):
             open_link(address)
         super().mouseReleaseEvent(event)
         index = self.indexAt(event.position().toPoint())
+        # The sign of an own message stands in the last column: a click on it asks who has the message.
         if index.isValid() and event.position().x() > self.viewport().width() - self.delegate.sign_width:
             self.ask_receipt(self.rows.row(index.row()))
 

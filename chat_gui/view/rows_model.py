@@ -57,6 +57,7 @@ class RowsModel(QAbstractListModel):
         """Add rows at the end, before the outbox; `trim`: the oldest go, since nobody reads them."""
         if not rows:
             return
+        # All that is shown would go, row by row: a list that begins anew is laid out once.
         if trim and len(rows) >= SHOWN_MAX:
             self.beginResetModel()
             self.rows = list(rows[-SHOWN_MAX:])

@@ -1,4 +1,4 @@
-"""What the window shows before there is a tab: what this is, in four sentences, who one is, and how to begin."""
+"""The window's page before there is a tab: what this is, in four sentences, who one is, and how to begin."""
 
 from __future__ import annotations
 

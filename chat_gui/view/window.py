@@ -174,6 +174,7 @@ class ChatWindow(QMainWindow):
     def on_updates(self, updates: list[Update]) -> None:
         """Bring the model up to date, then what is shown."""
         for update in updates:
+            # Asked for while the chat was at another registry, whose groups of the same names are others.
             if isinstance(update, HistoryCame) and not self.keeper.is_current(update):
                 continue
             for notice in self.chat.apply(update, now_ms()):
@@ -200,8 +201,10 @@ class ChatWindow(QMainWindow):
     def _on_connected(self) -> None:
         self.keeper.change(nick=self.chat.nick, registry=self.chat.registry)
         self.client.ask_protection(self.chat.nick, self.chat.registry)
+        # Groups of one name at two registries have a scrollback each.
         if self.keeper.turn_to(self.chat.registry):
             self._open_anew()
+        # Taken once: after a later connect only what is open then is joined.
         wanted, self._wanted = self._wanted, ()
         for name in wanted:
             self.join(name)
@@ -231,6 +234,7 @@ class ChatWindow(QMainWindow):
         return self.chat.open(group)
 
     def _join_loaded(self) -> None:
+        # Not before its scrollback is here: rows of the group would have no numbers that follow it.
         for group in [group for group in self._joins if self.keeper.is_loaded(group)]:
             if definition := self._joins.pop(group):
                 self.client.create(definition)
@@ -281,6 +285,7 @@ class ChatWindow(QMainWindow):
 
     def save_session(self) -> None:
         """Keep what is open, in a moment: a long draft would take its time at every key."""
+        # Not while the last session is being opened, which would be overwritten by half of itself.
         if self._restored and not self._saving.isActive():
             self._saving.start()
 
@@ -484,10 +489,12 @@ class ChatWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave all groups, and end."""
+        # At once, and not in a moment: there will be none.
         self._saving.stop()
         self._save_now()
         self._poll.stop()
         self.dock.close_all()
+        # Before the client leaves its groups: what it still tells has no window any more.
         self.bridge.close()
         self.client.close()
         self.keeper.close()

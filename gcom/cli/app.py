@@ -236,6 +236,7 @@ def create(
     safe: options.Safe = False,
     netsplit: options.NetsplitWord = None,
     tie_breaker: options.TieBreakerWord = None,
+    detection: options.DetectionWord = None,
     registry: options.Registry = None,
     as_json: options.Json = False,
 ) -> None:
@@ -250,7 +251,7 @@ def create(
     """
     from gcom.cli.commands import directory
 
-    wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker)
+    wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker, detection)
     with closing(_directory(registry)) as client:
         directory.create(client, Output(), wanted, as_json)
 
@@ -279,6 +280,7 @@ def join(
     safe: options.Safe = False,
     netsplit: options.NetsplitWord = None,
     tie_breaker: options.TieBreakerWord = None,
+    detection: options.DetectionWord = None,
     wait: options.Wait = 1,
     linger: options.Linger = None,
     log_dir: options.LogDir = None,
@@ -301,12 +303,12 @@ def join(
     from gcom.cli.commands import member
 
     if create:
-        wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker)
+        wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker, detection)
     else:
         wanted = None
         # Without --create they would be passed over silently, and the user believe in an order that the
         # group does not have.
-        given = {"netsplit": netsplit, "tie-breaker": tie_breaker}
+        given = {"netsplit": netsplit, "tie-breaker": tie_breaker, "detection": detection}
         options.refuse_without_create(ordering=ordering, multicast=multicast, static=static, safe=safe, **given)
     _log_to_stderr()
     session = member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger), metrics)
@@ -444,9 +446,9 @@ def fork(
 
 def _directory(registry: str | None) -> DirectoryClient:
     from gcom.runtime.registry.directory_client import DirectoryClient
-    from gcom.runtime.security.process import registry_address
+    from gcom.runtime.security.process import registry_addresses
 
-    return DirectoryClient(registry_address(registry), REGISTRY_S)
+    return DirectoryClient(",".join(registry_addresses(registry)), REGISTRY_S)
 
 
 def _log_to_stderr() -> None:

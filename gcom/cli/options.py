@@ -19,7 +19,10 @@ Group = Annotated[str, typer.Argument(help="The group's name.", show_default=Fal
 Name = Annotated[str, typer.Option(help="This member's name in the group.", show_default=False)]
 Registry = Annotated[
     str | None,
-    typer.Option(metavar="HOST:PORT", help="Where the registry is. [default: $GCOM_REGISTRY, else 127.0.0.1:7411]"),
+    typer.Option(
+        metavar="HOST:PORT[,HOST:PORT]",
+        help="Where the registry is, or several. [default: $GCOM_REGISTRY, else 127.0.0.1:7411]",
+    ),
 ]
 LogDir = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="Write delivery logs into this folder.", show_default=False)
@@ -45,6 +48,14 @@ TieBreakerWord = Annotated[
         "--tie-breaker",
         help=f"Who decides when half of a view is left: one of {', '.join(TieBreaker)}. [default: LEADER]",
         metavar="WHO",
+    ),
+]
+DetectionWord = Annotated[
+    str | None,
+    typer.Option(
+        "--detection",
+        help="How long a member may be silent: lan (4 s), wan (12 s), or seconds. [default: lan]",
+        metavar="lan|wan|SECONDS",
     ),
 ]
 Cert = Annotated[
@@ -97,9 +108,11 @@ def definition(
     safe: bool,
     netsplit: str | None,
     tie_breaker: str | None = None,
+    detection: str | None = None,
 ) -> Definition:
     """Return the definition that the options give; raises BadValue."""
-    given = {"ordering": ordering, "multicast": multicast, "netsplit": netsplit, "tie_breaker": tie_breaker}
+    given = {"ordering": ordering, "multicast": multicast, "netsplit": netsplit}
+    given |= {"tie_breaker": tie_breaker, "detection": detection}
     # What was not given is left out, so that the defaults stand in Definition alone.
     words = {what: word for what, word in given.items() if word is not None}
     names = [name.strip() for name in static.split(",")] if static is not None else []

@@ -170,7 +170,8 @@ def describe(definition: gcom.Definition) -> str:
     members = f"static ({', '.join(definition.static)})" if definition.static else "dynamic"
     safe = ", safe" if definition.safe else ""
     tie = "" if definition.tie_breaker is gcom.TieBreaker.LEADER else f", tie-breaker {definition.tie_breaker}"
-    return f"{definition.ordering}, {definition.multicast}, {members}{safe}, {definition.netsplit}{tie}"
+    detection = "" if definition.detection == gcom.Detection() else f", detection {definition.detection}"
+    return f"{definition.ordering}, {definition.multicast}, {members}{safe}, {definition.netsplit}{tie}{detection}"
 
 
 def _names(view: gcom.View) -> str:

@@ -1,4 +1,4 @@
-"""What is held back, for how long: marks at ticks, so that a run costs nothing when it comes."""
+"""Ages of what is held back: marks at ticks, so that a run costs nothing when it comes."""
 
 from __future__ import annotations
 

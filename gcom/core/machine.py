@@ -24,7 +24,7 @@ from gcom.core.messages.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.messages.registry import GroupInfo
 from gcom.core.multicast.window import NOTHING
 from gcom.core.ordering.order_log import OrderLog
-from gcom.core.state_transfer.transfer import Transfer
+from gcom.core.state_transfer.transfer import OwnState, Transfer
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.lineage import rank
@@ -68,6 +68,7 @@ class GroupMachine:
         gives_state: bool = False,
         takes_state: bool = False,
         lacking: bool = False,
+        own: OwnState | None = None,
     ) -> None:
         self.group = group
         self.process = process
@@ -77,7 +78,7 @@ class GroupMachine:
         self._address = address
         self._former = former
         self._state_callbacks = gives_state, takes_state
-        self.transfer = Transfer(process, gives_state, takes_state, lacking)
+        self.transfer = Transfer(process, gives_state, takes_state, lacking, own)
         self._links = Links(process)
         self.woken = self._links.woken  # peers for which `take` may have something new; opened and closed ones too
         self._arrival = Joining(group, process, address, create, former, self.transfer, self._links)
@@ -101,8 +102,8 @@ class GroupMachine:
             former = PreviousSession(self.process, entry, view.started, self._member.away)
         assert former is not None, "who was never in does not come again"
         gives, takes = self._state_callbacks
-        lacking = self.transfer.lacking
-        return GroupMachine(self.group, process, self._address, None, former, gives, takes, lacking)
+        had = self.transfer.lacking, self.transfer.own
+        return GroupMachine(self.group, process, self._address, None, former, gives, takes, *had)
 
     @property
     def succeeded(self) -> frames.Install | None:

@@ -54,7 +54,7 @@ class Member:
         self.outgoing = Outgoing(links, self.streams, self.mail.letters, transfer, self.effects)
         self._registration = Registration(process, found.definition, found.instance)
         self._merge = Merge(process, found.instance, found.definition.netsplit, links, away)
-        self.effects += transfer.enter(made, now_ms)
+        self.effects += transfer.enter(made, now_ms, found.instance)
         base = {sender: number for sender, number in made.cut.items() if number and sender != frames.ORDER}
         self.effects.append(Installed(made.view, made.joined, made.left, base, entry.serial, succeeds))
         self._register(now_ms)

@@ -36,7 +36,7 @@ class Streams:
         view = entry.view
         self.process = process
         self.multicast = _multicast(definition, process)
-        self.serials = OrderAgreement(process, group, instance) if definition.total else None
+        self.serials = OrderAgreement(process, group, instance, definition.detection) if definition.total else None
         self.brought: list[tuple[Process, int, Brought]] = []  # delivered in this view: by whom, its number
         self.delivered = 0  # of this process's own messages
         self.news = False  # news that the others wait for

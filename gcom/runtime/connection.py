@@ -39,6 +39,8 @@ class LinkHost(Protocol):
 
     def call(self, caller: pyro.Caller, peer: str, data: bytes, timeout_s: float) -> bytes: ...
 
+    def check_reply(self, reply: Reply) -> None: ...
+
     def count_misbehaviour(self, peer: Process, error: PeerError) -> None: ...
 
     def on_defect(self) -> None: ...
@@ -158,4 +160,5 @@ class Link:
         """Return a reply that may be of this link's member; raises Untrusted for another's."""
         if isinstance(reply, Frame) and names.name_of(reply.source) != self.member:
             raise Untrusted(f"{self.address} answered for {reply.source}, and not for {self.member}")
+        self._host.check_reply(reply)
         return reply

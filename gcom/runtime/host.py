@@ -23,7 +23,7 @@ from loguru import logger
 from gcom.core.codec import frames as codec
 from gcom.core.machine import GroupMachine, Stage
 from gcom.core.messages import events
-from gcom.core.messages.frames import Refused, Reply
+from gcom.core.messages.frames import Frame, Refused, Reply
 from gcom.core.messages.registry import Answer, Lookup, Request
 from gcom.core.messages.sequencer import SequencerRequest
 from gcom.errors import GComError, GComTimeout, LocalError, NotAMember, PeerError, Untrusted, VersionMismatch
@@ -38,7 +38,8 @@ from gcom.runtime.logs import DeliveryLogs
 from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.registry.sequencer_client import SequencerClient
-from gcom.runtime.security.process import Listening, credentials_for, node_place, registry_address
+from gcom.runtime.security.member_rights import MemberRights
+from gcom.runtime.security.process import Listening, credentials_for, node_place, registry_addresses
 from gcom.runtime.security.upkeep import CertificateUpkeep
 from gcom.runtime.session import Session
 from gcom.runtime.session_table import SessionTable
@@ -63,11 +64,12 @@ class Host:
         listening: Listening,
     ) -> None:
         self.name = names.member_name(name)
-        address = registry_address(registry, self.name)
+        addresses = registry_addresses(registry, self.name)
+        address = addresses[0]
         self.credentials = credentials_for(address, self.name, listening.certificates)
         wanted_faults = wanted(faults)
         self._faults = FaultInjector(self.name, wanted_faults) if wanted_faults else None
-        self.directory = DirectoryClient(address, put=self._put_registry, credentials=self.credentials)
+        self.directory = DirectoryClient(",".join(addresses), put=self._put_registry, credentials=self.credentials)
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
         self.lock = Lock()
         self.logs = DeliveryLogs(log_dir)
@@ -77,13 +79,15 @@ class Host:
         self.links: dict[tuple[Address, str], Link] = {}
         self.waiting_links = 0
         self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
-        self._sequencer = SequencerClient(address, self._put_registry, self.credentials)
+        self._sequencers = {at: SequencerClient(at, self._put_registry, self.credentials) for at in addresses}
         self._ticking = Condition(self.lock)
         self._leaving = False  # closed for joins; the threads go on until every group is left
         self._next_tick_ms = 0
         self._closing = Event()
         self.misbehaved: Counter[Process] = Counter()
         self._refused: Counter[str] = Counter()  # frames, by the code of the refusal
+        secure = self.credentials if isinstance(self.credentials, pyro.Credentials) else None
+        self.rights = MemberRights(address, secure, self._closing) if secure else None
         place = node_place(self.credentials, address, listening.listen, listening.advertise)
         serves: dict[str, object] = {
             pyro.NODE: pyro.Endpoint(self._receive),
@@ -101,8 +105,12 @@ class Host:
         flushing = [self._flush_logs] if self.logs.folder else []
         keeping = []
         if isinstance(self.credentials, pyro.Credentials):
-            keeping = [CertificateUpkeep(self.directory.address, self.credentials, self._closing).run]
-        return [self._tick, self._serve_registry, self._sequencer.serve, *flushing, *keeping]
+            # Those that do not have the authority's records say so, and are not asked again.
+            keeping = [CertificateUpkeep(at, self.credentials, self._closing).run for at in self.directory.addresses]
+        if self.rights is not None:
+            keeping.append(self.rights.run)
+        sequencing = [sequencer.serve for sequencer in self._sequencers.values()]
+        return [self._tick, self._serve_registry, *sequencing, *flushing, *keeping]
 
     @property
     def closed(self) -> bool:
@@ -173,6 +181,11 @@ class Host:
         else:
             self._faults.change(faults)
 
+    def check_reply(self, reply: Reply) -> None:
+        """Raise Untrusted for a reply that no group may see, by the rules about rights."""
+        if self.rights is not None and isinstance(reply, Frame):
+            self.rights.judge_reply(reply)
+
     def call(self, caller: pyro.Caller, peer: str, data: bytes, timeout_s: float) -> bytes:
         """Make one call to a process or to the registry, through the faults that were asked for."""
         if self._faults is None:
@@ -189,6 +202,11 @@ class Host:
             logger.warning("{} answered what is no reply of ours: {}", peer, error)
 
     # services for memberships, sessions and links; the lock is held
+
+    def raise_if_silent(self, group: str) -> None:
+        """Raise NotPermitted where this node may not send, by the rules about rights."""
+        if self.rights is not None:
+            self.rights.raise_if_silent(self.name, group)
 
     @staticmethod
     def now_ms() -> int:
@@ -247,7 +265,12 @@ class Host:
 
     def ask_sequencer(self, session: Session, request: SequencerRequest) -> None:
         """Have the sequencer's thread put a request; the answer comes back to the session."""
-        self._sequencer.ask(request, session.handle)
+        definition = session.machine.definition
+        assert definition is not None, "only a member has an order"
+        at = definition.home or self.directory.address
+        self._sequencers.get(at, self._sequencers[self.directory.address]).ask(
+            request, session.handle, definition.detection
+        )
 
     def hurry(self, session: Session) -> None:
         """Wake the timer if a step has brought the machine's deadline forward."""
@@ -267,6 +290,8 @@ class Host:
         who = pyro.peer()
         if who is not None and not who.speaks_for(frame.source):
             raise Untrusted(f"the certificate of this connection is of {who}, and not of {frame.source}")
+        if self.rights is not None and (judged := self.rights.judge(frame)) is not None:
+            return self._answer(judged)
         with self.lock:
             session = self.sessions.target(frame, self.name)
             over = self.sessions.is_over(frame)
@@ -304,7 +329,9 @@ class Host:
             session = self.sessions.latest(group)
             membership = session.membership if session else None
             seen = self.snapshot(membership) if isinstance(membership, Membership) and membership.shown else None
-        return status.answer(group, seen, pyro.peer())
+        who = pyro.peer()
+        admin = who is not None and self.rights is not None and self.rights.administers(who, group)
+        return status.answer(group, seen, who, admin)
 
     # threads
 
@@ -401,6 +428,8 @@ class Host:
         # Each thread is in a wait of its own, and each wait has to be ended before the thread can be joined: of a
         # fault, of a link or its call, of the timer, for a request.
         self._closing.set()
+        if self.rights is not None:
+            self.rights.close()
         if self._faults is not None:
             self._faults.close()
         with self.lock:
@@ -409,7 +438,8 @@ class Host:
                 link.close()
             self._ticking.notify_all()
         self._requests.put(None)
-        self._sequencer.close()
+        for sequencer in self._sequencers.values():
+            sequencer.close()
         self._server.close()
         self._life.end()
         for thread in self._threads:

@@ -63,6 +63,7 @@ def is_dead(address: Address) -> bool:
     """Return whether the kernel says that the life which an address names is over; False where nothing can say so."""
     host, _, token = names.life_of(address).partition(".")
     mine = host_id()
+    # Another network namespace has abstract names of its own: of each of them this kernel would say that nobody has it.
     if not token or not mine or host[12:] != mine[12:]:
         return False
     if host != mine:
@@ -73,6 +74,7 @@ def is_dead(address: Address) -> bool:
             probe.connect(_socket_name(token))
         except ConnectionRefusedError:
             return True
+        # Any other error says nothing about the process, and only the kernel's plain word is proof (ARCHITECTURE 10).
         except OSError:
             return False
     return False

@@ -58,6 +58,7 @@ class DeliveryLogs:
 
     def flush(self) -> None:
         """Hand what was recorded to the operating system."""
+        # A copy: a process that comes back opens its log under the host's lock, which this thread does not hold.
         for log in list(self._logs.values()):
             log.flush()
 

@@ -75,6 +75,8 @@ class MembershipHost(Protocol):
 
     def hurry(self, session: Session) -> None: ...
 
+    def raise_if_silent(self, group: str) -> None: ...
+
     def on_defect(self) -> None: ...
 
 
@@ -106,6 +108,10 @@ class Membership:
     def receives(self) -> bool:
         """Tell whether the application reads what is delivered; else it is dropped."""
         return self.uses.receive
+
+    def raise_if_silent(self) -> None:
+        """Raise NotPermitted where the registry's rules let this process not send."""
+        self._host.raise_if_silent(self.session.machine.group)
 
     @property
     def shown(self) -> bool:
@@ -142,10 +148,13 @@ class Membership:
     def on_ended(self, session: Session, ended: Ended) -> None:
         """Tell the application that a session is over, and come back if it may."""
         asked_for = ended.reason not in RETURNS or session.leaving
+        # An application that reads nothing does not come back: each session would add notices to a queue that is at its
+        # bound.
         returning = self.uses.rejoin and not asked_for and len(self.arrivals) < arrivals.NOTICES_MAX
         # By a succession it did not lose the group. So it goes on there even if the application is about to leave: only
         # a member of the successor can leave it.
         returning |= ended.reason == "succession"
+        # Without a reader only the last end is kept: those before it would pile up.
         if self.uses.receive or not returning:
             self.queue.end(Gone(ended, returning))
         if returning:
@@ -155,6 +164,7 @@ class Membership:
 
     def on_failed(self, session: Session, final: bool) -> None:
         """Try again under yet another identity when a session did not get in, unless that is in vain."""
+        # It was given up meanwhile, by a leave: what becomes of it concerns nobody.
         if session is not self.following:
             return
         if not final:
@@ -171,6 +181,8 @@ class Membership:
 
     def _enter_again(self, former: Session) -> None:
         """Come back as another process; or as the same one, in the instance that succeeds its own."""
+        # As another incarnation, so that whatever the group still says of the former one can never mean this one
+        # (ARCHITECTURE 4). In a successor it goes on as it is: its own messages there have its name.
         succeeded = former.machine.succeeded is not None
         process = former.machine.process if succeeded else self._host.renew_process()
         self.following = following = self._host.add_session(self, former.machine.again(process))
@@ -202,6 +214,7 @@ class Membership:
             if self.give_up():
                 return
             session = self.session
+            # A second call waits like the first, but says nothing a second time of what was never sent.
             again = session.leaving or session.ended is not None
             session.begin_leaving()
             # A member whose window is full may wait for a reader that never reads. Some of the time is kept for the
@@ -214,6 +227,7 @@ class Membership:
                 session.step(events.Leave())
             while not session.ended and session.wait(deadline):
                 pass
+            # The time is over and no view without it has come: it goes, and the others find out by suspecting it.
             if not session.ended:
                 session.step(events.Exit())
         if session.unnumbered and not again:

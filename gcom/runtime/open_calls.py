@@ -21,6 +21,7 @@ class OpenCall:
 
     def put(self, member: Process, outcome: Outcome, payload: Payload) -> None:
         """Record a member's answer; the last one ends the call."""
+        # In this order: a thread that finds the member in `arrived`, without the lock, finds its answer as well.
         self.answers[member] = outcome, payload
         self.arrived.append(member)
         self.over = self.over or len(self.arrived) == len(self.answers)

@@ -97,6 +97,7 @@ class CallServer:
     def _run(self) -> None:
         try:
             with self._ready:
+                # One thread that waits for work is enough; another one without any ends.
                 while not self._closed and not (self._idle and not self._requests):
                     if self._requests and not (self._at_work or self._returning):
                         self._serve(*self._requests.popleft())

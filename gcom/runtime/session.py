@@ -166,6 +166,7 @@ class Session:
             reply, effects = self.machine.receive(frame, self._host.now_ms())
             self._carry_out(effects)
             self._host.hurry(self)
+        # After the lock: nothing waits for a disk while it holds up the whole node.
         self.log_before_frame()
         return reply
 
@@ -240,6 +241,7 @@ class Session:
 
     def take_unsent(self) -> list[Payload]:
         """Hand over what never got a number: it goes on with the process. Holds the lock."""
+        # In the order of sending: what the machine was handed came before what still lies here.
         unsent, self._buffer = [*self.machine.unsent, *self._buffer], []
         self.carried_on = True
         return unsent
@@ -428,6 +430,7 @@ class Session:
         """Queue a notice beside messages, and count it: a process that leaves too many unread cannot stay."""
         if not self._receive:
             return
+        # With an empty queue the application has read all that was counted so far.
         self._notices = self._notices + 1 if self._queue.tail else 1
         self._queue.put(notice)
 
@@ -453,6 +456,7 @@ class Session:
 
     def on_registry(self, request: Request, answer: Answer | None, failure: GComError | None) -> None:
         """Step the machine with the registry's answer, or without one."""
+        # Taken for no answer, a newcomer would be told that there is no registry.
         if isinstance(failure, VersionMismatch):
             answer = Refusal("VersionMismatch", str(failure))
         with self._host.lock:

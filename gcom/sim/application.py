@@ -29,6 +29,7 @@ from gcom.sim.checks.state import BEFORE, State
 from gcom.sim.plan.events import Fault
 from gcom.sim.unicasts import MemberSession, UnicastTraffic
 from gcom.values.definition import Netsplit
+from gcom.values.lineage import rank
 from gcom.values.run import Brought, Payload
 from gcom.values.view import View
 
@@ -268,12 +269,14 @@ class Application:
             # What a side brought is not a message of the group: it comes as MergeState, in its place of the order.
             case Deliver(run) if not isinstance(run.payloads[0], Brought):
                 self._state.add(arrival)
-            case SetState(_, data):
+            case SetState(_, data, _, uncovered):
                 given = State.load(data)
-                self._simulation.continuity.on_given(self._session.process, self._state, given)
+                self._simulation.continuity.on_given(self._session.process, self._state, given, told=uncovered)
                 self._state = given
-            case StateUnavailable(view):
-                self._state = State(view)
+            case StateUnavailable(view, _, uncovered):
+                lost = State(view, since=rank(self._session.machine.instance, view))
+                self._simulation.continuity.on_given(self._session.process, self._state, lost, told=uncovered)
+                self._state = lost
             case MergeState(_, _, data) if self._keeps:
                 self._state = self._state.merged(State.load(data))
             case _:

@@ -41,12 +41,13 @@ from gcom.sim.application import Application
 from gcom.sim.checkers import Checker, Violation
 from gcom.sim.network import Network, NetworkNode, ReplyTo
 from gcom.sim.plan.events import Fault, TroubleEvent
-from gcom.sim.registry import Registry
+from gcom.sim.registries import Registries
 from gcom.sim.simulation import Simulation
 from gcom.trace.writer import DeliveryLog
 from gcom.values.names import Address, Process
 
-QUORUM_LOST_MS = 6_000  # a member that has heard no quorum for so long has given up (SILENCE_MAX_MS, 1 s, and slack)
+# A member that has heard no quorum for so long has given up (SILENCE_MAX_MS, 1 s, and slack); scaled as detection is.
+QUORUM_LOST_MS = 6_000
 _WALL_NS = 1_700_000_000_000_000_000
 
 
@@ -67,7 +68,7 @@ class SessionWorld(Protocol):
 
     simulation: Simulation
     network: Network
-    registry: Registry
+    registries: Registries
 
     @property
     def failpoints(self) -> SessionFailpoints: ...
@@ -235,7 +236,8 @@ class SimSession:
         def on_answer(answer: SequencerAnswer | None) -> None:
             self.node.run(lambda: self.handle(events.SequencerAnswered(request, answer)))
 
-        self.world.registry.ask_sequencer(self.node, request, on_answer)
+        home = self.world.registries.home_of(self.machine.definition)
+        home.ask_sequencer(self.node, request, on_answer)
 
     def on_registry(self, request: Request, answer: Answer | None) -> None:
         self.handle(events.RegistryAnswered(request, answer))
@@ -254,7 +256,8 @@ class SimSession:
         view = self.machine.view
         # Of the time since it runs, or is in its view: a process that was stopped heard nobody, and must first have
         # its chance to hear.
-        since_ms = self.node.clock.now_ms - QUORUM_LOST_MS
+        detection = self.simulation.plan.definition.detection
+        since_ms = self.node.clock.now_ms - detection.extended_ms(QUORUM_LOST_MS)
         if not self.is_member or self.machine.detached or view is None or self._since_ms > since_ms:
             return
         heard = [peer for peer in view.members if self._heard_ms.get(peer, self._since_ms) > since_ms]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, TypeVar
 
 from gcom.errors import BadValue
 from gcom.values import limits, names
+from gcom.values.detection import LAN, Detection
 
 _E = TypeVar("_E", bound=StrEnum)
 
@@ -88,6 +89,10 @@ class Definition:
     safe: bool = False  # delivered once a majority of the view holds it (RELIABLE only)
     netsplit: Netsplit = Netsplit.PRIMARY
     tie_breaker: TieBreaker = TieBreaker.LEADER
+    detection: Detection = LAN
+    # The group's home registry, as its holder sees it: empty is the one that this was had from. No property that a
+    # creator picks, so definitions that differ in it alone are equal.
+    home: str = field(default="", compare=False)
 
     # The names of the members are spelt out: mypy finds one that is misspelt, and help() shows them all.
     def __init__(
@@ -99,6 +104,8 @@ class Definition:
         safe: bool = False,
         netsplit: Netsplit | Literal["PRIMARY", "PARTITIONABLE"] = "PRIMARY",
         tie_breaker: TieBreaker | Literal["LEADER", "REGISTRY"] = "LEADER",
+        detection: Detection | Literal["lan", "wan"] | float | str = "lan",
+        home: str = "",
     ) -> None:
         """Check and normalise; raise BadValue naming what is allowed."""
         if not isinstance(safe, bool):
@@ -111,9 +118,11 @@ class Definition:
             "safe": safe,
             "netsplit": _choice(Netsplit, "netsplit", netsplit),
             "tie_breaker": _choice(TieBreaker, "tie_breaker", tie_breaker),
+            "detection": Detection.parse(detection),
+            "home": names.address(home) if home else "",
         }
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
         # SAFE counts stored copies, and BASIC stores none.
         if self.safe and self.multicast is not Multicast.RELIABLE:
             raise BadValue("safe delivery needs RELIABLE multicast: BASIC keeps nothing that a majority could hold")
@@ -133,6 +142,8 @@ class Definition:
         safe: bool = False,
         netsplit: str = "PRIMARY",
         tie_breaker: str = "LEADER",
+        detection: Detection | float | str = "lan",
+        home: str = "",
     ) -> Definition:
         """Return a definition from a user's or a peer's words, in any case; raise BadValue naming what is allowed.
 
@@ -142,7 +153,7 @@ class Definition:
         casts = _choice(Multicast, "multicast", multicast)
         members = (static,) if isinstance(static, str) else tuple(static)
         split, tie = _choice(Netsplit, "netsplit", netsplit), _choice(TieBreaker, "tie_breaker", tie_breaker)
-        return cls(group, orders, casts, members, safe, split, tie)
+        return cls(group, orders, casts, members, safe, split, tie, detection, home)
 
     def differences(self, other: Definition) -> str:
         """Return the differences of `other` from this one in words; empty if there are none."""
@@ -152,7 +163,7 @@ class Definition:
     def _rows(self) -> list[tuple[str, str]]:
         members = f"static {','.join(self.static)}" if self.static else "dynamic"
         words = [("ordering", self.ordering), ("multicast", self.multicast), ("membership", members)]
-        split = [("netsplit", self.netsplit), ("tie-breaker", self.tie_breaker)]
+        split = [("netsplit", self.netsplit), ("tie-breaker", self.tie_breaker), ("detection", str(self.detection))]
         return [*words, ("safe", str(self.safe).lower()), *split]
 
 

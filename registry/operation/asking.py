@@ -37,6 +37,22 @@ def registry_status(wanted: ServiceSettings) -> dict[str, Any]:
     raise PeerError(f"{address} answered a question for its status with nonsense: is it of another version?")
 
 
+def ask_rights(wanted: ServiceSettings, question: str) -> dict[str, Any] | None:
+    """Ask the registry of the settings about its rules: `file`, or `reread`; None if none runs. Raises GComError."""
+    # Rights are for registries that speak TLS, so as for `invite` it need not be said where this one listens.
+    address, credentials = _way_to(wanted) if wanted.get("cert") else _own_way(wanted)
+    try:
+        with closing(pyro.Caller(address, pyro.RIGHTS, credentials)) as caller:
+            told = pyro.unpack(caller.call(pyro.pack({"ask": question}), ASK_S))
+    except pyro.ConnectionRefused:
+        return None
+    except (pyro.ConnectionLost, pyro.TimedOut) as error:
+        raise RegistryUnavailable(str(error)) from error
+    if isinstance(told, dict) and told.keys() >= {"rules", "trouble"}:
+        return told
+    raise PeerError(f"{address} answered a question for its rules with nonsense: is it of another version?")
+
+
 def directory(wanted: ServiceSettings) -> DirectoryClient:
     """Return a client of the directory of the registry that the settings are of; raises BadValue."""
     address, credentials = _way_to(wanted)
@@ -52,6 +68,10 @@ def _way_to(wanted: ServiceSettings) -> tuple[Address, pyro.Credentials | pyro.U
     if cert and key and ca:
         place = pyro.place(wanted.get("listen") or wanted["host"], wanted.get("advertise"), int(wanted["port"]))
         return pyro.dialled_address(place), pyro.Credentials(CertificateFiles(cert, key, ca))
+    return _own_way(wanted)
+
+
+def _own_way(wanted: ServiceSettings) -> tuple[Address, pyro.Credentials]:
     authority = Authority(authority_folder(wanted.get("data")))
     return enrolment.noted_address(authority), pyro.Credentials(enrolment.noted_files(authority))
 

@@ -1,4 +1,4 @@
-"""What a service tells systemd that started it with Type=notify (sd_notify(3)); nothing where nobody asks."""
+"""Notifications to the systemd that started this service with Type=notify (sd_notify(3)); nothing where nobody asks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ def notify(state: str) -> None:
     place = os.environ.get(VARIABLE)
     if not place:
         return
+    # systemd writes the leading zero byte of an abstract socket as @.
     address = f"\0{place[1:]}" if place.startswith("@") else place
     with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         sock.sendto(state.encode(), address)

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from gcom.cli import options
+
 Listen = Annotated[
     str | None,
     typer.Option(
@@ -42,14 +44,16 @@ Data = Annotated[
         show_default=False,
     ),
 ]
-Metrics = Annotated[
+Rights = Annotated[
     str | None,
     typer.Option(
-        metavar="[HOST:]PORT",
-        help="Serve /metrics, /healthz and /readyz there, by HTTP, on 127.0.0.1 unless a host is named.",
+        metavar="FILE",
+        help="Who may do what, off loopback; SIGHUP has it read anew. Default: rights.toml beside the authority, if it "
+        "is there.",
         show_default=False,
     ),
 ]
+Metrics = options.Metrics
 Config = Annotated[
     str | None,
     typer.Option(
@@ -65,4 +69,4 @@ LogFormat = Annotated[
 LogLevel = Annotated[
     str | None, typer.Option(metavar="LEVEL", help="The least that is logged: DEBUG, INFO, ... [default: WARNING]")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
+Json = options.Json

@@ -16,7 +16,8 @@ from gcom.errors import BadValue, Unavailable
 from gcom.runtime import pyro
 from registry.operation.logs import Voice
 from registry.operation.notify import notify
-from registry.operation.settings import ServiceSettings
+from registry.operation.settings import BadSettings, ServiceSettings
+from registry.rights_file import FILE, RightsFile
 from registry.server import DRAIN_S, RegistryServer
 
 EXIT_FAILED, EXIT_USAGE, EXIT_NO_REGISTRY, EXIT_SETTINGS, EXIT_INTERRUPTED = 1, 2, 69, 78, 130
@@ -30,11 +31,15 @@ def serve(wanted: ServiceSettings) -> int:
     voice = Voice(wanted["log_format"], wanted["log_level"])
     try:
         server = _server(wanted, voice)
+    except BadSettings as error:
+        _complain(voice, str(error), EXIT_SETTINGS)
     except BadValue as error:
         _complain(voice, str(error), EXIT_USAGE)
     # The port is taken: by far the most common cause is a registry that runs already.
     except Unavailable as error:
         _complain(voice, f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
+    if server.secure:  # on loopback there is nothing to read, and the end of its terminal ends it as ever
+        signal.signal(signal.SIGHUP, lambda caught, _frame: stop.put(caught))
     with _metrics(server, wanted.get("metrics"), voice):
         return _run(server, stop, voice)
 
@@ -44,6 +49,12 @@ def authority_folder(data: str | None) -> Path:
     if data and data != "none":
         return Path(data) / "authority"
     return Path(user_data_dir("gcom", appauthor=False)) / "authority"
+
+
+def rights_path(wanted: ServiceSettings) -> Path:
+    """Return where the rules about rights are, or would be."""
+    named = wanted.get("rights")
+    return Path(named) if named else authority_folder(wanted.get("data")) / FILE
 
 
 def _folder(data: str | None, port: int, voice: Voice) -> Path | None:
@@ -65,11 +76,18 @@ def _server(wanted: ServiceSettings, voice: Voice) -> RegistryServer:
     if listen is None and not any(files):
         if advertise is not None:
             raise BadValue("--advertise is for --listen: on loopback the address is what it is")
+        if wanted.get("rights") is not None:
+            raise BadValue("--rights is for --listen: on loopback all are the same user, who may do everything")
         return RegistryServer(wanted["host"], number, _folder(data, number, voice))
     from registry.secure import secure_server
 
     place = pyro.place(listen or wanted["host"], advertise, number)
-    return secure_server(place, _folder(data, place.ports[0], voice), authority_folder(data), files, voice.tell)
+    try:
+        rights = RightsFile(rights_path(wanted), wanted=wanted.get("rights") is not None)
+    except BadValue as error:
+        raise BadSettings(str(error)) from error
+    folder = _folder(data, place.ports[0], voice)
+    return secure_server(place, folder, authority_folder(data), files, voice.tell, rights)
 
 
 def _metrics(server: RegistryServer, where: str | None, voice: Voice) -> AbstractContextManager[object]:
@@ -94,12 +112,20 @@ def _run(server: RegistryServer, stop: SimpleQueue[int], voice: Voice) -> int:
     if server.grace_s:
         voice.tell(f"starting: it waits {server.grace_s:.0f} s for groups that are there, before it gives a name away")
     # The main thread only waits: handlers run in it, and nothing else does that a signal could break into.
-    caught = stop.get()
+    while (caught := stop.get()) == signal.SIGHUP:
+        _reread(server.rights, voice)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
     notify("STOPPING=1")
     server.close(DRAIN_S)
     return EXIT_INTERRUPTED if caught == signal.SIGINT else 0
+
+
+def _reread(rights: RightsFile, voice: Voice) -> None:
+    if trouble := rights.reread():
+        voice.tell(trouble, "ERROR")
+    else:
+        voice.tell(f"rights: {len(rights.table.rules)} rules of {str(rights.path)!r} are in force")
 
 
 def _complain(voice: Voice, text: str, status: int) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What the audit and the naive oracle of tests/oracle say of the same logs, and whether that is the same."""
+"""Compares the verdicts of the audit and of the naive oracle of tests/oracle on the same logs."""
 
 from __future__ import annotations
 

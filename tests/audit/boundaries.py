@@ -19,7 +19,7 @@ NAMES = ("a", "b", "c", "d", "e")
 
 @dataclass(slots=True)
 class History:
-    """What is logged so far of the name `g`; `living` are the processes in the present view."""
+    """The log so far of the name `g`; `living` are the processes in the present view."""
 
     chance: random.Random
     kind: dict[str, Any]
@@ -144,7 +144,7 @@ def write_history(folder: Path, made: History) -> None:
 
 
 def _state(process: str, records: list[Record]) -> Record:
-    """What the records come to, as an opening says it of the name's group."""
+    """The sum of the records, as an opening states it of the name's group."""
     state: Record = {}
     for record in records:
         count = record.get("count", 1)

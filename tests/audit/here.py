@@ -13,5 +13,5 @@ SEEDS = (0x1234567, 0xABCDEF)
 
 
 def audit(folder: Path, chain_bytes: int = CHAIN_BYTES) -> PlanResult:
-    """What the audit says of the logs under a folder."""
+    """Return the audit's verdicts on the logs under a folder."""
     return run(catalogue(list_segments([str(folder)])), chain_bytes, SEEDS, all_rules=True)

@@ -1,4 +1,4 @@
-"""Whoever is told that something is not known is told why, where, and what to do about it."""
+"""Advice: where something is not known, the report says why, where, and what to do about it."""
 
 from __future__ import annotations
 
@@ -67,6 +67,7 @@ def test_a_log_without_end_may_still_be_written(tmp_path: Path) -> None:
     assert "No close ends the log of bob#1: if it still runs, audit again when it has left; if it crashed" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line_end", [True, False])
 def test_a_sealed_log_without_close_was_cut(line_end: bool, tmp_path: Path) -> None:
     folder = broken(tmp_path)

@@ -1,4 +1,4 @@
-"""What is no sound log gets words that name file and line; what can still be judged is judged."""
+"""Unsound logs get words that name file and line; what can still be judged is judged."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.contract import problem_of
 from gcom.audit.input.reading import list_segments
-from gcom.audit.input.records import problem_of
 from gcom.audit.plan.run import PlanResult, run
 from gcom.audit.rules.judgement import verdict_of
 from gcom.audit.spark import session

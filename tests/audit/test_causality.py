@@ -1,4 +1,4 @@
-"""What a process had not settled of a sender, held against a dumb twin that remembers every number by itself."""
+"""Messages that a process had not settled, held against a dumb twin that remembers every number by itself."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import random
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from gcom.audit.input.records import DELIVER, Rows
+from gcom.audit.input.contract import DELIVER
+from gcom.audit.input.rows import Rows
 from gcom.audit.plan.wire import pack, unpack
 from gcom.audit.rules.ordering.causal import RULE
 from gcom.audit.summary.dependencies import Dependencies
@@ -44,6 +46,7 @@ def _lately(chance: random.Random) -> list[tuple[str, int, int]]:
     return [row for index, run in enumerate(runs, 1) for row in (run, (NEEDER, index, 1))]
 
 
+@pytest.mark.slow
 def test_what_was_missing_is_told_of_each_message_that_needs_it() -> None:
     for seed in range(300):
         chance = random.Random(seed)

@@ -160,7 +160,7 @@ def test_ctrl_c_while_spark_starts_leaves_no_java(tmp_path: Path) -> None:
         java = psutil.Process(int(pipe.read_text()))
         child.send_signal(signal.SIGINT)
         assert child.wait() == 130
-    _, alive = psutil.wait_procs([java], timeout=100)
+    _, alive = psutil.wait_procs([java], timeout=300)
     for each in alive:
         each.kill()
     assert alive == []

@@ -11,7 +11,8 @@ import pytest
 
 from gcom.audit.input.compact import from_parquet, to_parquet
 from gcom.audit.input.reading import compact, list_segments, open_segment
-from gcom.audit.input.records import Rows, parse, parse_slowly
+from gcom.audit.input.records import parse, parse_slowly
+from gcom.audit.input.rows import Rows
 from gcom.audit.input.segments import LogSegment
 from gcom.errors import BadValue
 from tests.audit.cases import make
@@ -46,6 +47,7 @@ def test_lines_in_another_style_are_parsed_alike() -> None:
     assert parse(data, 0, len(data)).number.tolist() == list(range(1, 50))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(61, 67))
 def test_parquet_has_the_same_meaning(seed: int, tmp_path: Path) -> None:
     make(tmp_path / "logs", seed, damaged=seed % 2 == 0)

@@ -30,7 +30,7 @@ WORST = ("FAIL", "UNKNOWN", "PASS", "VACUOUS")
 
 
 def verdicts(folder: Path, told: Told) -> tuple[str, str]:
-    """What the audit and the oracle say of the name: the worst of its instances."""
+    """The verdicts of the audit and the oracle on the name: the worst of its instances."""
     write(folder, told.logs, told.endings)
     ours = {verdict_of(each.tallies["CONTINUITY"]) for each in audit(folder).judgements}
     theirs = {report.tallies["CONTINUITY"].verdict for report in judge(folder).groups.values()}
@@ -124,6 +124,7 @@ def test_right_histories_pass(tmp_path: Path) -> None:
     assert _sweep(tmp_path, range(15), damaged=False) == {"PASS": 15}
 
 
+@pytest.mark.slow
 def test_the_quick_plan_says_what_the_oracle_says(tmp_path: Path) -> None:
     seen = _sweep(tmp_path, range(1000, 1020), damaged=True)
     assert min(seen["FAIL"], seen["UNKNOWN"], seen["PASS"]) >= 1

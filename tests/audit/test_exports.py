@@ -1,4 +1,4 @@
-"""What other programs read: JUnit's XML as its readers expect it, and tables with the fields of --json."""
+"""Exports for other programs: JUnit's XML as its readers expect it, and tables with the fields of --json."""
 
 from __future__ import annotations
 

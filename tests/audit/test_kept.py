@@ -1,4 +1,4 @@
-"""What `--incremental` keeps: whatever became of the folder, it is as good as none, and two may keep at once."""
+"""Results kept by `--incremental`: whatever became of the folder, it is as good as none, and two may keep at once."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _swap_a_message_and_its_cause(lives: Lives) -> Blame:
 
 
 def _clocks(lives: Lives) -> dict[Message, dict[str, int]]:
-    """What each message's sender had delivered."""
+    """The deliveries of each message's sender before it sent."""
     found = {}
     for life in lives.values():
         clock: dict[str, int] = {}
@@ -193,7 +193,7 @@ def _drop_a_send(lives: Lives) -> Blame:
 
 @_mutation("drop, the last send")
 def _drop_the_last_send(lives: Lives) -> Blame:
-    """Whoever delivers it delivers what nobody sent; the first of them is blamed."""
+    """Drop a send: its receivers deliver what nobody sent, and the first of them is blamed."""
     records = lives["carol"].records
     lost = records.pop(_places(records, "send")[-1])
     return Blame("NO_CREATION", A, {(C, lost["number"])})
@@ -227,7 +227,7 @@ def _duplicate_a_send(lives: Lives) -> Blame:
 
 @_mutation("duplicate and drop, in one bucket: as many as before")
 def _duplicate_and_drop(lives: Lives) -> Blame:
-    """Whoever counts sees nothing."""
+    """Replace a delivery by its neighbour: the count of deliveries stays what it was."""
     records = lives["bob"].records
     at = _neighbours(records, lambda *_: True)
     records[at + 1] |= {name: records[at][name] for name in ("sender", "number", "digests")}
@@ -553,7 +553,7 @@ def test_what_is_sound_yields_nothing(name: str, tmp_path: Path) -> None:
 
 
 def test_one_hole_is_one_violation(tmp_path: Path) -> None:
-    """What follows a lost message is in order again."""
+    """The messages after a lost one are in order again."""
     lives = healthy("FIFO")
     records = lives["bob"].records
     del records[_middle(records, "deliver", sender=A)]

@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import combinations, groupby
 
 import numpy as np
+import pytest
 
 from gcom.audit.rules.ordering.order_merge import OrderMerge
 from gcom.audit.summary.excerpts import Excerpt
@@ -81,6 +82,7 @@ def _merged(orders: Orders, excerpts: list[Excerpt], chance: random.Random) -> O
     return merge
 
 
+@pytest.mark.slow
 def test_a_cycle_is_found_if_there_is_one_and_each_step_of_it_is_true() -> None:
     seen: Counter[int] = Counter()
     for seed in range(1500):

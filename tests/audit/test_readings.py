@@ -25,7 +25,7 @@ CASES: dict[str, tuple[Make, Verdicts]] = {}
 
 
 def _case(**verdicts: str) -> Callable[[Make], Make]:
-    """What follows makes a case's logs; `verdicts` are of the rules that it is about."""
+    """A case, whose logs the function makes; `verdicts` are of the rules that it is about."""
 
     def add(make: Make) -> Make:
         CASES[make.__name__.strip("_")] = (make, verdicts)

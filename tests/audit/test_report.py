@@ -84,6 +84,7 @@ def test_a_run_without_fault_says_so_first(tmp_path: Path) -> None:
     assert "section" in page.tags
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", sorted(BREAKS))
 def test_a_fault_is_shown_with_its_surroundings(tmp_path: Path, rule: str) -> None:
     result, found = _audited(broken(tmp_path, rule))
@@ -239,6 +240,7 @@ def _bars(page: str) -> list[tuple[float, float, float]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("views", [3, 30])
 def test_no_bar_covers_the_number_of_a_view(views: int, tmp_path: Path) -> None:
     group = Group([["alice", "bob"]] * views, 60)

@@ -1,4 +1,4 @@
-"""What `gcom audit` prints, without Spark: legends, names of files, what compaction saved, exit statuses."""
+"""The output of `gcom audit`, without Spark: legends, names of files, what compaction saved, exit statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept for the plots has a bound, and parts add up to the whole."""
+"""The data kept for the plots has a bound, and parts add up to the whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one stage of the job hands to the next comes out as it went in, and nothing else comes out."""
+"""The columns between two stages of the job come out as they went in, and nothing else comes out."""
 
 from __future__ import annotations
 

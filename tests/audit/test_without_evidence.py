@@ -29,7 +29,7 @@ PAIR = view(1, A, B, ordering="FIFO", multicast="BASIC")
 
 
 def _case(verdict: str, **rules: str) -> Callable[[Make], Make]:
-    """What follows makes a case's logs; `verdict` is the whole audit's, `rules` are verdicts of the group "g"."""
+    """A case, whose logs the function makes; `verdict` is the whole audit's, `rules` are verdicts of the group "g"."""
 
     def add(make: Make) -> Make:
         CASES[make.__name__.strip("_")] = (make, verdict, rules)

@@ -237,7 +237,7 @@ def enters_with_an_older_state() -> Told:
 
 
 def enters_with_a_state_that_comes_after_messages() -> Told:
-    """What the core delivers waits for the state."""
+    """The core's deliveries wait for the state."""
     return _enters(D, _SAYS, adopt(2, A, {A: 1}))
 
 

@@ -1,4 +1,4 @@
-"""What the audit's bench makes of its figures."""
+"""The figures of the audit's bench."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What failover and membership measure, with real processes, a few rounds; no time is judged."""
+"""The benches of failover and membership, with real processes, a few rounds; no time is judged."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gcom.bench.failover.scenario import Scenario
 from gcom.bench.failover.trials import FailoverResult, FailoverSetup, Kill, Trial, measure
 from gcom.errors import BadValue
 from gcom.values.definition import Definition, Ordering
+from tests.cases import daily_and_rest
 
 FIFO = Definition("bench")
 TOTAL = [Definition("bench", ordering) for ordering in Ordering if Definition("bench", ordering).total]
@@ -78,7 +79,7 @@ def test_kinds_of_kills() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [FIFO, *TOTAL], ids=lambda kind: kind.ordering)
+@pytest.mark.parametrize("kind", daily_and_rest([*TOTAL, FIFO], 1), ids=lambda kind: kind.ordering)
 def test_survivors_of_every_kill_go_on(kind: Definition) -> None:
     told: list[str] = []
     setup = FailoverSetup(kind, 3, 2, Kill.parse("all"))

@@ -51,6 +51,7 @@ def test_a_flood_is_taken_in_while_one_types(opened: Opener, places: Places, reg
         assert window.chat.groups["news"].conversation.rows[-1].text == f"line {count - 1}"
 
 
+@pytest.mark.slow
 def test_strange_payloads_are_shown_and_harm_nothing(opened: Opener, places: Places, registry: str) -> None:
     payloads: list[bytes | str] = [
         "x" * (1 << 20),

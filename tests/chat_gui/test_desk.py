@@ -1,4 +1,4 @@
-"""What surrounds the tabs: search, preferences that apply at once, ways between tabs, copies, notifications."""
+"""The desk around the tabs: search, preferences that apply at once, ways between tabs, copies, notifications."""
 
 from __future__ import annotations
 

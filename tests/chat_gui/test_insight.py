@@ -1,4 +1,4 @@
-"""What the dock's pages show, from snapshots, traces and events made by hand."""
+"""The dock's pages, from snapshots, traces and events made by hand."""
 
 from __future__ import annotations
 

@@ -65,6 +65,7 @@ def test_what_was_said_long_ago_is_read_as_one_scrolls_up(opened: Opener, places
     assert found == [f"m{key}" for key in range(1, 1_001)]
 
 
+@pytest.mark.slow
 def test_groups_of_one_name_at_two_registries_have_a_scrollback_each(
     opened: Opener, places: Places, registry: str
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_profile_has_files_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert bob.history == tmp_path / "DATA" / "gcom-chat" / "bob" / "history.db"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shown", "word"), [("", "xvfb"), (":94321", "does not answer")])
 def test_without_a_display_it_says_what_to_install(shown: str, word: str, tmp_path: Path) -> None:
     hidden = ("WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "DISPLAY")

@@ -20,7 +20,7 @@ Updates = SimpleQueue[Update]
 
 @pytest.fixture
 def told() -> Updates:
-    """What storages of the test told."""
+    """The updates that storages of the test told."""
     return SimpleQueue()
 
 

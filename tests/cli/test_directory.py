@@ -154,7 +154,7 @@ def entry(group: str = "news", *addresses: str, **more: Any) -> GroupInfo:
 
 
 def told(show: Callable[[DirectoryClient, Output], object], directory: _Told) -> list[str]:
-    """What is printed."""
+    """Return the lines that are printed."""
     with tempfile.TemporaryFile() as file:
         show(cast(DirectoryClient, directory), Output(file.fileno()))
         file.seek(0)
@@ -261,7 +261,7 @@ def test_a_registry_that_starts_is_said_to(tmp_path: Path, capfd: pytest.Capture
 
 
 def test_a_group_whose_members_are_doubted_is_not_removed(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
-    client = DirectoryClient(registry)
+    client = DirectoryClient(registry, 120.0)
     definition = gcom.Definition.parse("news")
     view = gcom.View(3, ("alice#1", "bob#1"), (ALICE, BOB))
     client.ask(Register(definition, "k1", view, "alice#1", detached=True))
@@ -285,3 +285,16 @@ def test_a_registry_with_a_folder_is_one(tmp_path: Path, capfd: pytest.CaptureFi
         assert "tie-breaker REGISTRY" in capfd.readouterr().err
         assert run(it.address, "create news") == 1
         assert "tie-breaker is REGISTRY, not LEADER" in capfd.readouterr().err
+
+
+def test_a_group_is_made_with_its_failure_detection(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(registry, "create news --detection wan") == 0
+    assert "detection wan" in capfd.readouterr().err
+    assert run(registry, "create news") == 1
+    assert "detection is wan, not lan" in capfd.readouterr().err
+    assert run(registry, "groups --json") == 0
+    assert json.loads(capfd.readouterr().out)["detection"] == "wan"
+    assert run(registry, "create slow --detection 1") == 2
+    assert "nor 2 to 120 seconds" in capfd.readouterr().err
+    assert run(registry, "join news --name bob --detection wan") == 2
+    assert "--detection is for --create" in capfd.readouterr().err

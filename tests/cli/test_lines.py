@@ -17,7 +17,7 @@ Refused = list[tuple[int, int]]
 
 
 def read(pieces: list[bytes]) -> tuple[list[bytes | str], Refused]:
-    """What a reader makes of those pieces, written one after the other."""
+    """Return a reader's lines from those pieces, written one after the other."""
     refused: Refused = []
     source, sink = os.pipe()
 
@@ -32,7 +32,7 @@ def read(pieces: list[bytes]) -> tuple[list[bytes | str], Refused]:
         reader = LineReader(source, lambda number, size: refused.append((number, size)))
         return [line for batch in reader.batches() for line in batch], refused
     finally:
-        writer.join(10)
+        writer.join(300)
         os.close(source)
 
 

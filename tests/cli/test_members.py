@@ -203,7 +203,7 @@ def test_a_signal_gets_through_an_output_that_nobody_reads(registry: str, tmp_pa
     with stuck.stdout, stuck.stderr:
         assert stuck.stdout.readline().startswith(b"stuck: ")  # it prints by now, and soon fills the pipe
         stuck.send_signal(signal.SIGTERM)
-        assert stuck.wait(30) == 0
+        assert stuck.wait(300) == 0
         assert no_traceback(stuck.stderr.read().decode())
 
 

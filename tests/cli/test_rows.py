@@ -19,7 +19,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 
 def told(rows: Callable[[Output, str], RowFormat], *payloads: bytes | str, terminal: bool = False) -> bytes:
-    """What is printed for messages of those payloads."""
+    """Return the lines printed for messages of those payloads."""
     with tempfile.TemporaryFile() as file:
         output = Output(file.fileno())
         output.terminal = terminal

@@ -1,4 +1,4 @@
-"""What bad words get: one line that names them and what is allowed, status 2, and no registry is asked."""
+"""Bad words on a command line get one line that names them and what is allowed, status 2, and no registry is asked."""
 
 from __future__ import annotations
 

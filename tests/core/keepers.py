@@ -68,7 +68,7 @@ class Keepers(Islands):
         return [self.latest(f"{name}#1") for name in names]
 
     def lost(self, names: Iterable[str], *confirmed: str) -> list[str]:
-        """Who of these has not what was confirmed, and what it has instead."""
+        """Return those that lack what was confirmed, with what they have instead."""
         return [
             f"{name} has {sorted(self.applications[name].texts)}"
             for name in names

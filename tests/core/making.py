@@ -39,7 +39,7 @@ def decision(old: View, *members: Process, cut: dict[Process, int] | None = None
 
 
 def opening(first: View, at_registry: bool = True) -> Decision:
-    """What made a group's first view."""
+    """The decision that made a group's first view."""
     return Decision(first, first.members, {}, {}, at_registry)
 
 

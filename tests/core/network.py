@@ -47,7 +47,7 @@ LIMIT_MS = 20_000
 
 
 class Disk(Store):
-    """What a registry has written, and finds again in its next life."""
+    """The disk of a registry: what it has written, and finds again in its next life."""
 
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
@@ -264,7 +264,7 @@ class Network:
         return who not in self._dead
 
     def members(self, who: Process) -> set[Process]:
-        """Who is in the view of a process; nobody if it is no member."""
+        """Return the members of a process's view; nobody if it is no member."""
         machine = self.machines.get(who)
         return set(machine.view.members) if machine and machine.view and machine.stage is Stage.MEMBER else set()
 
@@ -315,7 +315,7 @@ class Network:
         return self.of(who, Installed)
 
     def suspected(self, who: Process) -> list[tuple[Process, str]]:
-        """Whom a process began to suspect, and why."""
+        """Return the processes that one began to suspect, and why."""
         return [(effect.process, effect.reason) for effect in self.of(who, Suspected)]
 
     def describe(self) -> str:
@@ -372,7 +372,7 @@ class Network:
             self._todo = [it for it in self._todo if it[0] != who]
 
     def hand_over(self, who: Process, effect: Effect) -> None:
-        """What an effect means to the application of a process."""
+        """Hand an effect to the application of a process."""
         match effect:
             case Deliver(run) if who not in self.slow:
                 self.later(who, events.Consumed(run.sender, run.last, len(run.encoded)))

@@ -30,7 +30,7 @@ PAUSE_MS = 2 * limits.TICK_MS + limits.LAG_MS + 1  # a step that is longer than 
 
 
 class Disk(Store):
-    """What was written, in the form in which it is on a disk."""
+    """The disk of a registry: what was written, in the form in which it is on a disk."""
 
     def __init__(self) -> None:
         self.written: dict[str, bytes] = {}

@@ -166,7 +166,7 @@ class Replicas(Network):
         return [item for item in items if isinstance(item, StateChunk)]
 
     def told(self, who: Process, kind: type[Handed | Ended]) -> list[Handed | Ended]:
-        """What the application was handed of one kind, deliveries left out."""
+        """Return what the application was handed of one kind, deliveries left out."""
         return [it for it in self.applications[who].events if isinstance(it, kind)]
 
     def same(self, *members: Process) -> bool:

@@ -1,4 +1,4 @@
-"""Who may come in."""
+"""Admission: which processes may come in."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Leader:
         return answer
 
     def noting(self, now_ms: int = ASKED) -> list[str]:
-        """Whom the registry is asked to note now."""
+        """Return the processes that the registry is asked to note now."""
         return [process for process, _ in self.admission.to_note(now_ms)]
 
     def ready(self, *staying: str, left: dict[str, str] | None = None) -> list[str]:
@@ -245,7 +245,7 @@ def test_a_note_is_of_one_view() -> None:
 
 
 def test_a_note_is_of_one_address() -> None:
-    """Whoever looks for this process where the registry says it is must find it."""
+    """A note must name the address at which this process is found."""
     leader = Leader()
     leader.ask(C)
     leader.notes = False

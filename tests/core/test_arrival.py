@@ -1,4 +1,4 @@
-"""What one promises that is on its way in: by which word it does not enter any more."""
+"""Promises of a process on its way in: by which word it does not enter any more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may ask what of a registry: each request beside the processes that it speaks for."""
+"""Rights to ask a registry: each request beside the processes that it speaks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an application still has to bring, step by step; over whole groups: core/scenarios/test_splits.py."""
+"""States that an application still has to bring, step by step; over whole groups: core/scenarios/test_splits.py."""
 
 from __future__ import annotations
 

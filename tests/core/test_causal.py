@@ -18,7 +18,7 @@ from tests.core.making import A, B, C, D, delivered, run, skipped
 
 @dataclass
 class Twin:
-    """What was delivered or is lost is settled; a message may go when all that its sender knew is."""
+    """A dumb causal order: what was delivered or lost is settled; a message may go when all that its sender knew is."""
 
     past: dict[Message, VectorClock]
     held: list[Run] = field(default_factory=list)

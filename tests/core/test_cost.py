@@ -1,4 +1,4 @@
-"""What a message costs in frames, where nobody fails and little is sent: O(N), in every order (ARCHITECTURE 5, 6)."""
+"""The cost of a message in frames, where nobody fails and little is sent: O(N), in every order (ARCHITECTURE 5, 6)."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def test_a_message_costs_so_many_frames_to_each_member(ordering: str, safe: bool
 IDLE_MS = 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ordering", ["FIFO", "CAUSALTOTAL"])
 @pytest.mark.parametrize("count", [2, 3, 5, 9])
 def test_an_idle_pair_has_one_exchange_a_heartbeat_and_both_hear_each_other(ordering: str, count: int) -> None:

@@ -1,4 +1,4 @@
-"""Who is suspected: evidence, redial, own lag, promises, and votes."""
+"""Suspicions: evidence, redial, own lag, promises, and votes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def detector(*members: Process) -> Detector:
 
 
 def suspected(watching: Detector, now_ms: int) -> list[Process]:
-    """Whom a tick makes suspected."""
+    """Return the processes that a tick makes suspected."""
     return watching.tick(now_ms)[0]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gcom.core.codec import registry as codec
-from gcom.core.directory.table import PAGE_BYTES
+from gcom.core.directory.pages import PAGE_BYTES
 from gcom.core.messages.registry import (
     Claim,
     Create,
@@ -139,7 +139,8 @@ def test_a_static_group_is_claimed_by_its_own() -> None:
         (NEWS, "k2", 9, (B,), limits.LEASE_MS, ""),
         (NEWS, "k2", 3, (B,), 1, "Stale"),  # a view is decided once
         (NEWS, "k1", 1, (B,), 1, ""),  # another instance, founded earlier
-        (LOOSE, "k1", 1, (B,), 1, "GroupExists"),
+        (LOOSE, "k1", 1, (B,), 1, ""),  # of another definition, too
+        (LOOSE, "k2", 1, (B,), 1, "GroupExists"),
         (LOOSE, "k1", 1, (B,), limits.LEASE_MS, ""),  # doubted
     ],
 )
@@ -160,8 +161,18 @@ def test_registering_where_view_3_of_k2_is_known(
         assert it.news == answer
 
 
+@pytest.mark.parametrize(("instance", "detached"), [("k3", False), ("k3", True), ("k1", True)])
+def test_one_of_another_definition_is_told_of_the_group_in_service(instance: str, detached: bool) -> None:
+    """Founded later, or detached: a registry forgot a group, and strangers have founded its name."""
+    it = directory()
+    before = entry(it.ask(register(3, A)))
+    asked = replace(register(1, B, instance=instance, definition=LOOSE), detached=detached)
+    assert replace(entry(it.ask(asked)), others=()) == before
+    assert it.news.members == (A,)
+
+
 def test_an_older_view_changes_nothing_but_is_remembered() -> None:
-    """Who is behind may be cut off, and may have the name as far as anybody knows."""
+    """A member that is behind may be cut off, and may have the name as far as anybody knows."""
     it = directory()
     before = entry(it.ask(register(3, A)))
     it.run(limits.LEASE_MS)

@@ -1,4 +1,4 @@
-"""What the codec refuses, one wrong field a row."""
+"""Refusals of the codec, one wrong field a row."""
 
 from __future__ import annotations
 

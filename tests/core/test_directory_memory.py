@@ -1,4 +1,4 @@
-"""What a registry knows: for how long, across its pauses and restarts, and as the last acceptor of a succession."""
+"""The memory of a registry: for how long, across its pauses and restarts, and as the last acceptor of a succession."""
 
 from __future__ import annotations
 
@@ -295,7 +295,7 @@ def test_it_stays_dissolved_when_a_newcomer_has_founded_the_name_again() -> None
 
 
 def test_it_stays_dissolved_when_the_name_was_made_again_with_another_definition() -> None:
-    """Whoever was cut off is told so; else it would wait for good, or put what is over in place of what is new."""
+    """One that was cut off is told so; else it would wait for good, or put what is over in place of what is new."""
     for claims in (False, True):
         it = dissolved()
         begun = entry(it.ask(Create(LOOSE)))

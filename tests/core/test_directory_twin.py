@@ -90,7 +90,7 @@ steps = st.lists(st.tuples(pauses, requests), max_size=40)
 
 @dataclass
 class Known:
-    """What the twin knows of a name: its present instance, and who may be in it or beside it."""
+    """The twin's knowledge of a name: its present instance, and who may be in it or beside it."""
 
     definition: Definition
     instance: str
@@ -174,7 +174,7 @@ class Twin:
                 return it is not None
 
     def apply(self, request: Request) -> None:
-        """What an accepted request changes."""
+        """Apply an accepted request."""
         match request:
             case Create(definition) if definition.group not in self.last:
                 minted, before = self.mint(), self.over.get(definition.group)

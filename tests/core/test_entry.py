@@ -202,7 +202,7 @@ def test_who_answers_that_it_is_no_member_is_asked_for_its_word() -> None:
 
 
 def test_while_one_may_live_nobody_is_asked_for_a_word() -> None:
-    """Who vows cannot be admitted to the view meanwhile: it would wait for nothing."""
+    """A process that vows cannot be admitted to the view meanwhile: it would wait for nothing."""
     machine = looked_up(A, B, alive=False)
     machine.on_unreached(A, False, 0)
     assert machine.on_unreached(B, False, 0, absent=True) == []
@@ -302,6 +302,45 @@ def test_the_way_back_ends_for_good_where_all_have_left_or_the_name_is_anothers(
     assert isinstance(out, Failed)
     assert out.final
     assert isinstance(out.error, kind)
+
+
+OTHER = replace(NEWS, safe=not NEWS.safe)
+
+
+def test_the_way_back_ends_where_an_older_group_has_the_name_with_another_definition() -> None:
+    older = replace(entry(B, definition=OTHER), instance="i0")
+    (out,) = returning(A).on_answer(Lookup("news", "i1"), older, 0)
+    assert isinstance(out, Failed)
+    assert out.final
+    assert isinstance(out.error, NameTaken)
+    assert "safe is" in str(out.error)
+
+
+def test_a_younger_group_of_another_definition_is_believed_only_when_the_own_one_is_dead_by_proof() -> None:
+    machine = returning(A)
+    younger = replace(entry(B, definition=OTHER), instance="i2")
+    assert machine.on_answer(Lookup("news", "i1"), younger, 0) == to(A)
+    assert machine.on_unreached(A, False, 0) == []
+    assert machine.tick(limits.JOIN_RETRY_MS) == BACK
+    assert machine.on_answer(Lookup("news", "i1"), younger, 1_000) == to(A)
+    assert machine.on_unreached(A, True, 1_000) == []
+    assert machine.tick(5_000) == claims("me#6", A)  # which the registry refuses, so it looks
+    machine.on_answer(Claim("news", "i1", 3, ME, HERE, ("me#6", A)), Refusal("Stale", "no"), 5_000)
+    (out,) = machine.on_answer(Lookup("news", "i1"), younger, 6_000)
+    assert isinstance(out, Failed)
+    assert out.final
+
+
+def test_who_claims_by_an_order_says_whom_it_gave_up() -> None:
+    machine = entering()
+    machine.on_answer(Lookup("news"), replace(entry(A, B, alive=False), forked=True), 0)
+    machine.on_unreached(A, True, 0)
+    machine.on_unreached(B, False, 0)
+    (asked,) = machine.tick(limits.JOIN_RETRY_MS)
+    assert isinstance(asked, Ask)
+    assert isinstance(asked.request, Claim)
+    begun = replace(entry(ME, view=1), instance="i1-1.1-7", after=("i1", 3))
+    assert machine.on_answer(asked.request, begun, 0) == [First(begun, gives_up=(B,))]
 
 
 def test_what_ends_anothers_entry_makes_one_that_returns_try_again_later_each_time() -> None:

@@ -1,4 +1,4 @@
-"""What is held back, and what it is said to wait for: each ordering and multicast by itself, and a member's streams."""
+"""Held-back messages, and what they wait for: each ordering and multicast by itself, and a member's streams."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Call:
 
 @dataclass
 class Seen:
-    """What came from the other member, in order, and what the application has not done yet."""
+    """The letters that came from the other member, in order, and what the application has not done yet."""
 
     unicasts: list[Payload] = field(default_factory=list)
     requests: list[int] = field(default_factory=list)

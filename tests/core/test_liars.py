@@ -204,7 +204,7 @@ class Liar:
 
 
 def _obey(machine: GroupMachine, effect: Effect, now_ms: int) -> list[Effect]:
-    """What the application says to what came."""
+    """Answer an effect as the application would."""
     match effect:
         case TakeState(view):
             return machine.handle(events.StateTaken(view, b"the state"), now_ms)

@@ -1,4 +1,4 @@
-"""What is owed to a peer: at least once, in order, one call at a time, and never more than the kinds."""
+"""Links: what is owed to a peer goes at least once, in order, one call at a time, and never more than the kinds."""
 
 from __future__ import annotations
 

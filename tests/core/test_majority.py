@@ -33,7 +33,7 @@ def test_it_only_grows_with_what_is_held(members: View, held: dict[str, int], wh
 
 
 def test_a_majority_meets_every_quorum_in_a_member() -> None:
-    """Whoever breaks ties: of two halves neither is a majority, since the tie-breaker may store nothing."""
+    """No tie-breaker counts: of two halves neither is a majority, since the tie-breaker may store nothing."""
     for members in VIEWS:
         sets = [set(some) for size in range(6) for some in combinations(members.members, size)]
         majorities = [some for some in sets if held_by_majority(members, dict.fromkeys(some, 1))]

@@ -32,7 +32,7 @@ def connected(count: int, conflicts: set[Pair]) -> list[tuple[int, ...]]:
 
 
 def anything(_: Set[int]) -> bool:
-    """Whoever is left may go on."""
+    """Return True: any set that is left may go on."""
     return True
 
 

@@ -1,4 +1,4 @@
-"""Whom a process asks for the payloads of a cut that it lacks."""
+"""Choice of the members that a process asks for the payloads of a cut that it lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who lost its group comes back by itself, as another process: expelled, cut off, with and without a registry."""
+"""The way back of one that lost its group, as another process: expelled, cut off, with and without a registry."""
 
 from __future__ import annotations
 

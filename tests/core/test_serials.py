@@ -88,7 +88,7 @@ def test_all_that_every_member_holds_the_sequencer_may_forget() -> None:
 
 
 def unanswered(made: OrderAgreement, *times_ms: int, refused: bool = False, number: int = 1) -> None:
-    """What is asked at these times is not answered."""
+    """Leave requests at these times without an answer."""
     for now_ms in times_ms:
         (request,) = made.due(number, now_ms)
         made.on_answer(request, None, now_ms, refused)

@@ -1,4 +1,4 @@
-"""Who gives state to whom, and its way, by the machine alone (docs/protocols/state.md)."""
+"""Transfers of state from member to member, by the machine alone (docs/protocols/state.md)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from gcom.core.messages.effects import (
     TakeState,
 )
 from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk, StateRefused
-from gcom.core.state_transfer.transfer import STANDINGS, Transfer, sources
+from gcom.core.state_transfer.transfer import STANDINGS, OwnState, Transfer, sources
 from gcom.values import limits
+from gcom.values.lineage import rank
 from gcom.values.names import Process
 from tests.core.making import A, B, C, D, run, view
 
@@ -36,13 +37,13 @@ def awaited(source: Source, *failed: Process) -> Standing:
 def waiting(source: Source = (A, 2), now_ms: int = 0) -> Transfer:
     """C, which gives and takes, on its way in."""
     transfer = Transfer(C, gives=True, takes=True)
-    transfer.enter(decision(source[1], {C: source}), now_ms)
+    transfer.enter(decision(source[1], {C: source}), now_ms, "i")
     return transfer
 
 
 def creator() -> Transfer:
     transfer = Transfer(A, gives=True, takes=True)
-    transfer.found()
+    transfer.found("i")
     return transfer
 
 
@@ -69,6 +70,45 @@ def test_whose_state_each_is_given(
     standings: dict[Process, Standing], joiners: list[Process], expected: dict[Process, Source]
 ) -> None:
     assert sources(7, standings, joiners) == expected
+
+
+@pytest.mark.parametrize(
+    ("own", "since", "uncovered"),
+    [
+        (None, 9, False),  # a newcomer has nothing to lose
+        (OwnState("i", 0), 0, False),  # nobody lost anything meanwhile
+        (OwnState("i", 0), 9, True),
+        (OwnState("i", 5), 9, True),
+        (OwnState("i", 9), 9, False),  # it was told of that loss
+        (OwnState("i", 9), 5, False),  # which goes further back
+        (OwnState("another", 0), 9, False),  # told as it entered
+    ],
+)
+def test_who_comes_back_is_told_that_the_state_has_nothing_of_its_own(
+    own: OwnState | None, since: int, uncovered: bool
+) -> None:
+    transfer = Transfer(C, gives=True, takes=True, own=own)
+    transfer.enter(decision(2, {C: (A, 2)}), 0, "i")
+    assert transfer.on_chunk(A, StateChunk(2, 1, 1, b"s", since), 0) == [SetState(2, b"s", A, uncovered)]
+    assert transfer.own == OwnState("i", since)
+    transfer.install(decision(3, {D: (C, 3)}), 0)
+    transfer.on_taken(3, b"s", "")
+    assert transfer.item_for(D, data_waits=False, now_ms=0) == StateChunk(3, 1, 1, b"s", since)
+
+
+def test_a_loss_is_of_its_view_and_of_its_generation() -> None:
+    transfer = Transfer(C, gives=True, takes=True, own=OwnState("i-1-7", 0))
+    transfer.enter(decision(2, {C: (C, 2)}), 0, "i-1-7")
+    assert transfer.own == OwnState("i-1-7", rank("i-1-7", 2))
+    (lost,) = Transfer(C, gives=True, takes=True, own=transfer.own).enter(decision(3, {C: (C, 3)}), 0, "i-1-7")
+    assert lost == StateUnavailable(3, "no member has it", uncovered=True)
+
+
+@pytest.mark.parametrize(("instance", "since"), [("i-2-9", 7), ("another", 0)])
+def test_who_founds_a_successor_has_lost_what_it_had_lost_before(instance: str, since: int) -> None:
+    transfer = Transfer(A, gives=True, takes=True, own=OwnState("i-1-7", 7))
+    transfer.found(instance)
+    assert transfer.own == OwnState(instance, since)
 
 
 def test_a_joiner_waits_holds_chunks_in_order_and_has_the_state_with_the_last() -> None:
@@ -184,7 +224,7 @@ def test_a_callback_that_fails_is_told_to_all_who_wait_for_it() -> None:
 
 def test_one_that_is_named_as_donor_has_the_state_from_then_on() -> None:
     transfer = Transfer(B, gives=True, takes=False)
-    transfer.enter(decision(2, {}), 0)
+    transfer.enter(decision(2, {}), 0, "i")
     assert transfer.standing == LATER
     assert transfer.install(decision(3, {C: (B, 3)}), 0) == [TakeState(3)]
     assert transfer.standing == WHOLE
@@ -192,7 +232,7 @@ def test_one_that_is_named_as_donor_has_the_state_from_then_on() -> None:
 
 def test_one_that_only_takes_gives_nothing_when_it_has_it() -> None:
     transfer = Transfer(C, gives=False, takes=True)
-    assert transfer.enter(decision(2, {C: (A, 2)}), 0) == [AwaitState()]
+    assert transfer.enter(decision(2, {C: (A, 2)}), 0, "i") == [AwaitState()]
     assert transfer.on_chunk(A, StateChunk(2, 1, 1, b""), 0) == [SetState(2, b"", A)]
     assert transfer.standing == NOTHING
 
@@ -203,10 +243,10 @@ def test_one_that_founds_a_group_anew_without_ever_having_got_the_state_says_tha
     assert transfer.lacking
     transfer.end()
     again = Transfer("c#2", gives=True, takes=True, lacking=transfer.lacking)
-    assert again.found() == [StateUnavailable(1, "no member has it")]
+    assert again.found("i") == [StateUnavailable(1, "no member has it")]
     assert again.standing == LATER
     back = Transfer("a#2", gives=True, takes=True, lacking=creator().lacking)
-    assert back.found() == []
+    assert back.found("i") == []
     assert back.standing == WHOLE
 
 

@@ -35,7 +35,7 @@ LOW, HIGH = (1, 0), (1, 2)
 
 
 class Disk:
-    """What was saved, by instance; `full`: it takes nothing."""
+    """The disk of a witness: what was saved, by instance; `full`: it takes nothing."""
 
     def __init__(self) -> None:
         self.records: dict[str, WitnessRecord] = {}

@@ -42,7 +42,7 @@ class Call:
 
 @dataclass
 class Seen:
-    """What one member's application saw, as (sender, number)."""
+    """The messages that one member's application saw, as (sender, number)."""
 
     delivered: list[tuple[Process, int]] = field(default_factory=list)
     skipped: list[tuple[Process, int]] = field(default_factory=list)

@@ -93,6 +93,13 @@ def network(hosts: int, folder: Path) -> Iterator[list[TestHost]]:
     """Make so many hosts on one network; skips the test where they may not be made."""
     if reason := why_not():
         pytest.skip(reason)
+    with made_hosts(hosts, folder) as made:
+        yield made
+
+
+@contextmanager
+def made_hosts(hosts: int, folder: Path) -> Iterator[list[TestHost]]:
+    """Make so many hosts on one network; raises OSError where they may not be made."""
     switch = f"gcom-{os.getpid():x}-{token_hex(2)}"
     made: list[TestHost] = []
     _ip("netns", "add", switch)

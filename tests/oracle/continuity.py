@@ -60,7 +60,7 @@ class Link:
     said: Succession
 
     def required(self) -> set[Message]:
-        """What is in the cut, but for what nobody held."""
+        """Return the messages in the cut, without those that nobody held."""
         return self.whole() - self.said.without
 
     def whole(self) -> set[Message]:
@@ -220,7 +220,7 @@ def _check_successors(old: Instance, links: list[Link]) -> None:
 
 
 def _check_last(old: Instance) -> None:
-    """Who detached in the last view of an instance that nobody succeeds waits, or has lost what it had."""
+    """Check that those detached in the last view of an instance without successor wait, or lost what they had."""
     for history in old.histories:
         ends = _ends(history)[:1]
         if not ends or ends[0].into is not None or not _outlives(history) or _has_gap(history):
@@ -329,7 +329,7 @@ def _check_confirmed(link: Link) -> None:
 
 
 def _must_hold(event: Confirm, old: Instance, outliving: set[Process]) -> set[Process]:
-    """Who outlives, where so many do that one of them is among those who held it."""
+    """The survivors, where there are so many that one of them is among those who held it."""
     members = set(old.views[event.view].members) if event.view in old.views else set()
     held = len(members) if event.by == "all" else len(members) // 2 + 1
     left = members & outliving
@@ -337,7 +337,7 @@ def _must_hold(event: Confirm, old: Instance, outliving: set[Process]) -> set[Pr
 
 
 def _check_adoptions(new: Instance, instances: dict[str, Instance]) -> None:
-    """Who enters and had not settled the cut takes over a state with it, before it delivers."""
+    """A process that enters and had not settled the cut takes over a state with it, before it delivers."""
     before, _ = _ancestors(new.name, instances)
     earlier = {name_of(who) for name in before & instances.keys() for who in _with_views(instances[name])}
     stateful = any(

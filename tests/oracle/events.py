@@ -1,4 +1,4 @@
-"""What a process's log says of one (group, instance), message by message: runs are taken apart when they are read."""
+"""Events of one (group, instance) in a process's log, message by message: runs are taken apart when they are read."""
 
 from __future__ import annotations
 

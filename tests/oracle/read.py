@@ -309,7 +309,7 @@ def _check_position(log: ProcessLog, logs: Logs, at: int, expected: int) -> int:
 
 
 def _gap(log: ProcessLog, at: int, *, dropped: bool = False) -> None:
-    """What is missing in one place is one gap, however many signs of it there are."""
+    """A gap: what is missing in one place is one, however many signs of it there are."""
     if not log.items or log.items[-1]["type"] != "gap":
         log.items.append({"type": "gap", "at": at, "dropped": dropped})
     log.items[-1]["dropped"] &= dropped
@@ -377,7 +377,7 @@ def _history(log: ProcessLog, key: Key) -> History:
 
 
 def _state_after(items: list[Record], index: int) -> Record | None:
-    """What the opening that follows a gap says of all groups; None if none follows at once."""
+    """The state of all groups, as the opening after a gap has it; None if none follows at once."""
     while index < len(items) and items[index]["type"] == "gap":
         index += 1
     if index < len(items) and items[index]["type"] == "opened":

@@ -1,4 +1,4 @@
-"""What a process knew at each of its events, and its sections: the definitions under the Rules table."""
+"""The knowledge of a process at each of its events, and its sections: the definitions under the Rules table."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _close(now: Section | None, place: Place, following: Next) -> None:
 
 
 def _after_end(event: End) -> Next:
-    """Who goes over by the decided value that begins the next instance is in a class with those who do."""
+    """A process that goes over by the decided value that begins the next instance is in a class with those who do."""
     if not event.seen:
         return "unknown"
     if event.settled is not None:

@@ -71,7 +71,7 @@ def answers(client: DirectoryClient) -> bool:
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_it_serves_until_a_signal(start: Start, number: signal.Signals, status: int) -> None:
     process = start("--port", "0")
-    client = DirectoryClient(ready(process))
+    client = DirectoryClient(ready(process), LIMIT_S)
     assert client.groups() == ()
     client.close()
     process.send_signal(number)
@@ -79,10 +79,11 @@ def test_it_serves_until_a_signal(start: Start, number: signal.Signals, status: 
     assert (process.returncode, out, err) == (status, "", "")
 
 
+@pytest.mark.slow
 def test_a_restart_takes_its_port_again_at_once(start: Start) -> None:
     process = start("--port", "0")
     address = ready(process)
-    client = DirectoryClient(address)
+    client = DirectoryClient(address, LIMIT_S)
     client.groups()  # leaves a connection behind
     process.terminate()
     process.communicate(timeout=LIMIT_S)
@@ -133,6 +134,7 @@ def test_help_has_examples_and_version_is_one_line(start: Start) -> None:
     assert (helped.returncode, versioned.returncode) == (0, 0)
 
 
+@pytest.mark.slow
 def test_a_closed_output_does_not_stop_it(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -140,7 +142,7 @@ def test_a_closed_output_does_not_stop_it(start: Start) -> None:
     assert process.stdout is not None
     process.stdout.close()
     process.stdout = None
-    client = DirectoryClient(address)
+    client = DirectoryClient(address, LIMIT_S)
     while not answers(client):  # the test's own limit ends a wait in vain
         assert process.poll() is None
     client.close()
@@ -149,6 +151,7 @@ def test_a_closed_output_does_not_stop_it(start: Start) -> None:
     assert (process.returncode, [line for line in err.splitlines() if "starting:" not in line]) == (0, [])
 
 
+@pytest.mark.slow
 def test_it_keeps_what_it_knows_in_the_folder_of_data(start: Start, tmp_path: Path) -> None:
     folder = tmp_path / "votes"
     first = start("--port", "0", "--data", str(folder))
@@ -164,7 +167,7 @@ def test_it_keeps_what_it_knows_in_the_folder_of_data(start: Start, tmp_path: Pa
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    """What it said on standard error, once it has stopped as it was told to."""
+    """Return its words on standard error, once it has stopped as it was told to."""
     process.terminate()
     _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 0
@@ -182,23 +185,24 @@ def test_at_a_fixed_port_it_keeps_what_it_knows_in_a_folder_of_the_user(
     assert list(tmp_path.iterdir()) == []
     ready(kept := start("--port", port_of(address)))
     assert (tmp_path / "gcom" / f"registry-{port_of(address)}" / "registry.db").exists()
-    client = DirectoryClient(address)
+    client = DirectoryClient(address, LIMIT_S)
     client.create(Definition.parse("news"))
     client.close()
     assert "starting: it waits 5 s" in ended(kept)  # its folder is new, and another registry may have been there
     ready(again := start("--port", port_of(address)))
-    client = DirectoryClient(address)
+    client = DirectoryClient(address, LIMIT_S)
     assert [entry.definition.group for entry in client.groups()] == ["news"]
     client.close()
     assert "starting: it waits 5 s for groups that are there" in ended(again)
 
 
+@pytest.mark.slow
 def test_one_that_keeps_nothing_says_what_that_risks_and_waits_longer(start: Start) -> None:
     free = start("--port", "0", "--data", "none")
     address = ready(free)
     assert ended(free) == ""  # nobody knows its port from before
     ready(process := start("--port", port_of(address), "--data", "none"))
-    client = DirectoryClient(address)
+    client = DirectoryClient(address, LIMIT_S)
     refusal = client.ask(Create(Definition.parse("news")))
     client.close()
     assert isinstance(refusal, Refusal)
@@ -257,7 +261,7 @@ def test_a_data_folder_that_cannot_be_is_named(start: Start, tmp_path: Path) -> 
 def test_status_tells_how_the_one_that_runs_stands(start: Start) -> None:
     process = start("--port", "0", "--data", "none")
     port = port_of(ready(process))
-    client = DirectoryClient(f"127.0.0.1:{port}")
+    client = DirectoryClient(f"127.0.0.1:{port}", LIMIT_S)
     client.create(Definition.parse("news"))
     client.close()
     page, row = start("--port", port, "status"), start("--port", port, "status", "--json")
@@ -285,6 +289,7 @@ def test_status_asks_a_registry_for_other_machines_as_itself(start: Start, tmp_p
     assert f"data         {tmp_path}" in text
 
 
+@pytest.mark.slow
 def test_flags_may_stand_before_and_behind_the_command(start: Start) -> None:
     behind = start("config", "--json", "--port", "7500", "--data=none")
     before = start("--port", "7500", "--data=none", "config", "--json")
@@ -298,7 +303,7 @@ def test_flags_may_stand_before_and_behind_the_command(start: Start) -> None:
 def test_groups_and_members_are_those_of_the_one_that_runs(start: Start) -> None:
     process = start("run", "--port", "0", "--data", "none")
     port = port_of(ready(process))
-    client = DirectoryClient(f"127.0.0.1:{port}")
+    client = DirectoryClient(f"127.0.0.1:{port}", LIMIT_S)
     client.create(Definition.parse("news"))
     client.close()
     listed, told, unknown = (

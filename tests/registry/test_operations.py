@@ -130,6 +130,7 @@ def instructions() -> Iterator[tuple[str, str]]:
             yield name, words.strip()
 
 
+@pytest.mark.slow
 def test_the_container_runs_as_it_says(tmp_path: Path) -> None:
     """Its environment, command and health check, with a folder and ports of the test's."""
     found = list(instructions())

@@ -39,6 +39,7 @@ def control(registry: RegistryServer, *words: str) -> subprocess.CompletedProces
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, env=env)
 
 
+@pytest.mark.slow
 def test_the_name_servers_own_tool_works_as_installed(registry: RegistryServer) -> None:
     assert control(registry, "ping").stdout == "Name server ping ok.\n"
     assert control(registry, "register", "printer", PRINTER).stdout == "Registered printer\n"

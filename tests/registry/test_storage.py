@@ -1,4 +1,4 @@
-"""What a registry keeps on its disk: there again after a restart, locked, and refused when it is not its own."""
+"""The files of a registry: there again after a restart, locked, and refused when it is not its own."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class _Registries:
     def start(self) -> None:
         self.server = RegistryServer(data=self._folder)
         self.server.start()
-        self.client = DirectoryClient(self.server.address)
+        self.client = DirectoryClient(self.server.address, 120.0)
 
     def end(self) -> None:
         self.client.close()

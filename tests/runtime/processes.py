@@ -81,7 +81,7 @@ def flows(workers: list[Worker], names: list[str], more: int = 50) -> None:
 
 
 class Network:
-    """Who does not reach whom, for all processes at one instant."""
+    """The network's cuts, by which processes do not reach each other, for all processes at one instant."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "faults"

@@ -117,6 +117,7 @@ def test_links_have_settings_of_their_own_and_the_closest_counts() -> None:
     assert set(both) == {("a", "b"), ("b", "a"), ("a", "c"), ("c", "a")}
 
 
+@pytest.mark.slow
 def test_delays_are_drawn_from_their_distributions_and_bounded() -> None:
     shares = [number / 10_000 for number in range(10_000)]
 

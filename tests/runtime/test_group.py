@@ -42,6 +42,7 @@ class TestMessages:
         assert [message.text for message in found] == texts
         until(lambda: mine == texts, "the sender's own deliveries")
 
+    @pytest.mark.slow
     def test_every_size_and_kind_arrives_as_it_was_sent(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")
         edge = limits.MESSAGE_BYTES_MAX
@@ -181,7 +182,7 @@ class TestReceiving:
     @staticmethod
     def _expect_end(group: gcom.Group) -> None:
         with pytest.raises(gcom.NotAMember):
-            group.wait_for_members(2)
+            group.wait_for_members(2, LIMIT_S)
 
 
 class TestCallbacks:
@@ -423,6 +424,7 @@ class TestLogs:
         self._passes(report, "one", "two")
         assert set(report.coverage.values()) == {"closed"}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("ordering", "multicast"), EACH)
     def test_each_kind_of_group_passes_the_oracle(self, tmp_path: Path, ordering: str, multicast: str) -> None:
         with cluster(tmp_path) as here:

@@ -26,7 +26,7 @@ def there() -> Iterator[Workers]:
 
 
 def assembled(worker: Worker) -> Row:
-    """What a worker has of messages in pieces, now."""
+    """Return what a worker has of messages in pieces, now."""
     return worker.ask("assembled")
 
 

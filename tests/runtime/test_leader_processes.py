@@ -143,7 +143,7 @@ def test_scenario_32_a_leader_wakes_and_leads_those_whom_it_still_hears_beside_i
 def test_scenario_33_a_minority_comes_back_with_the_state_of_the_majority_and_knows_what_arrived(
     company: Company,
 ) -> None:
-    """What bob sends after the cut reaches alice only: he is told that it never arrived. The members are heard again
+    """Bob's message after the cut reaches alice only: he is told that it never arrived. The members are heard again
     before the registry is, which knows that he is out, but not what arrived.
     """
     alice, bob = company.workers["alice"], company.workers["bob"]

@@ -1,4 +1,4 @@
-"""What the kernel says of a life: real processes, stopped, killed, forked, and replaced at their port."""
+"""The kernel's word on a life: real processes, stopped, killed, forked, and replaced at their port."""
 
 from __future__ import annotations
 

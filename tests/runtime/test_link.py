@@ -1,4 +1,4 @@
-"""What peers put to a node's address, and what its links do with odd peers: the group goes on undisturbed."""
+"""Odd peers at a node's address, and its links to them: the group goes on undisturbed."""
 
 from __future__ import annotations
 
@@ -249,6 +249,7 @@ def test_a_link_ends_with_its_last_peer(here: Cluster) -> None:
     goes_on(alice, carol)
 
 
+@pytest.mark.slow
 def test_a_closed_node_leaves_no_thread(here: Cluster) -> None:
     before = set(threading.enumerate())
     here.members("alice", "bob")[0].listen()

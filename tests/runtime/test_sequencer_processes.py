@@ -45,7 +45,7 @@ def test_scenario_15_the_sequencer_is_killed_when_it_has_given_serials_that_nobo
 def test_scenario_16_the_sender_is_killed_when_it_has_serials_of_what_nobody_has(
     tmp_path: Path, stack: ExitStack
 ) -> None:
-    """What carol sends gets serials, and reaches nobody; she delivers it, since others hold its place in the order."""
+    """Carol's message gets serials, and reaches nobody; she delivers it, since others hold its place in the order."""
     cast = Cast(tmp_path, stack)
     carol = cast.workers["carol"]
     carol.say("stop")

@@ -23,14 +23,19 @@ SAFE = Definition.parse("news", "FIFO", safe=True)
 class Notes:
     """An application whose state is a set of texts."""
 
-    def __init__(self, stack: ExitStack, name: str, registry: Address) -> None:
+    def __init__(self, stack: ExitStack, name: str, registry: Address, definition: Definition = SAFE) -> None:
         self.texts: set[str] = set()
+        self.fails = False
         self.events: list[gcom.Event] = []
         self.node = stack.enter_context(gcom.connect(name, registry, timeout_s=LIMIT_S))
-        self.group = self.node.join("news", create=SAFE, get_state=self.get, set_state=self.set, timeout_s=LIMIT_S)
+        self.group = self.node.join(
+            "news", create=definition, get_state=self.get, set_state=self.set, timeout_s=LIMIT_S
+        )
         self.group.listen(on_message=lambda message: self.texts.add(message.text), on_event=self.events.append)
 
     def get(self) -> bytes:
+        if self.fails:
+            raise RuntimeError("get_state fails on purpose")
         return "\n".join(sorted(self.texts)).encode()
 
     def set(self, data: bytes) -> None:
@@ -93,7 +98,7 @@ def test_it_comes_back_to_a_group_that_has_nothing_of_its_own(why: str, tmp_path
 
 def order(registry: Address) -> None:
     """Order a fork, as `gcom fork` does."""
-    with closing(DirectoryClient(registry)) as directory:
+    with closing(DirectoryClient(registry, 120.0)) as directory:
         directory.fork(directory.lookup("news"))
 
 
@@ -106,3 +111,45 @@ def test_its_own_group_goes_on_with_all_that_it_had(expect_log: ExpectLog) -> No
         alice.group.send("after")
         until(lambda: carol.texts == {"before", "after"}, "its return")
         assert carol.unmerged == []
+
+
+def test_all_who_had_the_state_are_gone_when_it_comes_back(expect_log: ExpectLog) -> None:
+    """1. Carol is put out. 2. Zoe comes, is given no state, and goes on alone. 3. Carol comes back to her."""
+    expect_log("on purpose")
+    with ExitStack() as stack:
+        registry = stack.enter_context(gcom.embedded())
+        alice, bob, carol = members = trio(stack, registry.address)
+        put_out(carol, members, "cut=carol<>bob+registry")
+        alice.fails = bob.fails = True
+        zoe = Notes(stack, "zoe", registry.address)
+        until(lambda: any(isinstance(event, gcom.StateLost) for event in zoe.events), "the loss")
+        for member in (alice, bob):
+            member.node.close(timeout_s=2.0)
+        zoe.group.send("theirs")
+        carol.node.inject("")
+        until(lambda: carol.texts == {"theirs"} and bool(carol.unmerged), "the state of who went on")
+        assert [it.data for it in carol.unmerged] == [b"before"]
+        assert "begins anew" in carol.unmerged[0].reason
+
+
+def test_the_older_of_two_groups_of_one_name_keeps_it_whatever_their_definitions(
+    tmp_path: Path, expect_log: ExpectLog
+) -> None:
+    """1. The registry forgets a group that cannot reach it. 2. Zoe founds the name, in another order. 3. They meet."""
+    expect_log("on purpose")
+    with ExitStack() as stack:
+        with gcom.embedded(data=tmp_path / "first") as found:
+            host, _, port = found.address.partition(":")
+            members = trio(stack, found.address)
+            for member in members:
+                member.node.inject("cut=alice+bob+carol<>registry")
+        registry = stack.enter_context(gcom.embedded(host, int(port), data=tmp_path / "second"))
+        zoe = Notes(stack, "zoe", registry.address, Definition.parse("news", "TOTAL"))
+        zoe.group.send("theirs")
+        until(lambda: zoe.texts == {"theirs"}, "her own message")
+        for member in members:
+            member.node.inject("")
+        until(lambda: zoe.departures == ["merge", "taken"], "her end")
+        assert [it.data for it in zoe.unmerged] == [b"theirs"]
+        members[0].group.send("after")
+        until(lambda: all(member.texts == {"before", "after"} for member in members), "the older group goes on")

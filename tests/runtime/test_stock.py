@@ -1,4 +1,4 @@
-"""What stock Pyro5 programs write in serpent, and what is made to look like it: read, or refused, at no more cost."""
+"""Serpent as stock Pyro5 programs write it, and imitations of it: read, or refused, at no more cost."""
 
 from __future__ import annotations
 

@@ -41,12 +41,12 @@ def tell(kind: str, **fields: Any) -> None:
 
 
 def poured(place: int, size: int) -> bytes:
-    """What a worker pours."""
+    """Return the text that a worker pours at a place."""
     return (f"{place} ".encode() * (size // 2))[:size]
 
 
 class State:
-    """What an application may have built from all texts: of each sender how many, and a digest of them in order."""
+    """The state of an application, built from all texts: of each sender how many, and a digest of them in order."""
 
     def __init__(self, size: int) -> None:
         self._padding = bytes(range(256)) * (size // 256)
@@ -126,7 +126,7 @@ class Worker:
                 self._try_again(error)
 
     def _try_again(self, error: gcom.GComError) -> None:
-        """What is in the way may go: a registry that is down, a former holder of the name."""
+        """Try again where the obstacle may go: a registry that is down, a former holder of the name."""
         if not self._options.persist:
             raise error
         tell("kept_out", error=type(error).__name__, text=str(error))

@@ -31,6 +31,11 @@ def keep_in(folder: Path) -> None:
     _folder[:] = [folder]
 
 
+def holds(seed: int) -> bool:
+    """Tell whether a seed's run is kept for the session; outside of a session none is."""
+    return bool(_folder) and seed in SEEDS
+
+
 def ran(seed: int) -> Ran:
     """Run a seed, or wait until another worker has, and return what became of it. Its logs must not be changed."""
     home = _folder[0] / str(seed)

@@ -24,6 +24,7 @@ def test_a_seed_is_told_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     assert re.fullmatch(r"seed 2: ok, .*2 members, [0-9]+ messages, .* views, .*, digest [0-9a-f]{12}\n", out)
 
 
+@pytest.mark.slow
 def test_rows_say_members_messages_views_and_faults(capfd: pytest.CaptureFixture[str]) -> None:
     assert app.run(["sim", "--seeds", "1..3", "--jobs", "2", "--json"]) == 0
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]

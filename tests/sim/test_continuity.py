@@ -26,7 +26,7 @@ SPLIT = Definition.parse("g", netsplit="PARTITIONABLE")
 
 
 class History:
-    """What the applications of a name see, instance by instance; each keeps a state."""
+    """The history that the applications of a name see, instance by instance; each keeps a state."""
 
     def __init__(self, definition: Definition) -> None:
         self._continuity = Continuity(definition)

@@ -24,7 +24,7 @@ def test_a_seed_with_pieces_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", daily_and_rest([*range(2), *range(3, 150)], 25))
+@pytest.mark.parametrize("seed", daily_and_rest([*range(2), *range(3, 150)], 10))
 def test_another_seed_with_pieces_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _check(seed, 240, monkeypatch)
 

@@ -1,4 +1,4 @@
-"""What the simulator's checker says of letters and calls: each rule is broken by hand, and kept."""
+"""The simulator's checker of letters and calls: each rule is broken by hand, and kept."""
 
 from __future__ import annotations
 

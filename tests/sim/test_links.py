@@ -65,6 +65,7 @@ def plan_of(seed: int, members: int, fault_ms: int) -> Plan:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", daily_and_rest(range(1, 41), 4))
 def test_a_group_goes_on_over_links_that_are_bad_for_long(seed: int) -> None:
     rng = Random(f"links {seed}")

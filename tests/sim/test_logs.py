@@ -1,4 +1,4 @@
-"""What a simulated run leaves on the disk. What the logs say is judged in test_seeds.py."""
+"""The files that a simulated run leaves on the disk. Their content is judged in test_seeds.py."""
 
 from __future__ import annotations
 

@@ -57,6 +57,7 @@ def _in_scheme(seed: int, ordering: str, multicast: str) -> Plan:
     return replace(plan, definition=replace(plan.definition, **scheme))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_one_whom_only_a_joiner_can_tell_of_the_decision_follows_it() -> None:
     """1. The proposer tells the joiner of the view, and dies. 2. All others of the old view but one are gone."""
     World(_in_scheme(34, "TOTAL", "BASIC")).run()

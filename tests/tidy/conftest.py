@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-HERE = Path(__file__).parent
+from tests import sharing
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put them into one group."""
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.xdist_group("tidy"))
+@pytest.fixture(scope="session", autouse=True)
+def _one_worker(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> None:
+    sharing.claim("tidy", tmp_path_factory, pytestconfig)

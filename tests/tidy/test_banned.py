@@ -1,4 +1,4 @@
-"""What the house does not do: run what a peer sent, swallow every error, sleep or patch time in tests, leave a stub."""
+"""Banned here: to run what a peer sent, swallow every error, sleep or patch time in tests, leave a stub."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def is_outermost(source: Source, handler: ast.ExceptHandler) -> bool:
 
 
 def unsafe(source: Source) -> Iterator[str]:
-    for found in source.imports():
+    for found in source.imports:
         if found.module.partition(".")[0] in UNSAFE_MODULES:
             yield f"{source.path}:{found.line} imports {found.module}"
     for node in source.nodes:

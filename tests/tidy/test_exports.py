@@ -1,4 +1,4 @@
-"""What `gcom.__all__` lists is the public interface: all of it is there, explained, and nothing else is on show."""
+"""The public interface is what `gcom.__all__` lists: all of it is there, explained, and nothing else is on show."""
 
 from __future__ import annotations
 

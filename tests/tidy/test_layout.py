@@ -21,14 +21,14 @@ LEVELS = (1, 2, 3)  # gcom.core | gcom.core.membership | gcom.core.membership.co
 
 def _imports(source: Source) -> Iterator[str]:
     """The modules of ours that a file imports, also for types alone; an import within a function is a way round."""
-    for found in source.imports():
+    for found in source.imports:
         target = found.module if found.module in NAMES else found.module.rpartition(".")[0]
         if target in NAMES and not found.inside:
             yield target
 
 
 def _graph(level: int) -> dict[str, set[str]]:
-    """Who imports whom, of what lies so deep: a folder is one node, with all that is in it."""
+    """The graph of imports between what lies so deep: a folder is one node, with all that is in it."""
     graph: dict[str, set[str]] = defaultdict(set)
     for source in MODULES:
         for target in _imports(source):

@@ -60,6 +60,7 @@ def test_a_valid_history_passes_however_it_is_cut(seed: int) -> None:
     assert {report.coverage[who] for who in group.life if who not in group.crashed} <= {"closed"}
 
 
+@pytest.mark.slow
 @given(SEEDS, st.booleans())
 def test_no_verdict_depends_on_the_cuts(seed: int, damaged: bool) -> None:
     chance = random.Random(seed)

@@ -1,1 +1,1 @@
-"""What the instruments of the chat show, as plain values: ordering duel, dock, debug mode, audit."""
+"""Contents of the chat's instruments, as plain values: ordering duel, dock, debug mode, audit."""

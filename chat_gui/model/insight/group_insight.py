@@ -1,4 +1,4 @@
-"""What the dock knows of one group: its newest snapshot, the traces of its last messages, and its timeline."""
+"""The dock's knowledge of one group: its newest snapshot, the traces of its last messages, and its timeline."""
 
 from __future__ import annotations
 

@@ -55,6 +55,7 @@ class SingleInstance(QObject):
     def _on_connection(self) -> None:
         while self._server.hasPendingConnections():
             socket = self._server.nextPendingConnection()
+            # Only this user's processes reach the socket, but one of them may be wrong: it fills no memory.
             socket.setReadBufferSize(BYTES_MAX)
             socket.readyRead.connect(self._on_ready)
             socket.disconnected.connect(socket.deleteLater)
@@ -73,5 +74,6 @@ class SingleInstance(QObject):
             groups = json.loads(bytes(socket.readLine().data()))
         except ValueError:
             groups = []
+        # Whatever it said, somebody started the chat again: the window comes to the front.
         known = isinstance(groups, list)
         self.asked.emit([group for group in groups if isinstance(group, str)] if known else [])

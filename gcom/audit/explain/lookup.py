@@ -15,22 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcom.audit.input.catalogue import Catalogue
+from gcom.audit.input.contract import BAD, DETACH, ELECT, KINDS, LEAVE, LOST, SEND, SKIP, VIEW, Record
 from gcom.audit.input.reading import open_segment
-from gcom.audit.input.records import (
-    BAD,
-    DETACH,
-    ELECT,
-    KINDS,
-    LEAVE,
-    LOST,
-    SEND,
-    SKIP,
-    VIEW,
-    Ints,
-    Record,
-    Rows,
-    only_forward,
-)
+from gcom.audit.input.rows import Ints, Rows, only_forward
 from gcom.audit.input.segments import LogSegment
 from gcom.audit.summary.position import Key, settled_in
 

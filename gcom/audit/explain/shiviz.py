@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from urllib.parse import quote
 
-from gcom.audit.input.records import Record
+from gcom.audit.input.contract import Record
 
 # The first line of a ShiViz file is the regular expression that parses the rest; the second separates executions.
 EXPRESSION = r"(?<host>\S+) (?<clock>{.*})\n(?<event>.*)"

@@ -24,8 +24,8 @@ from gcom.audit.explain.lookup import Hole, LogEvent, LogLookup
 from gcom.audit.explain.result import AuditResult
 from gcom.audit.explain.shiviz import shiviz
 from gcom.audit.input.catalogue import Catalogue, catalogue
+from gcom.audit.input.contract import Record
 from gcom.audit.input.reading import list_segments
-from gcom.audit.input.records import Record
 from gcom.audit.plan.run import run
 from gcom.audit.rules.judgement import verdict_of
 from gcom.audit.rules.table import RULES

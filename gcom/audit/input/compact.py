@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from gcom.audit.input.arrow import integers
 from gcom.audit.input.files import is_remote, local, read_file
-from gcom.audit.input.records import COLUMNS, Rows
+from gcom.audit.input.rows import COLUMNS, Rows
 from gcom.audit.input.segments import Closing, LogSegment, Opening
 
 _META = b"gcom.segment"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,32 +18,25 @@ import pyarrow.json
 from numpy.typing import NDArray
 
 from gcom.audit.input.arrow import integers, valid
+from gcom.audit.input.contract import (
+    BAD,
+    DELIVER,
+    FROM_ONE,
+    KINDS,
+    NUMBER_MAX,
+    OTHER,
+    RUN_MAX,
+    SEND,
+    SKIP,
+    Record,
+    is_known,
+    problem_of,
+)
+from gcom.audit.input.rows import COLUMNS, NUMBERS, Ints, Rows
 
-Ints = NDArray[np.int64]
-Record = dict[str, Any]
-
-# The order counts: up to SKIP a row is only columns, up to ELECT and above BAD it belongs to a group. Compact
-# files hold the codes, so new kinds go to the end.
-SEND, DELIVER, SKIP, VIEW, LEAVE, DETACH, ELECT, SUSPECT, LOST, OTHER, BAD, CONFIRM, ADOPT, QUORUM = range(14)
-KINDS = {
-    "send": SEND,
-    "deliver": DELIVER,
-    "skip": SKIP,
-    "view": VIEW,
-    "leave": LEAVE,
-    "detach": DETACH,
-    "elect": ELECT,
-    "suspect": SUSPECT,
-    "lost": LOST,
-    "confirm": CONFIRM,
-    "adopt": ADOPT,
-    "quorum": QUORUM,
-}
-_NUMBERS = ("at", "t", "view", "sent_view", "number", "count", "serial", "held")
 _TEXTS = ("type", "group", "instance", "sender")
-COLUMNS = ("kind", "key", "sender", *_NUMBERS)  # of Rows, one number per row
 _SCHEMA = pa.schema(
-    [(name, pa.int64()) for name in _NUMBERS]
+    [(name, pa.int64()) for name in NUMBERS]
     + [(name, pa.string()) for name in _TEXTS]
     + [("digests", pa.list_(pa.int64()))]
 )
@@ -57,99 +49,6 @@ _STRETCHES_MANY = 64
 # Processes in the clocks of one stretch; with more it is parsed line by line. Arrow makes a column of each name that it
 # ever sees, so a log of ever new processes would cost rows times processes.
 _CLOCK_PROCESSES_MAX = 512
-_NUMBER_MAX = 1 << 62  # so that a number plus a count is still one of 64 bits
-RUN_MAX = 1 << 20  # messages of one record; one that claims more is rejected: a line must not fill the memory
-# The fields that each record type must have beside `at`; below, the type of each field wherever it stands.
-_REQUIRED = {
-    "send": ("group", "view", "number", "clock"),
-    "deliver": ("group", "view", "sent_view", "sender", "number"),
-    "skip": ("group", "view"),
-    "view": ("group", "view", "members", "leader", "ordering", "multicast"),
-    "leave": ("group", "view"),
-    "detach": ("group", "view"),
-    "elect": ("group", "view", "leader"),
-    "suspect": ("group", "view"),
-    "confirm": ("group", "view", "number", "by"),
-    "adopt": ("group", "view", "from", "cut"),
-    "quorum": ("group", "view", "has"),
-    "lost": ("count",),
-}
-_INTEGERS = ("view", "sent_view", "number", "count", "serial", "t", "held", "base_serial", "settled")
-_OF_TYPE: dict[type, tuple[str, ...]] = {
-    int: _INTEGERS,
-    str: ("group", "instance", "sender", "leader", "ordering", "multicast", "netsplit", "by", "from", "into"),
-    bool: ("safe", "has"),
-    list: ("members", "digests", "succeeds"),
-    dict: ("clock", "base", "cut", "state"),
-}
-_TYPE_OF = {name: kind for kind, names in _OF_TYPE.items() for name in names}
-# Fields that are checked only in records that require them; elsewhere they are unknown, and ignored.
-_ONLY_REQUIRED = ("group", "view", "sent_view", "clock", "members", "leader", "ordering", "multicast")
-_OPTIONAL = tuple(name for name in _TYPE_OF if name not in _ONLY_REQUIRED)
-_OF_SUCCESSION = {"view": int, "cut": dict, "without": dict, "gone": dict, "gives_up": list, "by": str, "serial": int}
-_WORDS = {str: "a text", int: "an integer", bool: "true or false", list: "a list", dict: "a map"}
-_FIRST_AND_LAST = ("open", "close")
-_FROM_ONE = ("at", "count", "number", "view", "sent_view", "serial")
-
-
-@dataclass(slots=True)
-class Rows:
-    """A segment's records without its first and its `close` line, one row per line; -1 stands for an absent number.
-
-    `key` indexes `keys`, (group, instance), and `sender` indexes `senders`. `rare` holds the whole record of the rows
-    that are no send, deliver or skip; of a BAD row the reason. `clock` holds per process the rows of sends whose clock
-    names it, with the numbers named; `digests` the rows that have digests, each with its list.
-    """
-
-    kind: Ints
-    at: Ints
-    count: Ints
-    key: Ints
-    view: Ints
-    sent_view: Ints
-    sender: Ints
-    number: Ints
-    serial: Ints
-    t: Ints
-    held: Ints
-    keys: list[tuple[str, str]] = field(default_factory=list)
-    senders: list[str] = field(default_factory=list)
-    rare: dict[int, Record] = field(default_factory=dict)
-    clock: dict[str, tuple[Ints, Ints]] = field(default_factory=dict)
-    digests: dict[int, list[int]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.kind)
-
-    @classmethod
-    def none(cls) -> Rows:
-        columns: dict[str, Any] = dict.fromkeys(COLUMNS, np.zeros(0, np.int64))
-        return cls(**columns)
-
-
-def only_forward(rows: Rows, expected: int) -> Rows:
-    """Return the rows, each BAD whose position is below `expected`, or is covered by an earlier row.
-
-    Only positions order events, so the place of such a record in the order is unknown.
-    """
-    # Nearly always all positions go forward, and the rows are returned as they are.
-    sound = np.flatnonzero(rows.kind != BAD)
-    ends = rows.at[sound] + rows.count[sound]
-    if not (rows.at[sound] < np.maximum.accumulate(np.concatenate(([expected], ends)))[:-1]).any():
-        return rows
-    kind, rare = rows.kind.copy(), dict(rows.rare)
-    for row in sound.tolist():
-        at = int(rows.at[row])
-        if at < expected:
-            kind[row] = BAD
-            reason = f"it is at position {at}, after {expected - 1}: two processes claim one incarnation"
-            rare[row] = {"type": "", "at": 0, "reason": reason}
-        else:
-            expected = at + int(rows.count[row])
-    # A clock entry of a send that is BAD now would be read as another send's.
-    kept = {who: kind[where] != BAD for who, (where, _) in rows.clock.items()}
-    clock = {who: (where[kept[who]], said[kept[who]]) for who, (where, said) in rows.clock.items()}
-    return replace(rows, kind=kind, rare=rare, clock=clock)
 
 
 def parse(data: bytes, begin: int, end: int) -> Rows:
@@ -165,77 +64,6 @@ def parse_slowly(data: bytes, begin: int, end: int) -> Rows:
     builder = _RowBuilder()
     builder.add_records(_loaded(data, begin, end))
     return builder.rows()
-
-
-def problem_of(record: object) -> str:
-    """Return the reason why `record` is invalid (DELIVERY_LOG.md); empty if it is valid, or of an unknown type."""
-    if not isinstance(record, dict) or not isinstance(record.get("type"), str):
-        return "no JSON object with a type"
-    if type(record.get("at")) is not int:
-        return "no position `at`"
-    required = _REQUIRED.get(record["type"])
-    # `read_segment` has taken the opening and a whole close away: one in the middle means that two files were
-    # joined, or that the last line is damaged.
-    if record["type"] in _FIRST_AND_LAST:
-        return f"a line that says `{record['type']}` and is not that of its segment, or not whole"
-    # Unknown types are counted and passed over (DELIVERY_LOG.md), but their positions must fit, or
-    # a gap would follow.
-    if required is None:
-        return _problem_of_numbers({name: record[name] for name in ("type", "count") if name in record})
-    for name in (*required, *_OPTIONAL):
-        # `type` and not isinstance: True is an int in Python, and no number in the contract.
-        if name in record and type(record[name]) is not _TYPE_OF[name]:
-            return f"{name} is not {_WORDS[_TYPE_OF[name]]}"
-        if name in required and name not in record:
-            return f"a {record['type']} without {name}"
-    return _problem_of_numbers(record)
-
-
-def _problem_of_numbers(record: Record) -> str:
-    for name in _FROM_ONE:
-        number = record.get(name, 1)
-        if type(number) is not int or not 1 <= number <= _NUMBER_MAX:
-            return f"{name} is {number!r}, not a number from 1 on"
-    if KINDS.get(record["type"], OTHER) <= SKIP and record.get("count", 1) > RUN_MAX:
-        return f"a run of {record['count']:,} messages, more than {RUN_MAX:,}"
-    if record["type"] == "skip" and ("sender" in record) != ("number" in record):
-        return "a skip with one of sender and number"
-    # A skip has a sender and number, a serial, or both; without either it would give up
-    # nothing at some position.
-    if record["type"] == "skip" and "sender" not in record and "serial" not in record:
-        return "a skip of nothing"
-    if not all(type(each) is int and -_NUMBER_MAX <= each <= _NUMBER_MAX for each in record.get("digests", ())):
-        return "digests are not numbers"
-    for name in ("clock", "base", "cut"):
-        # Of a type that has no such field, as a `clock` that is not a send's, anything may stand there.
-        numbers = record.get(name)
-        if isinstance(numbers, dict) and not all(type(n) is int and 0 <= n <= _NUMBER_MAX for n in numbers.values()):
-            return f"{name} is not a map of numbers"
-    members = record.get("members")
-    if record["type"] == "view" and not (members and all(type(who) is str for who in members)):
-        return "members is not a list of processes"
-    if not all(is_succession(each) for each in record.get("succeeds", ())):
-        return "succeeds does not name instances, views and cuts"
-    return ""
-
-
-def is_succession(entry: object) -> bool:
-    """Tell whether `entry` is one of a `succeeds` (DELIVERY_LOG.md, Records)."""
-    if not isinstance(entry, dict) or type(entry.get("instance")) is not str:
-        return False
-    if not all(type(entry[name]) is wanted for name, wanted in _OF_SUCCESSION.items() if name in entry):
-        return False
-    ranges = entry.get("without", {}).values()
-    return (
-        1 <= entry.get("view", 1) <= _NUMBER_MAX
-        and all(type(n) is int and 0 <= n <= _NUMBER_MAX for n in entry.get("cut", {}).values())
-        and all(type(who) is str for who in entry.get("gives_up", ()))
-        and all(type(each) is list and all(map(_is_range, each)) for each in ranges)
-    )
-
-
-def _is_range(pair: object) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and all(type(n) is int and 1 <= n <= _NUMBER_MAX for n in pair)
 
 
 def _chunks(data: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
@@ -349,8 +177,8 @@ class _RowBuilder:
 
     def _add_table(self, table: pa.Table) -> bool:
         kind = self._codes(table["type"], dict(KINDS))
-        numbers = {name: integers(table[name], 1 if name == "count" else -1) for name in _NUMBERS}
-        present = {name: valid(table[name]) for name in (*_NUMBERS, *_TEXTS, "digests")}
+        numbers = {name: integers(table[name], 1 if name == "count" else -1) for name in NUMBERS}
+        present = {name: valid(table[name]) for name in (*NUMBERS, *_TEXTS, "digests")}
         clocks = table["clock"] if "clock" in table.column_names else None
         # Arrow fills in what a record lacks: whether each has what its type needs is checked as columns, and where
         # one has not, the slow way finds which.
@@ -419,7 +247,7 @@ class _RowBuilder:
             if code > SKIP:
                 self._rare[row] = record
             columns["kind"].append(code)
-            for name in _NUMBERS:
+            for name in NUMBERS:
                 known = name in ("at", "count") or is_known(code)
                 columns[name].append(record.get(name, 1 if name == "count" else -1) if known else -1)
             columns["key"].append(self._key_code(record) if is_known(code) else -1)
@@ -444,11 +272,6 @@ def _pairs(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     return np.concatenate(first), np.concatenate(second)
 
 
-def is_known(kind: int) -> bool:
-    """Tell whether rows of that kind are records whose type the audit reads."""
-    return kind < OTHER or kind > BAD
-
-
 def _ints(values: list[int]) -> Ints:
     return np.array(values, np.int64)
 
@@ -460,8 +283,8 @@ def _are_sound(
     if kind.max(initial=0) > SKIP or kind.min(initial=0) < 0 or numbers["count"].max(initial=0) > RUN_MAX:
         return False
     sends, delivers, skips = kind == SEND, kind == DELIVER, kind == SKIP
-    for name in _FROM_ONE:
-        if ((numbers[name] < 1) & present[name]).any() or numbers[name].max(initial=0) > _NUMBER_MAX:
+    for name in FROM_ONE:
+        if ((numbers[name] < 1) & present[name]).any() or numbers[name].max(initial=0) > NUMBER_MAX:
             return False
     if not (present["at"].all() and present["group"].all() and present["view"].all()):
         return False
@@ -490,4 +313,4 @@ def _are_clocks(clocks: pa.ChunkedArray, sends: NDArray[np.bool_]) -> bool:
     if not valid(clocks)[sends].all():
         return False
     flat = clocks.flatten()
-    return all((pc.min(each).as_py() or 0) >= 0 and (pc.max(each).as_py() or 0) <= _NUMBER_MAX for each in flat)
+    return all((pc.min(each).as_py() or 0) >= 0 and (pc.max(each).as_py() or 0) <= NUMBER_MAX for each in flat)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gcom.audit.input.records import BAD, Record, Rows, loaded, parse
+from gcom.audit.input.contract import BAD, Record
+from gcom.audit.input.records import loaded, parse
+from gcom.audit.input.rows import Rows
 
 VERSION = 1
 

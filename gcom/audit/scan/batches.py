@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gcom.audit.input.records import ADOPT, CONFIRM, DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Ints, Record, Rows
+from gcom.audit.input.contract import ADOPT, CONFIRM, DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Record
+from gcom.audit.input.rows import Ints, Rows
 from gcom.audit.rules.table import RULES
 from gcom.audit.rules.views.view_agreement import judge_installation
 from gcom.audit.summary.batch import Batch

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gcom.audit.input.records import BAD, ELECT, LOST, OTHER, Ints, Record, Rows, only_forward
+from gcom.audit.input.contract import BAD, ELECT, LOST, OTHER, Record
+from gcom.audit.input.rows import Ints, Rows, only_forward
 from gcom.audit.input.segments import LogSegment, are_states
 from gcom.audit.scan.batches import BatchScan, Break
 from gcom.audit.summary.fingerprints import word_of

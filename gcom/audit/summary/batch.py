@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gcom.audit.input.records import DELIVER, SEND, Ints, Rows
+from gcom.audit.input.contract import DELIVER, SEND
+from gcom.audit.input.rows import Ints, Rows
 from gcom.audit.summary.fingerprints import Words
 from gcom.audit.summary.position import LogPosition
 from gcom.audit.summary.process import ProcessSummary

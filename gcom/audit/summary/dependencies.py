@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gcom.audit.input.records import DELIVER, Ints, Rows
+from gcom.audit.input.contract import DELIVER
+from gcom.audit.input.rows import Ints, Rows
 from gcom.audit.summary.excerpts import Placed, cut
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.position import LogPosition

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gcom.audit.input.records import Ints
+from gcom.audit.input.rows import Ints
 from gcom.audit.summary.fingerprints import BUCKET, split_at_buckets
 from gcom.audit.summary.intervals import Intervals
 

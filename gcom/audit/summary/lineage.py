@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gcom.audit.input.records import Record
+from gcom.audit.input.contract import Record
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.position import LogPosition
 from gcom.audit.summary.process import ProcessSummary

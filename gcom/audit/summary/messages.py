@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gcom.audit.input.records import DELIVER, SEND, Ints, Rows
+from gcom.audit.input.contract import DELIVER, SEND
+from gcom.audit.input.rows import Ints, Rows
 from gcom.audit.summary.dependencies import Dependencies
 from gcom.audit.summary.excerpts import Excerpt, MessageRequest, Placed, cut
 from gcom.audit.summary.runs import expanded

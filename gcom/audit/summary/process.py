@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gcom.audit.input.records import Record
+from gcom.audit.input.contract import Record
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.tally import Tally

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from gcom.audit.input.records import Ints, Rows
+from gcom.audit.input.rows import Ints, Rows
 
 
 def expanded(count: Ints) -> tuple[Ints, Ints]:

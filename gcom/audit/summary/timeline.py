@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gcom.audit.input.records import DELIVER, SEND, Ints, Rows
+from gcom.audit.input.contract import DELIVER, SEND
+from gcom.audit.input.rows import Ints, Rows
 
 # As many as the plot's bars; the log may be an hour or a year long.
 BINS = 96

@@ -19,6 +19,7 @@ from gcom.bench.processes.children import START_S, Children, Report
 from gcom.bench.throughput.load import percentile
 from gcom.values import limits
 from gcom.values.definition import Multicast
+from gcom.values.names import Address
 
 BASELINES = ("pyro",)
 TURN_S = 1.0
@@ -138,15 +139,16 @@ def measure(setup: LatencySetup, told: Told = lambda _text: None) -> LatencyResu
     """Run every turn; `told` is called after each. Raises Unavailable or GComTimeout when a process fails."""
     turns: list[LatencyTurn] = []
     with Children() as children:
-        _start(children, setup)
-        _take_turn(children, setup)  # not counted: connections are made, code is warm
+        start(children, setup)
+        take_turn(children, setup)  # not counted: connections are made, code is warm
         for number in range(1, setup.turns + 1):
-            turns.append(turn := _take_turn(children, setup))
+            turns.append(turn := take_turn(children, setup))
             told(f"turn {number} of {setup.turns}: p50 {turn.slowest.p50:.3f} ms")
     return LatencyResult(setup, tuple(turns))
 
 
-def _start(children: Children, setup: LatencySetup) -> None:
+def start(children: Children, setup: LatencySetup) -> Address:
+    """Start the processes; return the registry's address."""
     pace = str(setup.rate / setup.senders), str(setup.size)
     if setup.baseline:
         children.start(_ECHO, "gcom.bench.latency.echo")
@@ -158,9 +160,11 @@ def _start(children: Children, setup: LatencySetup) -> None:
         group = *setup.words(registry), str(setup.members)
         children.start(name, "gcom.bench.latency.member", name, *pace, *group)
     children.gather("ready", setup.names, START_S)
+    return registry
 
 
-def _take_turn(children: Children, setup: LatencySetup) -> LatencyTurn:
+def take_turn(children: Children, setup: LatencySetup) -> LatencyTurn:
+    """Have the processes take a turn; raises Unavailable or GComTimeout."""
     echo = _echo(children, setup) if setup.baseline else None
     children.tell_all(setup.names, "begin")
     children.gather("begun", setup.names, START_S)
@@ -182,6 +186,7 @@ def _turn(
     setup: LatencySetup, taken: dict[str, Report], registry_s: float, seconds: float, echo: AgeSpread | None
 ) -> LatencyTurn:
     spreads = [AgeSpread.of(report["ages_ns"]) for report in taken.values()]
+    # One receiver's median, not that of all together: the slowest is the one that a user waits for.
     slowest = max(spreads, key=lambda spread: spread.p50)
     wrong = [f"{name}: {what}" for name, report in taken.items() for what in report["wrong"]]
     lost = sum(report["lost"] for report in taken.values())

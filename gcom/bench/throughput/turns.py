@@ -7,7 +7,7 @@ slowest member. The cost of delivery logs is the ratio of ours with them to ours
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +51,8 @@ class ThroughputSetup(BenchSetup):
     @property
     def turns(self) -> tuple[str, ...]:
         """Return the sides in the order in which they take turns."""
+        # Each side twice where there are several, so that a machine that grows slower meanwhile is not taken for one
+        # side.
         sides = [*filter(None, [self.baseline]), *([UNLOGGED] if self.log else []), OURS]
         return tuple(sides) * (2 if len(sides) > 1 else 1)
 
@@ -191,7 +193,7 @@ def measure(setup: ThroughputSetup, told: Told = lambda _text: None) -> Throughp
     with _log_folder(setup) as logs:
         for number, side in enumerate(setup.turns, 1):
             told(f"turn {number} of {len(setup.turns)}: {side}")
-            turn = _take_turn(setup, side, number, logs if side == OURS else "")
+            turn = take_turn(setup, side, number, logs if side == OURS else "")
             told(f"turn {number} of {len(setup.turns)}: {side}, {turn.rate:,.0f} messages/s")
             turns.setdefault(side, []).append(turn)
     sides = {side: Side(tuple(found)) for side, found in turns.items()}
@@ -208,9 +210,12 @@ def _log_folder(setup: ThroughputSetup) -> Iterator[str]:
         yield str(setup.log_dir or "") if setup.log else ""
 
 
-def _take_turn(setup: ThroughputSetup, side: str, number: int, logs: str) -> Turn:
+def take_turn(
+    setup: ThroughputSetup, side: str, number: int, logs: str = "", environment: Mapping[str, str] | None = None
+) -> Turn:
+    """Run one turn of a side, with `environment` added to its processes'; raises Unavailable or GComTimeout."""
     names = setup.names
-    with Children() as children:
+    with Children(environment) as children:
         # Fresh processes for each turn: a side must not run with the other's warm caches and grown memory.
         _start(children, setup, side, logs)
         peers = {name: ready["address"] for name, ready in children.gather("ready", names, START_S).items()}

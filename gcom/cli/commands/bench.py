@@ -13,6 +13,9 @@ from gcom.cli.output import Output
 app = typer.Typer(rich_markup_mode=None)
 
 Safe = Annotated[bool, typer.Option("--safe", help="Deliver what a majority of the members holds.")]
+Members = Annotated[int, typer.Option(metavar="N", help="Processes in the group.")]
+Senders = Annotated[int, typer.Option(metavar="N", help="How many of them send.")]
+Seconds = Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, all turns together.")]
 
 
 @app.callback()
@@ -25,10 +28,10 @@ def throughput(
     ordering: options.OrderingWord = None,
     multicast: options.MulticastWord = None,
     safe: Safe = False,
-    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group.")] = 3,
-    senders: Annotated[int, typer.Option(metavar="N", help="How many of them send.")] = 3,
+    members: Members = 3,
+    senders: Senders = 3,
     size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 17 or more.")] = 100,
-    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, all turns together.")] = 10.0,
+    seconds: Seconds = 10.0,
     baseline: Annotated[
         str | None, typer.Option(metavar="KIND", help="Also measure, in turns: frames (bare Pyro5 frames).")
     ] = None,
@@ -68,10 +71,10 @@ def latency(
     multicast: options.MulticastWord = None,
     safe: Safe = False,
     rate: Annotated[float, typer.Option(metavar="N", help="Messages a second, of all senders together.")] = 1000.0,
-    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group.")] = 3,
-    senders: Annotated[int, typer.Option(metavar="N", help="How many of them send.")] = 1,
+    members: Members = 3,
+    senders: Senders = 1,
     size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 16 or more.")] = 100,
-    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, all turns together.")] = 10.0,
+    seconds: Seconds = 10.0,
     baseline: Annotated[
         str | None, typer.Option(metavar="KIND", help="Also measure, in turns: pyro (a bare Pyro5 echo at that rate).")
     ] = None,
@@ -198,7 +201,7 @@ def registry(
     seconds: Annotated[float, typer.Option(metavar="SECONDS", help="For each of the two phases.")] = 10.0,
     as_json: options.Json = False,
 ) -> int:
-    """What a registry bears: the renewals of many groups, and lookups a second beside them.
+    """Measure the load that a registry bears: the renewals of many groups, and lookups a second beside them.
 
     It starts a registry of its own, which keeps what it knows in a temporary folder. First the groups are renewed and
     nobody asks: the registry's share of a core. Then the clients look groups up, each as fast as it gets answers. The
@@ -214,3 +217,62 @@ def registry(
 
     setup = DirectoryBenchSetup(options.definition("bench", None, None, None, False, None), clients, groups, seconds)
     return bench_tables.registry(setup, Output(), as_json)
+
+
+@app.command()
+def tls(
+    ordering: options.OrderingWord = None,
+    multicast: options.MulticastWord = None,
+    safe: Safe = False,
+    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group.")] = 3,
+    size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 17 or more.")] = 100,
+    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second, where latency is measured.")] = 1000.0,
+    rounds: Annotated[int, typer.Option(metavar="N", help="Turns of each side.")] = 3,
+    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long each turn sends at full speed.")] = 5.0,
+    as_json: options.Json = False,
+) -> int:
+    """Measure the cost of TLS: the same group with certificates and without, in turns within one run.
+
+    Throughput with all members sending, p50 at a steady rate with one that sends, and the time of `Node.join`. It makes
+    an authority and certificates in a temporary folder. The exit status is 1 if any delivery was wrong. It needs
+    psutil: pip install 'gcom[bench]'.
+
+    \b
+    Examples:
+      gcom bench tls
+      gcom bench tls --rounds 1 --seconds 2 --json
+      gcom bench tls --ordering total --members 5
+    """
+    from gcom.bench.security.tls import TlsBenchSetup
+    from gcom.cli.commands import bench_tables
+
+    definition = options.definition("bench", ordering, multicast, None, safe, None)
+    return bench_tables.tls(TlsBenchSetup(definition, members, size, rate, rounds, seconds), Output(), as_json)
+
+
+@app.command()
+def hostile(
+    connections: Annotated[int, typer.Option(metavar="N", help="Hostile connections at once.")] = 1_000,
+    members: Annotated[int, typer.Option(metavar="N", help="Honest processes in the group.")] = 3,
+    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second of the one that sends.")] = 1000.0,
+    rounds: Annotated[int, typer.Option(metavar="N", help="Turns of a second with and without.")] = 5,
+    ordering: options.OrderingWord = None,
+    as_json: options.Json = False,
+) -> int:
+    """How much slower honest members are beside hostile connections, in turns with and without them.
+
+    A group over TLS, and a process without a certificate that holds connections to the registry and to all members:
+    silent ones, halves of a handshake, handshakes that come a byte at a time, garbage; one that is ended is dialled
+    again within a second. `worse_ms` is the honest p99 with them minus that without. The exit status is 1 if any
+    delivery was wrong. It needs psutil: pip install 'gcom[bench]'.
+
+    \b
+    Examples:
+      gcom bench hostile
+      gcom bench hostile --connections 200 --rounds 2 --json
+    """
+    from gcom.bench.security.hostile import HostileBenchSetup
+    from gcom.cli.commands import bench_tables
+
+    definition = options.definition("bench", ordering, None, None, False, None)
+    return bench_tables.hostile(HostileBenchSetup(definition, members, connections, rate, rounds), Output(), as_json)

@@ -1,4 +1,4 @@
-"""The output of `gcom bench failover`, `latency`, `memory`, `audit` and `registry`: progress, tables or JSON rows."""
+"""The output of `gcom bench`, but for throughput's: progress, tables or JSON rows."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from gcom.bench.failover import trials as killing
 from gcom.bench.failover.scenario import Scenario
 from gcom.bench.latency import turns as pacing
 from gcom.bench.memory import growth as remembering
+from gcom.bench.security import hostile as attacking
+from gcom.bench.security import tls as ciphering
 from gcom.cli.output import Output, notice
 from gcom.cli.progress import show
 from gcom.values.definition import Ordering
@@ -58,10 +60,7 @@ def latency(setup: pacing.LatencySetup, output: Output, as_json: bool) -> int:
     """Measure and show the result; return 1 if a delivery was wrong."""
     with _progress(setup.turns) as told:
         outcome = pacing.measure(setup, told)
-    if as_json:
-        _row(outcome.row(), output, as_json)
-    else:
-        show(_latency_table(outcome), output)
+    _show_one(outcome.row(), _latency_table(outcome), output, as_json)
     for wrong in outcome.wrong:
         notice(f"wrong delivery: {wrong}")
     return 1 if outcome.wrong else 0
@@ -71,10 +70,7 @@ def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int
     """Measure and show the result; return 1 if a delivery was wrong."""
     with _progress(None) as told:
         outcome = remembering.measure(setup, told)
-    if as_json:
-        _row(outcome.row(), output, as_json)
-    else:
-        show(_memory_table(outcome), output)
+    _show_one(outcome.row(), _memory_table(outcome), output, as_json)
     if outcome.wrong:
         notice(f"{outcome.wrong} deliveries were wrong")
     return 1 if outcome.wrong else 0
@@ -94,6 +90,7 @@ def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
         _row({"twice_the_input": times and round(times, 2)}, output, as_json)
         if times is None:
             notice("half of the input takes no longer than the start-up: measure with more --deliveries")
+    # A broken log that passes is as wrong as a sound one that fails.
     return 1 if any(outcome.verdict != ("FAIL" if setup.broken else "PASS") for outcome in outcomes) else 0
 
 
@@ -101,13 +98,48 @@ def registry(setup: asking.DirectoryBenchSetup, output: Output, as_json: bool) -
     """Measure and show the result; return 1 if a renewal was refused."""
     with _progress(None) as told:
         outcome = asking.measure(setup, told)
-    if as_json:
-        _row(outcome.row(), output, as_json)
-    else:
-        show(_registry_table(outcome), output)
+    _show_one(outcome.row(), _registry_table(outcome), output, as_json)
     if outcome.refused:
         notice(f"{outcome.refused} renewals were refused")
     return 1 if outcome.refused else 0
+
+
+def tls(setup: ciphering.TlsBenchSetup, output: Output, as_json: bool) -> int:
+    """Measure and show the result; return 1 if a delivery was wrong."""
+    with _progress(4 * setup.rounds) as told:
+        outcome = ciphering.measure(setup, told)
+    return _figures(f"TLS beside plain loopback: {setup.members} members", outcome, output, as_json)
+
+
+def hostile(setup: attacking.HostileBenchSetup, output: Output, as_json: bool) -> int:
+    """Measure and show the result; return 1 if a delivery was wrong."""
+    with _progress(2 * setup.rounds) as told:
+        outcome = attacking.measure(setup, told)
+    title = f"{setup.members} members beside {setup.connections:,} hostile connections"
+    return _figures(title, outcome, output, as_json)
+
+
+def _figures(
+    title: str, outcome: ciphering.TlsBenchResult | attacking.HostileBenchResult, output: Output, as_json: bool
+) -> int:
+    """Show figures with the values to reach; return 1 if a delivery was wrong."""
+    table = Table(title=title)
+    for column in ("", "value", "to reach", " "):
+        table.add_column(column, justify="right" if column in ("value", "to reach") else "left")
+    for name, value, bound, met in outcome.rows:
+        table.add_row(name, f"{value:,.2f}", f"{bound:,.2f}", _met(met))
+    _show_one(outcome.row(), table, output, as_json)
+    for wrong in outcome.wrong:
+        notice(f"wrong delivery: {wrong}")
+    return 1 if outcome.wrong else 0
+
+
+def _show_one(row: dict[str, object], table: Table, output: Output, as_json: bool) -> None:
+    """Print a bench's one result."""
+    if as_json:
+        _row(row, output, as_json)
+    else:
+        show(table, output)
 
 
 def _row(row: dict[str, object], output: Output, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from gcom.core.messages.registry import GroupInfo
 from gcom.runtime.life import is_dead
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import limits
-from gcom.values.definition import Definition
+from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Process, name_of, place_of
 
 STARTING = "the registry is starting: it gives no name away until the groups that are there had time to register"
@@ -108,6 +108,8 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
             f"nothing was changed: if they have just died, ask again in {_LEASE_S} s; --force orders it all the same"
         )
         return 1
+    if entry.definition.netsplit is Netsplit.PARTITIONABLE:
+        return _free(directory, entry, yes)
     if entry.members:
         _tell_price(left, dead)
     if beside:
@@ -119,6 +121,19 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     # the registry refuses (Directory._on_fork).
     directory.fork(entry)
     _tell_who_takes_it(entry, left)
+    return 0
+
+
+def _free(directory: DirectoryClient, entry: GroupInfo, yes: bool) -> int:
+    """Order a fork of a group whose sides go on by themselves: all that it does is to free the name."""
+    group, free_s = entry.definition.group, limits.FREE_MS // 1000
+    notice("the group is PARTITIONABLE: each side that runs goes on by itself, and a fork gives nobody up")
+    notice(f"it frees the name: if nobody registers, in {free_s} s the first that asks begins {group!r},")
+    notice("and sides that run again merge with it")
+    if not yes and not _typed(group):
+        notice("nothing was changed")
+        return 1
+    directory.fork(entry)
     return 0
 
 
@@ -184,6 +199,7 @@ def _row(entry: GroupInfo) -> dict[str, object]:
         "safe": definition.safe,
         "netsplit": str(definition.netsplit),
         "tie_breaker": str(definition.tie_breaker),
+        "detection": str(definition.detection),
         "instance": entry.instance,
         "view": entry.view,
         "members": list(entry.members),

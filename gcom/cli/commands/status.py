@@ -25,7 +25,7 @@ CLEAR = "\x1b[H\x1b[2J"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of asking one member: its status, or in words why there is none. `took_s`: the way there and back."""
+    """The answer of one member: its status, or in words why there is none. `took_s`: the way there and back."""
 
     process: Process
     place: str

@@ -29,6 +29,7 @@ from gcom.core.messages import registry as directory
 from gcom.core.messages import witness
 from gcom.values import limits
 from gcom.values.definition import Definition
+from gcom.values.detection import LAN
 from gcom.values.view import View
 
 # Maps and extensions are nothing of ours, and the only bytes are a decision's.
@@ -60,7 +61,10 @@ def _definition(*given: Any) -> Definition:
 
 def _encode_definition(it: Definition) -> list[Any]:
     split = [it.netsplit.value, it.tie_breaker.value]
-    return [it.group, it.ordering.value, it.multicast.value, list(it.static), it.safe, *split]
+    # Only where it is not the default: a definition of before it could be said, on a disk, say, reads as ever.
+    timing = [] if it.detection == LAN and not it.home else [str(it.detection)]
+    home = [it.home] if it.home else []
+    return [it.group, it.ordering.value, it.multicast.value, list(it.static), it.safe, *split, *timing, *home]
 
 
 def _decode_view(given: Any) -> View:

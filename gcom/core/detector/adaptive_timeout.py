@@ -13,6 +13,7 @@ from __future__ import annotations
 from enum import Enum
 
 from gcom.values import limits
+from gcom.values.detection import LAN, Detection
 
 
 class Meaning(Enum):
@@ -26,16 +27,29 @@ class Meaning(Enum):
 class AdaptiveTimeout:
     """The signs of life of one peer. Times are of this process's own running time."""
 
-    __slots__ = ("_asked_ms", "_deviation_4", "_longest_ms", "_mean_8", "_vouched_ms", "_window_ms", "heard_ms")
+    __slots__ = (
+        "_asked_ms",
+        "_deviation_4",
+        "_longest_ms",
+        "_max_ms",
+        "_mean_8",
+        "_min_ms",
+        "_probe_ms",
+        "_vouched_ms",
+        "_window_ms",
+        "heard_ms",
+    )
 
-    def __init__(self, now_ms: int) -> None:
+    def __init__(self, now_ms: int, detection: Detection = LAN) -> None:
+        self._min_ms, self._max_ms = detection.scaled_ms(limits.SILENCE_MIN_MS), detection.silence_max_ms
+        self._probe_ms = detection.extended_ms(limits.PROBE_MS)
         self.heard_ms = now_ms
         self._longest_ms = 0  # gap that ended in the present window
         self._window_ms = now_ms
         # Eight times the mean and four times the deviation, as Jacobson has it: integers lose nothing that way. A peer
         # of which nothing is known begins at SILENCE_MS.
         self._mean_8 = 8 * limits.HEARTBEAT_MS
-        self._deviation_4 = limits.SILENCE_MS - limits.HEARTBEAT_MS
+        self._deviation_4 = detection.scaled_ms(limits.SILENCE_MS) - limits.HEARTBEAT_MS
         self._asked_ms: int | None = None  # the others, last
         self._vouched_ms: int | None = None
 
@@ -48,7 +62,7 @@ class AdaptiveTimeout:
         # the long one among them.
         if now_ms - self._window_ms >= limits.HEARTBEAT_MS:
             # At most 4 s: one pause of a minute would raise the limit for as long again.
-            self._sample(min(self._longest_ms, limits.SILENCE_MAX_MS))
+            self._sample(min(self._longest_ms, self._max_ms))
             self._longest_ms, self._window_ms = 0, now_ms
 
     def _sample(self, gap_ms: int) -> None:
@@ -69,14 +83,14 @@ class AdaptiveTimeout:
 
     def is_vouched(self, now_ms: int) -> bool:
         """Return whether some member said lately that it hears the peer."""
-        return self._vouched_ms is not None and now_ms - self._vouched_ms < 3 * limits.PROBE_MS
+        return self._vouched_ms is not None and now_ms - self._vouched_ms < 3 * self._probe_ms
 
     def limit_ms(self, own_lag_ms: int) -> int:
         """Return how long the peer may say nothing now, in ms."""
         usual_ms = max(limits.HEARTBEAT_MS, self._mean_8 // 8) + self._deviation_4
         # Not below 1.5 s, however regular the peer: a false suspicion costs a view change and a member's state. Own lag
         # counts twice, since a process that runs late also hears late.
-        return min(limits.SILENCE_MAX_MS, max(limits.SILENCE_MIN_MS, usual_ms) + 2 * own_lag_ms)
+        return min(self._max_ms, max(self._min_ms, usual_ms) + 2 * own_lag_ms)
 
     def is_long(self, now_ms: int, own_lag_ms: int) -> bool:
         """Return whether the peer has said nothing for longer than it may."""
@@ -84,14 +98,14 @@ class AdaptiveTimeout:
 
     def meaning(self, now_ms: int, can_ask: bool) -> Meaning:
         """Return what a long silence means now; ASK begins a wait for an answer."""
-        if now_ms - self.heard_ms >= limits.SILENCE_MAX_MS or not can_ask:
+        if now_ms - self.heard_ms >= self._max_ms or not can_ask:
             return Meaning.SILENT
         if self._asked_ms is None:
             self._asked_ms = now_ms
             return Meaning.ASK
         answered = self._vouched_ms is not None and self._vouched_ms >= self._asked_ms
         # Helpers have 300 ms to answer; they know already, since each pair of members has a call per 250 ms.
-        if now_ms - self._asked_ms < limits.PROBE_MS:
+        if now_ms - self._asked_ms < self._probe_ms:
             return Meaning.FINE
         if not answered:
             return Meaning.SILENT

@@ -14,6 +14,7 @@ from itertools import combinations
 
 from gcom.core.messages.frames import Misses
 from gcom.values import limits
+from gcom.values.detection import LAN, Detection
 
 Pair = tuple[int, int]  # two members in a conflict, by rank
 EXACT_MAX = 8  # members in conflicts, of which every set is tried; of more the worst go one by one
@@ -64,8 +65,10 @@ def _cover(foes: Misses, gone: int) -> int:
 class Connectivity:
     """The conflicts that one member sees, and since when."""
 
-    def __init__(self) -> None:
+    def __init__(self, detection: Detection = LAN) -> None:
         self._since: dict[Pair, int] = {}
+        self._cut_ms = detection.scaled_ms(limits.CUT_MS)
+        self._gather_ms = detection.scaled_ms(limits.CUTS_GATHER_MS)
 
     def look(self, misses: Misses, now_ms: int) -> None:
         """Record which member misses which now; forget a conflict that is seen no more."""
@@ -82,7 +85,7 @@ class Connectivity:
         lasted_ms = {pair: now_ms - since_ms for pair, since_ms in self._since.items()}
         # 1. B does not reach A, nor A F. 2. A misses B a heartbeat before F misses A. 3. If A acted at once B would go,
         # then F; together they cost A alone. A conflict that comes and goes all the time holds this up for 3 s at most.
-        news = min(lasted_ms.values(), default=0) < limits.CUT_MS
-        if news and max(lasted_ms.values(), default=0) < limits.CUTS_GATHER_MS:
+        news = min(lasted_ms.values(), default=0) < self._cut_ms
+        if news and max(lasted_ms.values(), default=0) < self._gather_ms:
             return set()
-        return {pair for pair, pair_ms in lasted_ms.items() if pair_ms >= limits.CUT_MS}
+        return {pair for pair, pair_ms in lasted_ms.items() if pair_ms >= self._cut_ms}

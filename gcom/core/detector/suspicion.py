@@ -20,12 +20,12 @@ from gcom.core.messages.frames import Misses
 from gcom.core.quorum import is_quorum
 from gcom.values import limits
 from gcom.values.definition import TieBreaker
+from gcom.values.detection import LAN, Detection
 from gcom.values.names import Process
 from gcom.values.view import View
 
 CUT_OFF = "cut off"  # the reason of a suspicion that others contradict
 _UNHEARD = attrgetter("unheard")
-VOUCH_MS = 3 * limits.HEARTBEAT_MS  # who was heard within this time is vouched for
 
 
 class Trust(Enum):
@@ -73,9 +73,17 @@ class _Watch:
 class Detector:
     """The watch over the other members of the view."""
 
-    def __init__(self, process: Process, tie_breaker: TieBreaker = TieBreaker.LEADER) -> None:
+    def __init__(
+        self,
+        process: Process,
+        tie_breaker: TieBreaker = TieBreaker.LEADER,
+        detection: Detection = LAN,
+    ) -> None:
         self._process = process
         self._tie_breaker = tie_breaker
+        self._detection = detection
+        # Who was heard within this time is vouched for. Not shorter than three heartbeats, or few would be.
+        self._vouch_ms = detection.extended_ms(3 * limits.HEARTBEAT_MS)
         self._view: View | None = None
         self._watched: dict[Process, _Watch] = {}
         self.suspects: dict[Process, str] = {}  # by this process, and why
@@ -88,7 +96,9 @@ class Detector:
     def install(self, view: View, now_ms: int) -> None:
         """Watch the members of `view`; what was known of those who stay is kept, suspicions too."""
         others = [member for member in view.members if member != self._process]
-        self._watched = {peer: self._watched.get(peer) or _Watch(AdaptiveTimeout(now_ms)) for peer in others}
+        self._watched = {
+            peer: self._watched.get(peer) or _Watch(AdaptiveTimeout(now_ms, self._detection)) for peer in others
+        }
         self._view = view
         self.sticky = False
         self._review()
@@ -156,7 +166,7 @@ class Detector:
         if watch is None:
             return False
         # Not heard either: silence decides, and the time in which only calls fail begins anew.
-        if not self._hears(peer, now_ms, VOUCH_MS):
+        if not self._hears(peer, now_ms, self._vouch_ms):
             watch.unanswered_ms = None
         elif watch.unanswered_ms is None:
             watch.unanswered_ms = now_ms
@@ -229,7 +239,7 @@ class Detector:
         """Return whether no call reaches a peer that is heard, and that does not know it."""
         # Only its side can open a connection (a firewall, say): it would hear replies for ever, and no call.
         since_ms = watch.unanswered_ms
-        late = since_ms is not None and now_ms - since_ms >= limits.SILENCE_MAX_MS
+        late = since_ms is not None and now_ms - since_ms >= self._detection.silence_max_ms
         return late and self._process not in watch.suspects
 
     def _helpers(self, quiet: Process, now_ms: int) -> list[Process]:
@@ -238,7 +248,8 @@ class Detector:
         rank = self._view.rank(self._process)
         # By rank from here, so that not all members ask the oldest ones at once.
         order = (*self._view.members[rank + 1 :], *self._view.members[:rank])
-        return [peer for peer in order if peer != quiet and self._hears(peer, now_ms, 2 * limits.HEARTBEAT_MS)]
+        well_ms = self._detection.extended_ms(2 * limits.HEARTBEAT_MS)
+        return [peer for peer in order if peer != quiet and self._hears(peer, now_ms, well_ms)]
 
     def _hears(self, peer: Process, now_ms: int, within_ms: int) -> bool:
         watch = self._watched.get(peer)
@@ -246,7 +257,7 @@ class Detector:
 
     def vouches_for(self, peers: tuple[Process, ...], now_ms: int) -> tuple[Process, ...]:
         """Return those of these peers that this process hears."""
-        return tuple(peer for peer in peers if self._hears(peer, now_ms, VOUCH_MS))
+        return tuple(peer for peer in peers if self._hears(peer, now_ms, self._vouch_ms))
 
     def vouched(self, peers: tuple[Process, ...], now_ms: int) -> None:
         """Record that a member hears these peers."""
@@ -258,7 +269,7 @@ class Detector:
         """Count own lag: ticks are due every half a heartbeat, and a late one says that this process did not run."""
         since_ms = now_ms - self._ticked_ms if self._ticked_ms is not None else 0
         self._ticked_ms = now_ms
-        late_ms = min(since_ms - limits.HEARTBEAT_MS // 2, limits.SILENCE_MS)
+        late_ms = min(since_ms - limits.HEARTBEAT_MS // 2, self._detection.scaled_ms(limits.SILENCE_MS))
         # Fades by an eighth per tick: one late tick is forgotten after some two seconds.
         self._lag_ms = max(late_ms, self._lag_ms * 7 // 8)
         # Without this a process that wakes from a pause of 5 s would suspect everybody at once.
@@ -319,7 +330,7 @@ class Detector:
         return [
             peer
             for peer, watch in self._watched.items()
-            if not watch.missed and now_ms - watch.silence.heard_ms < VOUCH_MS
+            if not watch.missed and now_ms - watch.silence.heard_ms < self._vouch_ms
         ]
 
     @property
@@ -357,19 +368,20 @@ class Detector:
 
     def hears_quorum(self, now_ms: int) -> bool:
         """Return whether a quorum of the view, this process included, was heard just now."""
-        heard = {peer for peer in self._watched if self._hears(peer, now_ms, VOUCH_MS)}
+        heard = {peer for peer in self._watched if self._hears(peer, now_ms, self._vouch_ms)}
         return self._is_quorum(heard | {self._process})
 
     def heard_quorum(self, now_ms: int, patient: bool = False) -> bool:
         """Return whether a quorum of the view, this process included, was heard within DETACH_MS."""
         # Half of the view is a quorum if the registry votes with it. A `patient` process has until TIE_MS to find out
         # which members it goes on without, and to ask.
-        near, lately = (self._heard_within(ms, now_ms) for ms in (limits.DETACH_MS, limits.TIE_MS))
+        scaled = map(self._detection.scaled_ms, (limits.DETACH_MS, limits.TIE_MS))
+        near, lately = (self._heard_within(ms, now_ms) for ms in scaled)
         return self._is_quorum(near) or (patient and self._is_quorum(near, witness=True) and self._is_quorum(lately))
 
     def _heard_within(self, within_ms: int, now_ms: int) -> set[Process]:
         # Where more silence than 3 s is usual, a peer is not given up for it before it is suspected.
-        grace_ms = limits.DETACH_MS - limits.SILENCE_MS
+        grace_ms = self._detection.scaled_ms(limits.DETACH_MS - limits.SILENCE_MS)
         return {self._process} | {
             peer
             for peer, watch in self._watched.items()

@@ -3,6 +3,7 @@
 - `table`: who has which name, under lease; what a newcomer may claim, and for whom it must wait. After a start, and
   after a pause of its own, it grants nothing until leases have had time to run out (docs/protocols/continuity.md).
 - `rows`: one entry of it, and where entries are kept. `refusals`: why a request is refused, and what to do next.
+  `pages`: a list that fits into answers.
 - `witness`: one more acceptor of a view change, for ties, and last of all in a succession. It stores no message, so it
   is asked only when the value's payloads are safe elsewhere.
 

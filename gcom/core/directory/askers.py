@@ -1,4 +1,4 @@
-"""Who may ask what of a registry, where it knows who asks: the processes for which a request speaks.
+"""Rights at a registry that knows who asks: the processes for which a request speaks.
 
 A process speaks for itself; for a group, those speak that may have its name. The driver knows which names a
 connection has, and who is an administrator (registry/rights.py).

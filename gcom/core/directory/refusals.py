@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from gcom.core.directory.rows import Row
+from gcom.core.directory.rows import DissolvedInstance, Row
 from gcom.core.messages.registry import Refusal
+from gcom.values import limits, names
 from gcom.values.definition import Definition
+from gcom.values.names import Address
+from gcom.values.view import View
 
 NO_WITNESS = Refusal(
     "Unavailable",
@@ -17,10 +20,16 @@ def unknown(group: str) -> Refusal:
     return Refusal("UnknownGroup", text)
 
 
-def other_definition(row: Row, wanted: Definition) -> Refusal:
+def elsewhere(home: Address) -> Refusal:
+    """Return the refusal of what the group's home registry alone may answer."""
+    text = f"the home registry of this group is {home}: name it among your registries (--registry HOST:PORT,HOST:PORT)"
+    return Refusal("Unavailable", text)
+
+
+def different(present: Definition, wanted: Definition) -> Refusal:
     return Refusal(
         "GroupExists",
-        f"group {wanted.group!r} exists with another definition: {row.definition.differences(wanted)}; "
+        f"group {wanted.group!r} exists with another definition: {present.differences(wanted)}; "
         "use that definition, or another name",
     )
 
@@ -28,6 +37,39 @@ def other_definition(row: Row, wanted: Definition) -> Refusal:
 def stale(row: Row, advice: str) -> Refusal:
     present = f"instance {row.instance} in view {row.number} with {members(row)}"
     return Refusal("Stale", f"group {row.definition.group!r} is {present}, {advice}")
+
+
+def not_invited(row: Row, name: str) -> Refusal:
+    invited = ", ".join(row.definition.static)
+    text = f"{name!r} is not in the static group {row.definition.group!r}: its members are {invited}"
+    return Refusal("NotInvited", text)
+
+
+def in_use(row: Row, view: View) -> Refusal:
+    beside = sorted(map(names.name_of, row.known.keys() - set(view.members)))[:5]
+    others = f", and {', '.join(beside)} may have what it had" if beside else ""
+    return Refusal(
+        "GroupInUse",
+        f"group {row.definition.group!r} has {members(row)}{others}: a group can be removed when all have left it; "
+        "one whose members are all proven dead is removed by the registry itself",
+    )
+
+
+def dissolved(gone: DissolvedInstance) -> Refusal:
+    text = f"all members of group {gone.group!r} have left, or are dead, the last one out of view {gone.view}"
+    return Refusal("Dissolved", f"{text}: keep what you have, and join anew")
+
+
+def starting(group: str, grace_ms: int) -> Refusal:
+    text = f"it waits {grace_ms / 1000:.1f} s more for members of group {group!r} to register, if there are any"
+    return Refusal("RegistryStarting", text)
+
+
+def full(group: str) -> Refusal:
+    return Refusal(
+        "Unavailable",
+        f"no room for group {group!r}: this registry holds its {limits.DIRECTORY_GROUPS_MAX} groups; remove some",
+    )
 
 
 def members(row: Row) -> str:

@@ -15,16 +15,27 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import assert_never
 
+from gcom.core.directory import copies
 from gcom.core.directory.askers import Askers, askers, sequencer_askers
-from gcom.core.directory.refusals import NO_WITNESS, members, other_definition, stale, unknown
-from gcom.core.directory.rows import DissolvedInstance, Row, Store, census
+from gcom.core.directory.pages import page
+from gcom.core.directory.refusals import (
+    NO_WITNESS,
+    different,
+    dissolved,
+    full,
+    in_use,
+    not_invited,
+    stale,
+    starting,
+    unknown,
+)
+from gcom.core.directory.rows import DissolvedInstance, Row, Store, census, stands_above
 from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import (
     Answer,
     Claim,
     Create,
     Done,
-    Entries,
     Fork,
     GroupInfo,
     ListGroups,
@@ -47,11 +58,7 @@ from gcom.core.messages.witness import (
 )
 from gcom.values import limits, lineage, names
 from gcom.values.definition import Definition, Netsplit, TieBreaker
-from gcom.values.lineage import precedence_by_size as by_size
 from gcom.values.view import View
-
-# What the entries of one answer may weigh, roughly in bytes, so that the answer fits a frame.
-PAGE_BYTES = limits.FRAME_BYTES_MAX // 2
 
 
 class Directory:
@@ -113,6 +120,8 @@ class Directory:
     def ask(self, request: Request, now_ms: int) -> Answer:
         """Carry out one request, whole or not at all. `now_ms` never goes back."""
         self.tick(now_ms)
+        if elsewhere := copies.refused(request, self._rows):
+            return elsewhere
         match request:
             case Create():
                 return self._on_create(request)
@@ -147,7 +156,7 @@ class Directory:
             return self._unready(wanted.group) or self._full(wanted.group) or self._found(wanted)
         # Creating it again with the same words is no error: several members may start with "create it first".
         if row.definition != wanted:
-            return other_definition(row, wanted)
+            return different(row.definition, wanted)
         return self._entry(row)
 
     def _found(self, wanted: Definition) -> GroupInfo:
@@ -170,16 +179,7 @@ class Directory:
     def _on_list(self, request: ListGroups) -> Answer:
         # By name and from the last one on: a group that comes or goes between two pages moves no other one out.
         later = sorted(name for name in self._rows if name > request.after)
-        page: list[GroupInfo] = []
-        weight = 0
-        for name in later:
-            entry = self._entry(self._rows[name])
-            weight += _weight(entry)
-            # At least one per page, or a list would never come to its end.
-            if page and weight > PAGE_BYTES:
-                break
-            page.append(entry)
-        return Entries(tuple(page), more=len(page) < len(later))
+        return page(self._entry(self._rows[name]) for name in later)
 
     def _on_claim(self, request: Claim) -> Answer:
         row = self._rows.get(request.group)
@@ -205,8 +205,7 @@ class Directory:
     def _unclaimable(self, row: Row, request: Claim) -> Refusal | None:
         group, name = row.definition.group, names.name_of(request.process)
         if row.definition.static and name not in row.definition.static:
-            invited = ", ".join(row.definition.static)
-            return Refusal("NotInvited", f"{name!r} is not in the static group {group!r}: its members are {invited}")
+            return not_invited(row, name)
         if (row.instance, row.number) != (request.instance, request.view):
             return stale(row, f"not instance {request.instance} in view {request.view}: look it up again")
         if row.view is None:
@@ -237,10 +236,10 @@ class Directory:
         in_doubt = row.view is None or not (row.alive(self._running_ms) or request.detached)
         if row.definition != request.definition and in_doubt:
             return self._put(self._learned(request).with_seats(row.known.items()))
-        if row.definition != request.definition:
-            return other_definition(row, request.definition)
         if row.instance != request.instance:
             return self._on_rival(row, request)
+        if row.definition != request.definition:
+            return different(row.definition, request.definition)
         # This registry ended between its vote and its table: the vote is the decision, and heals the table.
         decided = self._witness.decided(request.instance, request.view.number)
         if decided and decided.decision.succession:
@@ -271,7 +270,7 @@ class Directory:
         noted = row.noted if number < row.noted_view else ()
         now_ms = self._running_ms
         renewed_ms, forked_ms = (row.renewed_ms, row.forked_ms) if request.detached else (now_ms, None)
-        row = replace(row, view=request.view, noted=noted, heard_ms=now_ms, renewed_ms=renewed_ms, forked_ms=forked_ms)
+        row = row.heard_of(request.view, noted, now_ms, renewed_ms, forked_ms)
         return self._put(row.with_seats(request.away))
 
     def _on_rival(self, row: Row, request: Register) -> Answer:
@@ -285,7 +284,7 @@ class Directory:
         # service, but is remembered: it may have what the other lacks. Nor does it keep the entry from one that is:
         # 1. C is paused, A and B die, and the registry forgets. 2. Z founds the name. 3. C runs again, registers before
         # it has missed the others, and stands above. 4. It is detached for good, and Z is in service.
-        above = self._stands_above(request, row) and not (request.detached and alive)
+        above = stands_above(request, row) and not (request.detached and alive)
         if above or not (alive or request.detached or descends):
             others = row.known if request.definition.netsplit is Netsplit.PRIMARY else {}
             return self._put(self._learned(request).with_seats(others.items()))
@@ -293,16 +292,6 @@ class Directory:
             return self._entry(row) if alive else self._put(self._learned(request))
         here = zip(request.view.members, request.view.addresses, strict=True)
         return self._put(row if descends else row.with_seats(here))
-
-    def _stands_above(self, request: Register, row: Row) -> bool:
-        """Return whether the instance that registers stands above the entry's.
-
-        By lineage; where sides merge, by size, as their leaders compare: both must come to the same answer.
-        """
-        if request.definition.netsplit is Netsplit.PRIMARY:
-            return lineage.precedence(request.instance) < lineage.precedence(row.instance)
-        mine = by_size(len(request.view.members), request.view.number, request.instance)
-        return mine < by_size(len(row.view.members) if row.view else 0, row.number, row.instance)
 
     def _on_note(self, request: Note) -> Answer:
         row = self._rows.get(request.group)
@@ -340,13 +329,7 @@ class Directory:
             return unknown(request.group)
         # Removing it would free the name of a group that lives, or is detached and has what it had.
         if row.view:
-            beside = sorted(map(names.name_of, row.known.keys() - set(row.view.members)))[:5]
-            others = f", and {', '.join(beside)} may have what it had" if beside else ""
-            return Refusal(
-                "GroupInUse",
-                f"group {request.group!r} has {members(row)}{others}: a group can be removed when all have left it; "
-                "one whose members are all proven dead is removed by the registry itself",
-            )
+            return in_use(row, row.view)
         self._drop(request.group)
         return Done()
 
@@ -415,7 +398,13 @@ class Directory:
     def bury(self, group: str, instance: str, view: int, dead: Iterable[str]) -> bool:
         """Forget a group all of whose processes are `dead`, as their kernel says; return whether it was forgotten."""
         row = self._rows.get(group)
-        if row is None or (row.instance, row.number) != (instance, view) or not row.known.keys() <= set(dead):
+        # A copy may lack a view, and who is in it: only the home knows everybody who may have the name.
+        if (
+            row is None
+            or row.definition.home
+            or (row.instance, row.number) != (instance, view)
+            or not row.known.keys() <= set(dead)
+        ):
             return False
         # Of sides that go on by themselves one that was put out may be unknown here: it did not see all leave.
         if row.definition.netsplit is Netsplit.PARTITIONABLE:
@@ -435,7 +424,8 @@ class Directory:
     def _entry(self, row: Row) -> GroupInfo:
         members, addresses = (row.view.members, row.view.addresses) if row.view else ((), ())
         alive, forked = row.alive(self._running_ms), row.forked(self._running_ms)
-        others = tuple((who, at) for who, at in row.known.items() if who not in members)[: limits.SEATS_MAX]
+        known = row.known if row.noted or row.older else {}
+        others = tuple((who, at) for who, at in known.items() if who not in members)[: limits.SEATS_MAX]
         where = (row.definition, row.instance, row.number, members, addresses)
         return GroupInfo(*where, alive, forked, others, not alive and row.heard(self._running_ms), row.after)
 
@@ -444,27 +434,10 @@ class Directory:
         gone = self._dissolved.get(group)
         if gone is None or not (gone.instance == instance or (instance and lineage.descends(gone.instance, instance))):
             return None
-        text = f"all members of group {group!r} have left, or are dead, the last one out of view {gone.view}"
-        return Refusal("Dissolved", f"{text}: keep what you have, and join anew")
+        return dissolved(gone)
 
     def _unready(self, group: str) -> Refusal | None:
-        if not self.grace_ms:
-            return None
-        text = (
-            f"it waits {self.grace_ms / 1000:.1f} s more for members of group {group!r} to register, if there are any"
-        )
-        return Refusal("RegistryStarting", text)
+        return starting(group, self.grace_ms) if self.grace_ms else None
 
     def _full(self, group: str) -> Refusal | None:
-        if len(self._rows) < limits.DIRECTORY_GROUPS_MAX:
-            return None
-        return Refusal(
-            "Unavailable",
-            f"no room for group {group!r}: this registry holds its {limits.DIRECTORY_GROUPS_MAX} groups; remove some",
-        )
-
-
-def _weight(entry: GroupInfo) -> int:
-    others = [text for seat in entry.others for text in seat]
-    texts = (*entry.members, *entry.addresses, *entry.definition.static, *others)
-    return 256 + sum(map(len, texts)) + 3 * len(texts)
+        return None if len(self._rows) < limits.DIRECTORY_GROUPS_MAX else full(group)

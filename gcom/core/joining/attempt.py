@@ -21,7 +21,6 @@ from gcom.core.messages.registry import Answer, Claim, Create, GroupInfo, Lookup
 from gcom.errors import (
     Dissolved,
     GComError,
-    GroupExists,
     NameTaken,
     NotInvited,
     PeerError,
@@ -30,7 +29,7 @@ from gcom.errors import (
 )
 from gcom.values import limits, names
 from gcom.values.definition import Definition, Netsplit, uninvited
-from gcom.values.lineage import rank
+from gcom.values.lineage import precedence, rank
 from gcom.values.names import Address, Process
 
 TARGETS_MAX = 3  # members asked at the same time
@@ -65,6 +64,7 @@ class JoinAttempt:
         self._approached_ms = 0
         self._again_ms: int | None = None
         self._rounds = 0  # without success
+        self._namesake = ""  # the registry knows another group of the name: what that means for this process
         self._unknown_since_ms: int | None = None  # the registry answers that there is no such group
         self._discovery = _discovery(process, address, former) if former else None
 
@@ -138,15 +138,27 @@ class JoinAttempt:
         if not isinstance(answer, GroupInfo):
             text = f"the registry answered {type(answer).__name__} to {type(request).__name__}"
             return self._fail(PeerError(text), now_ms)
-        # The name was founded anew by somebody else: its state and promises are none of this process's.
         if self._former and answer.definition != self._former.entry.definition:
-            there = self._former.entry.definition.differences(answer.definition)
-            return self._fail(GroupExists(f"group {self._group!r} is another one now: {there}"), now_ms)
+            return self._on_namesake(self._former.entry, answer, now_ms)
+        self._namesake = ""
         if not self._discovery:
             self.entry = answer
         if isinstance(request, Claim) and answer.members == (self._process,):
-            return [First(answer)]
+            return [First(answer, gives_up=self._given_up(request))]
         return self._on_entry(answer, now_ms)
+
+    def _on_namesake(self, former: GroupInfo, other: GroupInfo, now_ms: int) -> list[Out]:
+        """Go on where the name is another group's: its state and promises are none of this process's."""
+        # 1. A registry forgets group G. 2. Strangers found G with another order. 3. A member of the first G comes back
+        # before that has registered anew. The one founded earlier keeps the name, so it looks for its own, and not for
+        # theirs, for as long as any of those may live.
+        outs = self._ask_those_known(now_ms)
+        text = f"group {self._group!r} is another one now: {former.definition.differences(other.definition)}"
+        younger = precedence(former.instance) < precedence(other.instance)
+        if not younger or (self._all_dead and not self._discovery):
+            return [Failed(NameTaken(text), final=True)]
+        self._namesake = f"its own group, or proof that nobody of it is left; {text}"
+        return outs
 
     def _on_no_answer(self, now_ms: int) -> list[Out]:
         """Go on without an answer of the registry."""
@@ -226,6 +238,10 @@ class JoinAttempt:
         gone = tuple(who for who, _ in self._candidates if who in self._proven | self._vowed)
         return Ask(Claim(self._group, entry.instance, entry.view, self._process, self._address, gone))
 
+    def _given_up(self, claim: Claim) -> tuple[Process, ...]:
+        """Return those whom an operator gave up, so that the name was free for a claim that names no end of theirs."""
+        return tuple(who for who, _ in self._candidates if who not in claim.gone) if claim.view else ()
+
     def _approach_next(self, now_ms: int) -> list[Out]:
         """Ask one more; when there is nobody to wait for, look again in a while."""
         left = [found for found in self._candidates if found[0] not in self._unreached and found[0] not in self.targets]
@@ -233,7 +249,7 @@ class JoinAttempt:
             return self._approach(*left[0], now_ms)
         if self.targets:
             return []
-        self._give_up_round("any member of the group to answer", now_ms)
+        self._give_up_round(self._namesake or "any member of the group to answer", now_ms)
         return self._ask_vows()
 
     def _ask_vows(self) -> list[Out]:

@@ -174,8 +174,8 @@ class Joining:
                     self._call(process, address, prepare, now_ms)
                 case ProbePeers(process, address, hail):
                     self._call(process, address, hail, now_ms)
-                case First(entry, started):
-                    self._begin(entry, started)
+                case First():
+                    self._begin(out)
                 case Failed(error, final):
                     self.effects.append(EntryFailed(error, final))
                     self.failed = True
@@ -186,14 +186,14 @@ class Joining:
         self._links.open(process, address, now_ms)
         self._links.say(process, item)
 
-    def _begin(self, entry: GroupInfo, started: bool) -> None:
+    def _begin(self, begun: First) -> None:
         """Be the first member of an instance."""
-        self._found = entry
+        self._found = entry = begun.entry
         if entry.after[0]:
-            self.succeeds = Succeeds(*entry.after, {}, 0, "ended", {})
+            self.succeeds = Succeeds(*entry.after, {}, 0, "ended", {}, begun.gives_up)
         members = (self._process,)
-        self.effects += self._transfer.found()
-        started = is_started(entry.definition, members, before=started)
+        self.effects += self._transfer.found(entry.instance)
+        started = is_started(entry.definition, members, before=begun.started)
         first = Decision(View(1, members, (self._address,), started), members, {}, {})
         self.entered = frames.Install(first)
 

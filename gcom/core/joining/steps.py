@@ -64,10 +64,14 @@ class Vow:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """Enter view 1 as its only member; `started`: the instance goes on from a view that had started."""
+    """Enter view 1 as its only member; `started`: the instance goes on from a view that had started.
+
+    `gives_up` may live, and have what the instance before had; an operator gave them up.
+    """
 
     entry: GroupInfo
     started: bool = False
+    gives_up: tuple[Process, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a member tells the registry of its group, one request at a time, and what the answer means (ARCHITECTURE 10,
+"""Registration of a group by a member, one request at a time, and what the registry's answer means (ARCHITECTURE 10,
 11).
 
 A leader registers each view at once, and every RENEW_MS; so does every detached member, and says that it is detached.

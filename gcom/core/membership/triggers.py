@@ -31,8 +31,8 @@ class Triggers:
 
     def __init__(self, process: Process, definition: Definition, instance: str, view: View) -> None:
         self.instance = instance
-        self.detector = Detector(process, definition.tie_breaker)
-        self._connectivity = Connectivity()
+        self.detector = Detector(process, definition.tie_breaker, definition.detection)
+        self._connectivity = Connectivity(definition.detection)
         self.unheard: Misses = {}  # which member misses which, as this process can say
         self.dropped: tuple[Process, ...] = ()  # without these, no two are left that do not reach each other
         self._beyond: set[Process] = set()  # those of them that this process does not reach, though it may hear them
@@ -67,7 +67,7 @@ class Triggers:
     def _hear_all(self) -> None:
         """Begin without a conflict of links, and with nothing that follows from one."""
         self.dropped = ()
-        self._connectivity, self._beyond, self.unheard = Connectivity(), set(), {}
+        self._connectivity, self._beyond, self.unheard = Connectivity(self._definition.detection), set(), {}
 
     def look(self, now_ms: int) -> None:
         """Compute from the links that fail now which members are to go."""

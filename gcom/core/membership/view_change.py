@@ -65,6 +65,8 @@ class ViewChanger:
         self._streams = streams
         self._transfer = transfer
         self._change = Consensus(process, found.definition.tie_breaker)
+        detection = found.definition.detection
+        self._stall_ms, self._stuck_ms = detection.extended_ms(limits.STALL_MS), detection.silence_max_ms
         self._flush = Flush()
         self._promised_ms = 0
         self._begin_view(entry, now_ms)
@@ -274,7 +276,7 @@ class ViewChanger:
 
     def _spared(self, now_ms: int) -> set[Process]:
         """Return the members whose promise is waited for no longer: one that is to go may not know who may propose."""
-        return set(self.triggers.dropped) if now_ms - self._promised_ms >= limits.STALL_MS else set()
+        return set(self.triggers.dropped) if now_ms - self._promised_ms >= self._stall_ms else set()
 
     def _should_propose(self, now_ms: int) -> bool:
         """The oldest whom a quorum does not suspect proposes, once all who live are in the view that is left."""
@@ -290,7 +292,7 @@ class ViewChanger:
         # its suspicion back before B's PREPARE comes. 3. A does not promise, and B stays wedged. So a change that has
         # stalled is outbid by the member that may propose, and the higher ballot takes the wedged ones along.
         gone = self._change.proposer not in self.triggers.live - {self.process}
-        return gone or now_ms - self._promised_ms >= limits.STALL_MS * (1 + self._rank)
+        return gone or now_ms - self._promised_ms >= self._stall_ms * (1 + self._rank)
 
     def _carry_out(self, outs: list[Out], now_ms: int) -> None:
         for out in outs:
@@ -451,8 +453,8 @@ class ViewChanger:
             self.end("fork")  # this side begins anew (docs/protocols/netsplit.md)
             return
         self._look_for_quorum(now_ms)
-        # 4 s: a member that is heard, and yet does not get this view's decision, would hold up every later change.
-        if now_ms - self._installed_ms >= 2 * limits.SILENCE_MS:
+        # A member that is heard, and yet does not get this view's decision, would hold up every later change.
+        if now_ms - self._installed_ms >= self._stuck_ms:
             for peer in sorted(self.behind):
                 self.suspect(peer, "stuck")
         for leaver in self.tombstones.forget(now_ms):

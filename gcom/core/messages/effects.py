@@ -173,19 +173,27 @@ class AwaitState:
 
 @dataclass(frozen=True, slots=True)
 class SetState:
-    """The state at the barrier of `view`, for the application; what waits of earlier views is covered by it."""
+    """The state at the barrier of `view`, for the application; what waits of earlier views is covered by it.
+
+    `uncovered`: it began anew at a loss, and has nothing of what the application still has of its own.
+    """
 
     view: int
     data: bytes
     donor: Process = ""
+    uncovered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StateUnavailable:
-    """Nobody can give the state: the application goes on without, from the barrier of `view`."""
+    """Nobody can give the state: the application goes on without, from the barrier of `view`.
+
+    `uncovered`: it still has one of its own, from before it was put out.
+    """
 
     view: int
     reason: str
+    uncovered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,12 +227,16 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class StateChunk:
-    """Piece `index` of `count` of the source's state at the barrier of `view`; pieces are numbered from 1."""
+    """Piece `index` of `count` of the source's state at the barrier of `view`; pieces are numbered from 1.
+
+    `since` is the rank of the view in which all that came before was lost (`lineage.rank`); 0: the state is whole.
+    """
 
     view: int
     index: int
     count: int
     data: bytes
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from gcom.core.messages.sequencer import Open, Opened, SequencerAnswer, Sequence
 from gcom.core.ordering.order_log import OrderLog
 from gcom.core.quorum import held_by_majority
 from gcom.values import limits
+from gcom.values.detection import LAN, Detection
 from gcom.values.names import Process
 from gcom.values.view import View
 
@@ -49,7 +50,7 @@ SERVICES: dict[Service, tuple[Service, ...]] = {
 class OrderAgreement:
     """One member's order. `agreed` <= `log.end`; what is agreed and not yet passed on is after `_passed`."""
 
-    def __init__(self, process: Process, group: str, instance: str) -> None:
+    def __init__(self, process: Process, group: str, instance: str, detection: Detection = LAN) -> None:
         self.process = process
         self.service = Service.OPENING
         self.at_registry = True  # whether the view's sequencer is in the registry; follows from the service
@@ -62,6 +63,7 @@ class OrderAgreement:
         self.log = OrderLog(0, {})
         self.agreed = 0
         self._group, self._instance = group, instance
+        self._grace_ms = detection.extended_ms(limits.SEQUENCER_GRACE_MS)
         self._passed = 0
         self._told = 0  # agreed, as others say
         self._wedged_at = 0  # the end of the log at the promise
@@ -194,7 +196,7 @@ class OrderAgreement:
         # No answer. One lost call is no outage. An OPEN that was not answered may have arrived: a WANT finds out.
         if answer is None:
             if self.service is not Service.DOUBTED:
-                self._doubted_until_ms = now_ms + limits.SEQUENCER_GRACE_MS
+                self._doubted_until_ms = now_ms + self._grace_ms
                 self._become(Service.DOUBTED)
             # Two refusals in a row: nobody listens there. Silence is given 1 s of asking.
             given_up = self._refusals > 1 or now_ms >= self._doubted_until_ms

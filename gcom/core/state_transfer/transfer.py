@@ -25,8 +25,8 @@ from gcom.core.messages.frames import (
     StateChunk,
     StateRefused,
 )
-from gcom.values import limits
-from gcom.values.names import Process
+from gcom.values import limits, lineage
+from gcom.values.names import InstanceId, Process
 
 # Every standing, and what may follow it.
 STANDINGS: dict[Keeping, tuple[Keeping, ...]] = {
@@ -85,11 +85,20 @@ class _Offer:
         """The number of chunks; a state without bytes has one, too."""
         return max(1, -(-len(self.data or b"") // limits.STATE_CHUNK_BYTES))
 
-    def item(self, view: int, index: int) -> OfState:
+    def item(self, view: int, index: int, since: int) -> OfState:
         if self.error:
             return StateRefused(view, self.error)
         first = (index - 1) * limits.STATE_CHUNK_BYTES
-        return StateChunk(view, index, self.count, (self.data or b"")[first : first + limits.STATE_CHUNK_BYTES])
+        data = (self.data or b"")[first : first + limits.STATE_CHUNK_BYTES]
+        return StateChunk(view, index, self.count, data, since)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnState:
+    """The state that an application has from a session that is over: of `instance`, and whole since that rank."""
+
+    instance: InstanceId
+    since: int
 
 
 @dataclass(slots=True)
@@ -98,7 +107,8 @@ class _Wanted:
 
     source: Source
     since_ms: int  # of the last that came
-    count: int = 0  # known with the first chunk
+    count: int = 0  # known with the first chunk, as `since` is
+    since: int = 0
     chunks: list[bytes] = field(default_factory=list)
 
     @property
@@ -113,15 +123,23 @@ class _Wanted:
 class Transfer:
     """One member's part, as donor and as joiner. `gives`, `takes`: its application has callbacks for it.
 
-    `lacking`: it never got the state in its former session.
+    `lacking`: it never got the state in its former session. `own` is what it has from that one, or from one before.
     """
 
-    def __init__(self, process: Process, gives: bool, takes: bool, lacking: bool = False) -> None:
+    def __init__(
+        self, process: Process, gives: bool, takes: bool, lacking: bool = False, own: OwnState | None = None
+    ) -> None:
         self.process = process
         self.takes = takes
         self.keeping = Keeping.AWAITED if takes else Keeping.LATER if gives else Keeping.NOTHING
         self._gives = gives
         self._lacking = lacking
+        self._own = own
+        self._instance: InstanceId = ""
+        # 1. A, which alone has the state, dies while Z joins. 2. Z is told that the state is lost, and goes on. 3. B,
+        # which was put out and is asleep, comes back with all that A had. If Z's state did not say since when it is
+        # whole, it would take the place of B's, and nobody would be told.
+        self._since = 0
         self._wedged = False
         self._wanted: _Wanted | None = None
         self._failed: dict[Process, str] = {}  # donors, in order, and why
@@ -137,26 +155,45 @@ class Transfer:
     def _become_whole(self) -> None:
         self._become(Keeping.WHOLE if self._gives else Keeping.NOTHING)
 
-    def found(self) -> list[Effect]:
-        """Become whole as the first of a group: what this process has is the state."""
+    def found(self, instance: InstanceId) -> list[Effect]:
+        """Become whole as the first of an instance: what this process has is the state."""
+        self._instance = instance
         # It comes back from an instance in which it still waited: that instance died with its state.
         if self.lacking:
             return self._lose(1)
+        # A state that began anew does so in a successor, too. Of another lineage ranks say nothing: there it is whole.
+        if self._own and lineage.origin_of(self._own.instance) == lineage.origin_of(instance):
+            self._since = self._own.since
         if self.keeping is not Keeping.NOTHING:
             self._become_whole()
         return []
 
     def _lose(self, view: int) -> list[Effect]:
         self._wanted = None
+        self._since = lineage.rank(self._instance, view)
         self._become(Keeping.LATER if self._gives else Keeping.NOTHING)
-        return [StateUnavailable(view, self._why_lost)]
+        return [StateUnavailable(view, self._why_lost, self._own is not None)]
 
     def inherit(self, former: Transfer) -> None:
         """Go on in an instance that succeeds this process's own: it stands with the state as it stood there."""
         self.keeping, self._lacking = former.keeping, former._lacking
+        self._since, self._own = former._since, former._own
 
-    def enter(self, decision: Decision, now_ms: int) -> list[Effect]:
+    @property
+    def own(self) -> OwnState | None:
+        """The state that the application has, for the session after this one; None: it has none, or cannot show it."""
+        if not self._gives or self.keeping is Keeping.AWAITED:
+            return self._own
+        return OwnState(self._instance, self._since)
+
+    def enter(self, decision: Decision, now_ms: int, instance: InstanceId) -> list[Effect]:
         """Begin as a member that was let in."""
+        self._instance = instance
+        if self.keeping is Keeping.LATER and not self._since:  # who takes no state has what it sees from here on
+            self._since = lineage.rank(instance, decision.view.number)
+        # In an instance that has nothing of its own the application was handed its state as it entered.
+        if self._own and not lineage.carries_on(instance, self._own.instance):
+            self._own = None
         effects = self.install(decision, now_ms)
         return [AwaitState(), *effects] if self.keeping is Keeping.AWAITED else effects
 
@@ -255,10 +292,10 @@ class Transfer:
         wanted = self._wanted
         if wanted is None or wanted.source != (source, chunk.view) or chunk.index != len(wanted.chunks) + 1:
             return []
-        # A donor's count never changes; another one is a mistake, and the chunks would not join.
-        if wanted.count and wanted.count != chunk.count:
+        # A donor's numbers never change; others are a mistake, and the chunks would not join.
+        if wanted.count and (wanted.count, wanted.since) != (chunk.count, chunk.since):
             return []
-        wanted.count = chunk.count
+        wanted.count, wanted.since = chunk.count, chunk.since
         wanted.chunks.append(chunk.data)
         wanted.since_ms = now_ms
         return self._complete()
@@ -274,8 +311,10 @@ class Transfer:
         if wanted is None or not wanted.complete or self._wedged:
             return []
         self._wanted, self._got = None, (wanted.donor, wanted.count)
+        self._since = wanted.since
+        uncovered = self._own is not None and self._own.since < wanted.since
         self._become_whole()
-        return [SetState(wanted.source[1], b"".join(wanted.chunks), wanted.donor)]
+        return [SetState(wanted.source[1], b"".join(wanted.chunks), wanted.donor, uncovered)]
 
     def tick(self, now_ms: int) -> None:
         """Give up a donor that gives nothing for STATE_MS."""
@@ -327,7 +366,7 @@ class Transfer:
             if not share.had_turn:
                 return None
             share.sent, share.sent_ms = share.held + 1, now_ms
-            return offer.item(view, share.sent)
+            return offer.item(view, share.sent, self._since)
         return None
 
     def on_status(self, peer: Process, held: int, seeking: bool) -> None:

@@ -35,6 +35,8 @@ class Calling(GroupHandle):
         payloads.check(payload, limits.LETTER_BYTES_MAX, "a unicast")
         deadline = deadline_of(timeout_s)
         with self._host.lock:
+            # Each turn looks anew: meanwhile the member may have departed, or this process may have gone on in another
+            # session.
             while True:
                 session = self._session_to_send_in()
                 target = _member(session, member)
@@ -86,15 +88,21 @@ class Calling(GroupHandle):
         wait = _wait(wait)
         deadline = deadline_of(timeout_s)
         with self._host.lock:
+            # Each turn looks anew, as in `send_to`: the session that had too many calls may be over.
             while len((session := self._session_to_send_in()).calls) >= limits.CALLS_OPEN_MAX:
                 self._await(session, deadline, f"one of {limits.CALLS_OPEN_MAX} open calls to end")
+            # A text can be gone through as well: it would ask members with names of one letter.
             named = [targets] if isinstance(targets, str) else targets
+            # One that is named twice is asked once: answers are kept by member.
             members = session.members if named is None else tuple(dict.fromkeys(_member(session, it) for it in named))
             asked = tuple(it for it in members if not (exclude_self and it == session.machine.process))
+            # The time that is left: some of it may have gone while another call had to end first.
             for_ms = None if deadline is None else int((deadline - monotonic()) * 1000)
             results = Results(self._membership, session, session.call(payload, asked, for_ms))
         if wait is Wait.NONE:
             return results
+        # Closed however the wait ends: a request that has not left yet would have a member work for an answer that
+        # nobody reads.
         with results:
             return results.wait(wait, None if deadline is None else deadline - monotonic())
 

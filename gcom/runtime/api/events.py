@@ -10,6 +10,7 @@ from gcom.values import names
 from gcom.values.view import View
 
 
+# A named tuple and no dataclass: thousands are made per second, and `Message._make` makes them in C.
 class Message(NamedTuple):
     """One delivered message: `number` in the stream of `sender`, delivered in `view`."""
 
@@ -142,7 +143,9 @@ class StateUnmerged:
 
     Of a PARTITIONABLE group, also where the process ends before it is in another instance. Of a PRIMARY one where its
     instance gave way to another, or where it comes back to one that has nothing of its own: a registry forgot the
-    group, or an operator gave this process up, and others began the name. Then it comes before `Returned`.
+    group, or an operator gave this process up, and others began the name. Then it comes before `Returned`. Or all who
+    had the group's state died while this process was out: then it comes with the state that takes its place, or before
+    StateLost.
 
     `data` is what its `get_state` returned then: GCom keeps it no longer, so it is the application's to keep aside, or
     to bring in by messages of its own. `reason` says why it was not merged.
@@ -168,7 +171,8 @@ class Departure:
     another process. succession: so many of its view are dead that no quorum of it can be again, and this very process
     is in the instance that succeeds it, with its state, from the start. merge, or fork (of a PARTITIONABLE group): it
     goes over to another instance. dissolved: while it was cut off all others left, or died, and the group is over: it
-    keeps what it has, and whoever joins the name begins another one. taken: on its way back its name was another's.
+    keeps what it has, and whoever joins the name begins another one. taken: on its way back its name, or
+    the group's, was another's.
     state: one of its own state callbacks raised. unread: its application read none of very many events, and what came
     after those is lost to it. defect: one of GCom's.
 

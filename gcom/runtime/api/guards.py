@@ -16,7 +16,7 @@ _REASONS = {  # of an end that the application did not ask for
     "fork": "too few members are left to go on as before",
     "merge": "another instance goes on under the group's name",
     "dissolved": "all others have left the group, or are dead",
-    "taken": "its name was another's when it came back",
+    "taken": "the name was another's when it came back",
     "defect": "a defect in GCom ended this node; its traceback was printed",
 }
 
@@ -32,6 +32,7 @@ def raise_if_ended(membership: Membership, session: Session) -> None:
     open_ones = f"; its messages {lost[0]} to {lost[1]} may not have arrived" if lost else ""
     if session.unnumbered:
         open_ones += f"; {session.unnumbered} more were never sent"
+    # Before the reasons: it left by an exit that the application never asked for, and has to hear why.
     if membership.unread:
         raise Detached(
             f"{session.machine.process} left group {group!r}, since its application read none of "
@@ -53,6 +54,7 @@ def raise_if_over(membership: Membership) -> None:
 
 def raise_if_detached(session: Session, done: str = "nothing was sent") -> None:
     """Raise Detached while no quorum is heard; `done` says what came of what was asked for."""
+    # An end says more than the silence that came before it.
     if not session.detached or session.ended is not None:
         return
     raise Detached(
@@ -62,12 +64,13 @@ def raise_if_detached(session: Session, done: str = "nothing was sent") -> None:
 
 
 def session_to_send_in(membership: Membership) -> Session:
-    """Return the session that may send; raises NotAMember, Detached."""
+    """Return the session that may send; raises NotAMember, Detached, NotPermitted."""
     session = membership.session
     raise_if_ended(membership, session)
     raise_if_detached(session)
     if session.leaving:
         raise NotAMember(f"group {session.machine.group!r} is being left: nothing more is sent in it")
+    membership.raise_if_silent()
     return session
 
 

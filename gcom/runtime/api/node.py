@@ -19,6 +19,7 @@ from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.runtime.security.process import Listening
 from gcom.values import names
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
+from gcom.values.detection import Detection
 
 
 class Node:
@@ -80,6 +81,7 @@ class Node:
         safe: bool = False,
         netsplit: Netsplit | Literal["PRIMARY", "PARTITIONABLE"] = "PRIMARY",
         tie_breaker: TieBreaker | Literal["LEADER", "REGISTRY"] = "LEADER",
+        detection: Detection | Literal["lan", "wan"] | float | str = "lan",
     ) -> GroupInfo:
         """Make an empty group; it is kept until it is removed or its last member leaves.
 
@@ -87,7 +89,8 @@ class Node:
         """
         if self._host.closed:
             raise NotAMember(f"the node {self.name!r} is closed")
-        return self.directory.create(Definition.parse(group, ordering, multicast, static, safe, netsplit, tie_breaker))
+        definition = Definition.parse(group, ordering, multicast, static, safe, netsplit, tie_breaker, detection)
+        return self.directory.create(definition)
 
     def groups(self) -> tuple[GroupInfo, ...]:
         """Return the groups that the registry knows, sorted by name."""

@@ -126,6 +126,7 @@ class Receiving(GroupHandle):
         """
         if not self._receiving.acquire(blocking=False):
             raise AlreadyReceiving(f"group {self._session.machine.group!r} has a receiver: a loop or a listener")
+        # In the caller's thread: the listener's would only end, and nobody would know why nothing comes.
         self._raise_if_through()
         calls = (on_message, on_view, on_event, on_unicast)
         name = f"gcom listener {self._session.machine.group}"
@@ -135,6 +136,7 @@ class Receiving(GroupHandle):
     def _raise_if_through(self) -> None:
         try:
             with self._host.lock:
+                # What came before the end is still to be read, so a listener may begin after it.
                 if not self._membership.arrivals:
                     guards.raise_if_over(self._membership)
         except GComError:
@@ -148,6 +150,7 @@ class Receiving(GroupHandle):
         on_event: Callable[[Event], object] | None,
         on_unicast: Callable[[Unicast], object] | None,
     ) -> None:
+        # For a `leave` within a callback: it must not wait until a joiner has the state that only this thread can take.
         self._membership.listened_by = get_ident()
         event: Event | None = None
         while not isinstance(event, Departure) or event.returning:
@@ -189,8 +192,8 @@ class Receiving(GroupHandle):
             match arrival := self._arrival(deadline):
                 case TakeState(view):
                     self._state.take(self._source, view)
-                case SetState(_, data):
-                    self._state.set(self._source, data)
+                case SetState():
+                    self._state.set(self._source, arrival)
                 case MergeState(_, _, data):
                     self._state.merge(self._source, data)
                 case Deliver(run) if isinstance(run.payloads[0], Brought):  # for MergeState, at the next barrier
@@ -203,8 +206,12 @@ class Receiving(GroupHandle):
     def _event(self, arrival: _Event) -> Event:
         match arrival:
             case Deliver(run, view):
+                # In the application's hands, but not read until it asks for the next event: only then the senders get
+                # credit for it.
                 self._reading = arrival
                 numbers = range(run.first, run.last + 1)
+                # The loop over the messages runs in C, as each is asked for: work in Python is per run (ARCHITECTURE
+                # 2).
                 self._current = map(Message._make, zip(repeat(run.sender), numbers, repeat(view), run.payloads))
                 return next(self._current)
             case DeliverUnicast(sender, payload):
@@ -223,6 +230,11 @@ class Receiving(GroupHandle):
                 return Settled(first, last, arrived)
             case Suspected(process, _, reason):
                 return Suspicion(process, reason)
+            case effects.StateUnavailable(view, reason, True):
+                # Before `StateLost`, at which an application may well begin anew.
+                self._membership.arrivals.appendleft(effects.StateUnavailable(view, reason))
+                own = self._state.uncovered(self._source)
+                return StateUnmerged(own.data, own.reason)
             case effects.StateUnavailable(view, reason):
                 self._state.bring_again(self._source)
                 return StateLost(view, reason)
@@ -262,9 +274,11 @@ class Receiving(GroupHandle):
     def _arrival(self, deadline: float | None) -> Arrival | None:
         arrivals = self._membership.arrivals
         with self._host.lock:
+            # It asks for more, so it is through with this: the credit that opens the senders' windows.
             if self._reading is not None:
                 reading, self._reading = self._reading, None
                 self._source.consumed(reading)
+            # Looked at last: what arrived before the end is read first.
             while not arrivals:
                 guards.raise_if_over(self._membership)
                 if not self._source.wait(deadline):
@@ -282,7 +296,7 @@ class Receiving(GroupHandle):
         deadline = deadline_of(timeout_s)
         while (arrived := self._await_state(timeout_s, deadline)) is not None:
             try:
-                self._state.set(self._source, arrived.data)
+                self._state.set(self._source, arrived)
             finally:
                 self._receiving.release()
         return not self._session.state_lost
@@ -291,8 +305,12 @@ class Receiving(GroupHandle):
         """Return the state for this thread to set, which is the receiver until then; None: it was set, or is lost."""
         arrivals = self._membership.arrivals
         with self._host.lock:
+            # A session that has ended is waited out, too: the process may be on its way back, into one that awaits its
+            # state.
             while (session := self._session).state_awaited or session.ended is not None:
                 first = arrivals[0] if arrivals else None
+                # Nobody receives, and the state is next: this thread takes it. Beside a receiver it only waits, since
+                # what came before the state must be dealt with first.
                 if isinstance(first, SetState) and self._receiving.acquire(blocking=False):
                     arrivals.popleft()
                     return first

@@ -99,6 +99,7 @@ class Results(Mapping[str, Result]):
         return self._with(Outcome.DEPARTED)
 
     def _with(self, outcome: Outcome) -> tuple[str, ...]:
+        # A copy of the items, for answers come in while the application looks, which it does without the lock.
         return tuple(member for member, (found, _) in list(self._call.answers.items()) if found is outcome)
 
     @property
@@ -118,6 +119,7 @@ class Results(Mapping[str, Result]):
 
         Raises NotAMember or Detached when this process loses the group meanwhile, or its quorum.
         """
+        # Nothing is yielded within the lock: what the application does with one result must not hold up the node.
         index, arrived = 0, self._call.arrived
         while True:
             with self._session.changed, self._membership.call_server.stepping_aside():
@@ -136,6 +138,8 @@ class Results(Mapping[str, Result]):
         waited for again: the answers come when this process hears the members again.
         """
         deadline = None if timeout_s is None else monotonic() + timeout_s
+        # A handler that waits here lets the next request be served: two members that call each other would wait for
+        # ever.
         with self._session.changed, self._membership.call_server.stepping_aside():
             while not enough(wait, [outcome for outcome, _ in self._call.answers.values()]):
                 if self._call.over or not self._pause(deadline):
@@ -145,6 +149,7 @@ class Results(Mapping[str, Result]):
     def _pause(self, deadline: float | None) -> bool:
         """Wait for news; return False at the deadline. Raises CallDetached, NotAMember. Holds the lock."""
         try:
+            # Looked at before each wait: what happened before it would wake nobody.
             guards.raise_if_ended(self._membership, self._session)
             guards.raise_if_detached(self._session, f"{', '.join(self.pending)} did not answer yet")
         except Detached as error:

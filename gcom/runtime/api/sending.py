@@ -42,14 +42,18 @@ class Sending(GroupHandle):
         included, have stored the message, whether or not they have read it: a crash of the others does not lose it.
         Members that left the view do not count. Inside a callback that raises WouldBlock, and nothing is sent.
 
-        Raises MessageTooLarge, BadValue, NotAMember (once `leave` began), Detached, GComTimeout; WouldBlock inside a
-        callback. After an error that names the message, it was sent, and may still arrive.
+        Raises MessageTooLarge, BadValue, NotAMember (once `leave` began), NotPermitted (by the registry's rules),
+        Detached, GComTimeout; WouldBlock inside a callback. After an error that names the message, it was sent, and may
+        still arrive.
         """
         payloads.check(payload, limits.MESSAGE_BYTES_MAX)
         if held_by != "sender":
             return self._send_and_wait(payload, timeout_s, held_by)
         with self._host.lock:
+            if self._host.rights is not None:
+                self._membership.raise_if_silent()
             session = self._membership.session
+            # The usual case first: this is the path of every message.
             if session.ended is not None or session.detached or session.leaving or not session.room:
                 session = self._await_room(timeout_s, deadline_of(timeout_s))
             return session.put(payload)
@@ -115,6 +119,8 @@ class Sending(GroupHandle):
         """Tell whether enough members hold a message; raises if the session has ended and it may not have arrived."""
         machine, ended = session.machine, session.ended
         lacking = len(machine.lacking(number))
+        # In a total order copies are not enough: until a majority holds its place, a view change may order it
+        # otherwise.
         if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < len(session.members))):
             return True
         if ended is not None and (ended.settled is None or number > machine.number):

@@ -14,7 +14,7 @@ from loguru import logger
 
 from gcom.core.machine import RETURNS
 from gcom.core.messages import events
-from gcom.core.messages.effects import Ended
+from gcom.core.messages.effects import Ended, SetState
 from gcom.errors import StateFailed
 from gcom.runtime.arrivals import Gone, SetAside
 from gcom.runtime.host import Host
@@ -39,19 +39,32 @@ class StateCallbacks:
     def take(self, source: Session, view: int) -> None:
         """Give the state at the barrier of a view: everything before it has been dealt with by this thread."""
         get_state = self._membership.uses.get_state
+        # Only the question is put under the lock; the callback runs without it, so it may send.
         with self._host.lock:
             asked = source.machine.transfer.asks(view)
         if asked and get_state is not None:
             source.handle(events.StateTaken(view, *_taken(get_state)))
 
-    def set(self, source: Session, data: bytes) -> None:
+    def set(self, source: Session, state: SetState) -> None:
         """Replace what the application has; raises StateFailed if it does not take it."""
         set_state = self._membership.uses.set_state
         assert set_state is not None, "state comes for an application that takes it"
+        aside = self.uncovered(source) if state.uncovered else None
         with self._leaving_at_failure(source, "set_state"):
-            set_state(data)
+            set_state(state.data)
         with self._host.lock:
+            if aside:
+                self._membership.arrivals.appendleft(aside)
             source.on_state_set()
+
+    def uncovered(self, source: Session) -> SetAside:
+        """Return the application's own state, where all who had that of the group are dead."""
+        get_state = self._membership.uses.get_state
+        assert get_state is not None, "its state is known, so it gives it"
+        with self._leaving_at_failure(source, "get_state"):
+            data = _checked(get_state())
+        instance, group = source.machine.instance, source.machine.group
+        return SetAside(data, f"all who had the state of instance {instance} died, and it begins anew ({group!r})")
 
     def merge(self, source: Session, data: bytes) -> None:
         """Merge a state that was brought, at the barrier of a view: all members do it there."""
@@ -93,8 +106,9 @@ class StateCallbacks:
         assert uses.get_state is not None, "it is replaced"
         with self._leaving_at_failure(former, "get_state"):
             data = _checked(uses.get_state())
-        became = f"is not where {instance} came from" if instance else "gave way to another one"
-        return SetAside(data, f"instance {machine.instance} {became}, in group {definition.group!r}")
+        return SetAside(
+            data, f"instance {machine.instance} {_became(machine.instance, instance)} ({definition.group!r})"
+        )
 
     def give_up(self, source: Session, ended: Ended) -> SetAside | None:
         """Return what is still to be merged, before the last end, which is read again after it."""
@@ -127,6 +141,7 @@ class StateCallbacks:
         if brought is None:
             return
         with self._host.lock:
+            # As a message it would be refused, and the state with it: the application gets it back, to keep it aside.
             if len(brought) > limits.MESSAGE_BYTES_MAX:
                 self._membership.arrivals.appendleft(_too_large(self._membership.reconciliation.give_up()))
                 return
@@ -142,6 +157,15 @@ class StateCallbacks:
             with self._host.lock:
                 self._membership.fail_state(text)
             raise StateFailed(text) from error
+
+
+def _became(former: str, instance: str) -> str:
+    """Return in words why an instance's state goes no further; `instance` is the one entered, if it is known."""
+    if not instance:
+        return "gave way to another one"
+    if lineage.descends(instance, former):
+        return f"was given up by an operator, and {instance} begun anew, without its state"
+    return f"was forgotten by its registry, and {instance} founded by others"
 
 
 def _gave_way(session: Session) -> bool:

@@ -34,6 +34,7 @@ class Watch:
         self._buffer = TraceBuffer(most)
         with host.lock:
             membership.watch(self._buffer)
+        # Taken once: the wall clock may be set while a watch is open, and its times must agree with each other.
         self._anchor = monotonic(), time()
 
     @property

@@ -1,4 +1,4 @@
-"""What `gcom status` asks each member, and what it is told: the member's snapshot, in plain values.
+"""The question of `gcom status` to each member, and its answer: the member's snapshot, in plain values.
 
 Whoever is in the view may ask, and administrators; on loopback, every process of the user.
 """
@@ -56,11 +56,12 @@ def asked(data: bytes) -> str:
     raise MalformedFrame("no question that a node answers: this one knows status")
 
 
-def answer(group: str, seen: Snapshot | None, who: Identity | None) -> bytes:
-    """Return the answer for whoever asks; None is a process of this user."""
+def answer(group: str, seen: Snapshot | None, who: Identity | None, admin: bool) -> bytes:
+    """Return the answer for whoever asks; None is a process of this user. `admin`: it administers the group."""
     if seen is None:
+        # The name is a stranger's, and may be of any length.
         return pyro.pack({"refused": "UnknownGroup", "text": f"this node is not in group {group[:100]!r}"})
-    if who is not None and not (who.admins or any(who.speaks_for(process) for process in seen.view.members)):
+    if who is not None and not (admin or any(who.speaks_for(process) for process in seen.view.members)):
         text = f"{who} may not ask: the members of group {group!r} may, and an administrator"
         return pyro.pack({"refused": "NotPermitted", "text": f"{text} (gcom-registry invite NAME --admin)"})
     return pyro.pack({"status": _status(seen).as_row()})

@@ -41,6 +41,7 @@ NODE = "gcom.node"  # the object that every node serves
 DIRECTORY = "gcom.directory"  # the objects that a registry serves
 SEQUENCER = "gcom.sequencer"
 STATUS = "gcom.status"  # of nodes and registries: they tell how they stand
+RIGHTS = "gcom.rights"  # of a registry: its rules about rights
 ENROLMENT = "gcom.enrolment"  # the one object that a newcomer without a certificate may call
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "DIRECTORY",
     "ENROLMENT",
     "NODE",
+    "RIGHTS",
     "SEQUENCER",
     "STATUS",
     "Caller",

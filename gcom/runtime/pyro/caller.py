@@ -11,6 +11,7 @@ from Pyro5 import protocol
 from gcom.errors import PeerError, Unavailable, Untrusted
 from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.credentials import Dialer
+from gcom.runtime.pyro.parting import put
 from gcom.runtime.pyro.secret import Exchange, UserSecret, new_nonce
 from gcom.runtime.pyro.wire import (
     MSGPACK,
@@ -23,7 +24,6 @@ from gcom.runtime.pyro.wire import (
     read,
     remaining,
     shut,
-    write,
 )
 from gcom.values import names
 from gcom.values.names import Address
@@ -112,8 +112,10 @@ class Caller:
         sock = self._kept() or self._dial(deadline)
         self._seq = (self._seq + 1) & 0xFFFF
         sock.settimeout(remaining(deadline))
-        write(sock, protocol.MSG_INVOKE, 0, self._seq, pack((self._object_id, "receive", (data,), {})))
-        reply = read(sock, deadline)
+        body = pack((self._object_id, "receive", (data,), {}))
+        reply = put(sock, protocol.MSG_INVOKE, self._seq, body, deadline) or read(sock, deadline)
+        if reply.kind == protocol.MSG_CONNECTFAIL:
+            raise _refusal(_reply(reply))
         if (reply.kind, reply.seq) != (protocol.MSG_RESULT, self._seq):
             raise Bad("out of step")
         answer = _reply(reply)
@@ -151,8 +153,7 @@ class Caller:
     def _introduce(self, sock: tls.Connection, words: dict[str, object], deadline: float) -> WireMessage:
         """Say CONNECT; return the peer's welcome."""
         sock.settimeout(remaining(deadline))
-        write(sock, protocol.MSG_CONNECT, 0, 0, pack(words))
-        reply = read(sock, deadline)
+        reply = put(sock, protocol.MSG_CONNECT, 0, pack(words), deadline) or read(sock, deadline)
         if reply.kind != protocol.MSG_CONNECTOK:
             raise _refusal(_reply(reply))
         return reply

@@ -37,7 +37,7 @@ class UserSecret:
 
 
 class Exchange:
-    """What one handshake's proofs are about."""
+    """The exchange that the proofs of one handshake are about."""
 
     def __init__(self, caller: Any, server: Any, object_id: str, nonce: bytes) -> None:
         """Take the socket names of both ends, and the caller's nonce."""
@@ -53,6 +53,7 @@ class Exchange:
     def by_server(self, secret: UserSecret, answer: object) -> bool:
         """Tell whether a server's answer proves that it knows the secret."""
         match answer:
+            # A nonce of another length could move the borders of what the proof is over.
             case {"challenge": bytes() as nonce, "proof": bytes() as proof} if len(nonce) == NONCE_BYTES:
                 self.answer = nonce
                 return hmac.compare_digest(proof, secret.proof(_SERVER, self))

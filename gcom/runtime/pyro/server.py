@@ -18,7 +18,7 @@ from Pyro5 import config, errors, protocol
 from Pyro5 import server as pyro_server
 
 from gcom.errors import BadValue, GComError, Unavailable
-from gcom.runtime.pyro import stock, tls
+from gcom.runtime.pyro import parting, stock, tls
 from gcom.runtime.pyro.connections import ConnectionAdmission, Connections
 from gcom.runtime.pyro.credentials import Credentials
 from gcom.runtime.pyro.places import HOW_SECURE, Place, is_loopback, listenable, public_address
@@ -153,6 +153,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             self._refusals.add("silent")
         except ssl.SSLError as error:
             self._refusals.add(tls.refusal(error))
+            parting.take_leave(conn.sock, self._handshake_s)  # the alert that was sent says why
         except (EOFError, OSError):
             pass  # it went away
         self.clientDisconnect(conn)
@@ -164,16 +165,17 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             return
         try:
             conn.sock = tls.accepted(conn.sock, self._credentials, deadline, openly=bool(self._openly))
-            if tls.is_revoked(conn.sock, self._credentials):
-                conn.sock.settimeout(1.0)
-                words = f"{NOT_TRUSTED}your certificate is revoked: ask the operator"
-                write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(words))
-                raise Bad("revoked")
         except tls.PlainSpoken as spoken:
-            conn.sock.settimeout(1.0)
-            words = f"{NOT_TRUSTED}this address speaks TLS alone: {HOW_SECURE}"
-            write(conn.sock, protocol.MSG_CONNECTFAIL, 0, 0, pack(words))
-            raise Bad("no TLS") from spoken
+            self._refuse(conn, "no TLS", f"{NOT_TRUSTED}this address speaks TLS alone: {HOW_SECURE}")
+            raise EOFError("refused") from spoken
+        if tls.is_revoked(conn.sock, self._credentials):
+            self._refuse(conn, "revoked", parting.REVOKED)
+            raise EOFError("refused")
+
+    def _refuse(self, conn: Any, reason: str, words: str, seq: int = 0) -> None:
+        """Count a refusal, and tell the peer; the caller then ends the connection."""
+        self._refusals.add(reason)
+        parting.refuse(conn.sock, words, self._handshake_s, seq)
 
     def _introduce(self, conn: Any, deadline: float) -> bool:
         """Tell whether the peer is welcome; a refusal is counted before the peer is told."""
@@ -188,6 +190,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         except Bad as bad:
             self._refusals.add(bad.reason)
             write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *stock.rejection(str(bad), hello.serializer))
+            parting.take_leave(sock, self._handshake_s)
             return False
         if conn.gcom_peer is not NOBODY:
             self._connections.introduced(conn)  # before it is told: a stranger gives way, who is welcome does not
@@ -249,7 +252,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         try:
             request = read(conn.sock)
             if self._credentials is not None and tls.is_revoked(conn.sock, self._credentials):
-                raise Bad("revoked")
+                self._refuse(conn, "revoked", parting.REVOKED, request.seq)
+                raise errors.SecurityError("revoked")
             named = _THIS_USER if conn.gcom_peer is None else tls.serving(conn.gcom_peer, conn.sock)
             with self._connections.serving(conn), named:
                 self._serve(conn.sock, request)

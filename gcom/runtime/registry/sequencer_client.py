@@ -18,6 +18,7 @@ from gcom.errors import GComError
 from gcom.runtime import pyro
 from gcom.runtime.security.process import Security
 from gcom.values import limits
+from gcom.values.detection import LAN, Detection
 from gcom.values.names import Address
 
 Told = Callable[[SequencerAnswered], None]  # the `handle` of the session that asked
@@ -35,11 +36,11 @@ class SequencerClient:
         """Have calls made by `put`, in place of `Caller.call`."""
         self._put = put
         self._caller = pyro.Caller(address, pyro.SEQUENCER, credentials)
-        self._requests: SimpleQueue[tuple[Told, SequencerRequest] | None] = SimpleQueue()  # one per group at most
+        self._requests: SimpleQueue[tuple[Told, SequencerRequest, int] | None] = SimpleQueue()  # one per group at most
 
-    def ask(self, request: SequencerRequest, told: Told) -> None:
+    def ask(self, request: SequencerRequest, told: Told, detection: Detection = LAN) -> None:
         """Queue a request; `told` is called with the answer, or with the lack of one."""
-        self._requests.put((told, request))
+        self._requests.put((told, request, detection.extended_ms(limits.SEQUENCER_CALL_MS)))
 
     def close(self) -> None:
         """End `serve`, and a call in progress."""
@@ -49,13 +50,13 @@ class SequencerClient:
     def serve(self) -> None:
         """Put requests until closed."""
         while (item := self._requests.get()) is not None:
-            told, request = item
-            told(self._answer(request))
+            told, request, patience_ms = item
+            told(self._answer(request, patience_ms))
 
-    def _answer(self, request: SequencerRequest) -> SequencerAnswered:
+    def _answer(self, request: SequencerRequest, patience_ms: int) -> SequencerAnswered:
         data = sequencer_codec.encode_request(request)
         try:
-            answer = self._put(self._caller, data, limits.SEQUENCER_CALL_MS / 1000)
+            answer = self._put(self._caller, data, patience_ms / 1000)
             return SequencerAnswered(request, sequencer_codec.decode_answer(answer))
         except pyro.ConnectionRefused:
             return SequencerAnswered(request, None, refused=True)
@@ -71,6 +72,6 @@ class SequencerClient:
             item = self._requests.get()
             if item is None:
                 return self._requests.put(None)  # closed: `serve` sees it next
-            told, request = item
+            told, request, _ = item
             told(SequencerAnswered(request, None))
         return None

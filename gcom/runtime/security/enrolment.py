@@ -33,6 +33,8 @@ def accept(invitation: Invitation, timeout_s: float = 5.0) -> Path:
             f"{invitation.registry} is not the registry that invited: its authority has another fingerprint. Ask for a "
             "new invitation, and whether that address is right"
         )
+    # One key for all attempts: an invitation works once, but an answer that was lost is given again to the key that had
+    # it.
     key = keys.new_key()
     asked = {"ask": "enrol", "secret": invitation.secret, "request": keys.request(key)}
     match ask(invitation.registry, asked, pyro.Newcomer(authority), timeout_s):

@@ -64,11 +64,13 @@ class CertificateUpkeep:
             return
         from gcom.certificates import keys, private_files
 
+        # Before it asks: a registry that refuses, or does not answer, is asked again in a minute, and not each second.
         self._renew_after = monotonic() + RETRY_S
         files = self._credentials.files
         key = keys.load_key(private_files.read_private(Path(files.key)), files.key)
         match pyro.unpack(caller.call(pyro.pack({"ask": "renew", "request": keys.request(key)}), CALL_S)):
             case {"certificate": bytes() as certificate}:
+                # Stored in the place of the one in use, it would leave a node whose key fits no certificate.
                 if not keys.belong_together(certificate, key):
                     raise PeerError("it renewed the certificate of another key")
                 private_files.write(Path(files.cert), certificate)

@@ -66,14 +66,19 @@ class Continuity:
         held = count if self._safe else sorted([*by.values(), *[0] * (size - len(by))], reverse=True)[size // 2]
         self._confirmed[sender] = max(held, self._confirmed.get(sender, 0))
 
-    def on_given(self, who: Process, before: State, given: State) -> None:
-        """Check the state that replaces an application's own; one that begins after a loss continues nobody's."""
-        if not self._promised or given.origin:
+    def on_given(self, who: Process, before: State, given: State, told: bool = False) -> None:
+        """Check the state that replaces an application's own; `told`: it was handed its own, to keep it aside."""
+        if not self._promised:
+            return
+        later = given.since > before.since  # it has nothing of what was before a loss, and counts from there
+        if told and not later:
+            raise Violation(f"CONTINUITY: {who} is told that its state is not covered, by one that goes as far back")
+        if told:
             return
         for sender, (count, _) in before.streams.items():
             # Not more than the application had itself: what it never saw it cannot lose.
             owed = min(count, self._confirmed.get(sender, 0))
-            has, _ = given.streams.get(sender, (0, 0))
+            has = 0 if later else given.streams.get(sender, (0, 0))[0]
             # Broken wherever a name goes to somebody who has not what the group had: by a registry that starts
             # without grace, forgets who was noted, put out or older, or takes silence for death.
             if has < owed:

@@ -22,11 +22,15 @@ BEFORE = -1  # the view, so to speak, in which a member of a predecessor got the
 
 @dataclass(slots=True)
 class State:
-    """A digest: the view of the last loss (`origin`, 0 if none), and of each sender a count and a sum."""
+    """A digest: the view of the last loss (`origin`, 0 if none), and of each sender a count and a sum.
+
+    `since` is that loss' rank over all instances, which is kept where an instance succeeds another (`lineage.rank`).
+    """
 
     origin: int = 0
     streams: dict[Process, tuple[int, int]] = field(default_factory=dict)
     sequence: int = 0  # of all messages, in order
+    since: int = 0
 
     def add(self, delivery: Deliver) -> None:
         run = delivery.run
@@ -44,12 +48,12 @@ class State:
         streams = dict(self.streams)
         for sender, seen in other.streams.items():
             streams[sender] = max(seen, streams.get(sender, (0, 0)))
-        return State(self.origin, streams, crc32(f"{other.sequence}".encode(), self.sequence))
+        return State(self.origin, streams, crc32(f"{other.sequence}".encode(), self.sequence), self.since)
 
     def dump(self) -> bytes:
         """Return the state as bytes behind their checksum, so that a mixed or cut one is noticed."""
         # A checksum in front: bytes that are mixed of two donors' states are nobody's state, whatever they say.
-        body = json.dumps([self.origin, self.streams, self.sequence]).encode()
+        body = json.dumps([self.origin, self.streams, self.sequence, self.since]).encode()
         return b"%d %s" % (crc32(body), body)
 
     @classmethod
@@ -58,8 +62,8 @@ class State:
         if found != b"%d" % crc32(body):
             # Broken where chunks of one donor are taken for the next one's.
             raise Violation(f"STATE: what arrived is nobody's state: {data!r}")
-        origin, streams, sequence = json.loads(body)
-        return cls(origin, {sender: (count, total) for sender, (count, total) in streams.items()}, sequence)
+        origin, streams, sequence, since = json.loads(body)
+        return cls(origin, {sender: (count, total) for sender, (count, total) in streams.items()}, sequence, since)
 
 
 class States:

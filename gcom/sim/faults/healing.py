@@ -15,12 +15,12 @@ from gcom.sim.faults.population import Population
 from gcom.sim.network import LATE_MS_MAX, Network
 from gcom.sim.node import SimNode
 from gcom.sim.plan.events import Fault, TroubleEvent
-from gcom.sim.registry import Registry
+from gcom.sim.registries import Registries
 from gcom.sim.simulation import Simulation
 from gcom.values.definition import Multicast
 from gcom.values.names import Process
 
-LIVE_MS = 60_000  # the bound for all progress after the heal
+LIVE_MS = 60_000  # the bound for all progress after the heal; both are scaled as the group's detection is
 STORM_MS = 300
 SILENT_MS = 15_000  # by then silence has put a dead member out of every quorum's view
 
@@ -29,9 +29,14 @@ class Healing:
     """The end of every fault, and the wait for progress."""
 
     def __init__(
-        self, simulation: Simulation, network: Network, registry: Registry, population: Population, rng: Random
+        self,
+        simulation: Simulation,
+        network: Network,
+        registries: Registries,
+        population: Population,
+        rng: Random,
     ) -> None:
-        self._simulation, self._network, self._registry = simulation, network, registry
+        self._simulation, self._network, self._registries = simulation, network, registries
         self._population = population
         self._rng = rng
         self._marks: list[tuple[Process, int]] = []
@@ -44,8 +49,9 @@ class Healing:
         """End the faults, then raise Violation if the group does not come to life."""
         self._end_faults()
         self._healed_ms = self._simulation.now_ms
-        end_ms = self._healed_ms + LIVE_MS
-        self._simulation.at(SILENT_MS, self._bury)
+        detection = self._simulation.plan.definition.detection
+        end_ms = self._healed_ms + detection.extended_ms(LIVE_MS)
+        self._simulation.at(detection.extended_ms(SILENT_MS), self._bury)
         # Again from the beginning when a member was put out meanwhile: a suspicion of before the heal may still be
         # acted upon. The bound is on all of it.
         while not self._goes_on(end_ms):
@@ -108,8 +114,9 @@ class Healing:
         self._network.heal()
         # The hardest moment for a registry to start again: all who were cut off register at once.
         if simulation.plan.forgets:
-            self._registry.restart(TroubleEvent(Fault.AMNESIA, 0))
-        self._registry.heal()
+            self._registries.first.restart(TroubleEvent(Fault.AMNESIA, 0))
+        for registry in self._registries.each:
+            registry.heal()
         for node in self._population.everybody:
             node.reads_slowly = ""
             if node.paused:
@@ -134,7 +141,7 @@ class Healing:
             # depends on the tie-breaker.
             if view and gone & set(view.members) and 2 * len(here & set(view.members)) > len(view.members):
                 # Broken where nobody is ever suspected, or silence is no evidence.
-                raise Violation(f"SILENCE: {session.describe()}: {sorted(gone)} have said nothing for {SILENT_MS} ms")
+                raise Violation(f"SILENCE: {session.describe()}: {sorted(gone)} have said nothing for too long")
         for node in silent:
             node.refuses = True
 

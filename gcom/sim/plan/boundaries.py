@@ -148,14 +148,23 @@ def _a_namesake_comes(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush
 
 
 def _donors_die(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
-    """Kill all earlier members when newcomers have got a part of the state, or all of it."""
+    """Kill all earlier members when newcomers have got a part of the state, or all of it; one may sleep, and be out."""
     late = names[min(2, len(names) - 1) :][-2:]
     old = names[: len(names) - len(late)]
-    die_ms = at_ms + rng.randint(100, 2_500)
-    come = [TroubleEvent(Move.JOIN, at_ms + rng.randint(0, 100), order=(name,)) for name in late]
+    die_ms = rng.randint(100, 2_500)
+    come_ms = [rng.randint(0, 100) for _ in late]
+    # Who has been put out has all that the dead had, and comes back when the newcomers have lost it.
+    sleeps = old[:1] if len(old) > 1 and rng.random() < 0.5 else ()
+    begin_ms = at_ms + (REACTION_MS[1] if sleeps else 0)
+    sleep = [TroubleEvent(Fault.PAUSE, at_ms, LONG_MS[0] - 2_000, sleeps)] if sleeps else []
+    come = [TroubleEvent(Move.JOIN, begin_ms + ms, order=(name,)) for name, ms in zip(late, come_ms, strict=True)]
     # One shortly after the other: each time another donor is asked, which then dies too.
-    die = [TroubleEvent(Fault.CRASH, die_ms + 20 * place, 0, (name,), "refuses") for place, name in enumerate(old)]
-    return Ambush("donors die", (*come, *die), LONG_MS[0], late, deaths=len(old))
+    die = [
+        TroubleEvent(Fault.CRASH, begin_ms + die_ms + 20 * place, 0, (name,), "refuses")
+        for place, name in enumerate(old[len(sleeps) :])
+    ]
+    for_ms = begin_ms - at_ms + LONG_MS[0]
+    return Ambush("donors die", (*sleep, *come, *die), for_ms, late, deaths=len(old) - len(sleeps))
 
 
 def _apart(names: tuple[str, ...], at_ms: int, for_ms: int) -> TroubleEvent:

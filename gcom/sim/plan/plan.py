@@ -35,6 +35,7 @@ class Plan:
     posting: float  # how often an application writes a letter, or calls, when it may write
     load_bytes: int  # bound on a frame's runs
     forgets: bool  # the registry starts again at the heal
+    registries: int  # of which the first is the group's home, unless faults begin before it is formed
     events: tuple[TroubleEvent, ...]
     boundary: str = ""  # the ambush at its end, between two instances, if it has one
 
@@ -53,7 +54,8 @@ class Plan:
     def describe(self) -> dict[str, object]:
         """Return the plan as plain values, without what is empty."""
         fields = asdict(self)
-        fields["definition"] = {**fields["definition"], "static": bool(self.definition.static)}
+        words = {"static": bool(self.definition.static), "detection": str(self.definition.detection)}
+        fields["definition"] = {**fields["definition"], **words}
         fields["events"] = [
             {name: value for name, value in event.items() if value} for event in map(asdict, self.events)
         ]

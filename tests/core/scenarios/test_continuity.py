@@ -1,4 +1,4 @@
-"""What a group has it keeps: six stories from the boundary between two instances of a name (ARCHITECTURE 10).
+"""Continuity, told in six stories from the boundary between two instances of a name (ARCHITECTURE 10).
 
 Told by what applications and operators see: what was delivered, the state that each keeps, who is in a view of which
 instance. A text is *confirmed* once a member of a SAFE group has delivered it.
@@ -281,15 +281,8 @@ def test_a_serial_that_one_alone_knows_is_not_given_out_when_it_is_all_that_is_l
     assert "mine" not in net.texts(C)
 
 
-def test_one_that_was_put_out_delivers_nothing_that_the_others_went_on_without() -> None:
-    """1. `c` is cut off, and put out. 2. `a` and `b` die. 3. `c` sends before it has heard of either, and is alone."""
-    net = Keepers(Definition.parse("g", "FIFO", safe=True))
-    net.form("a", "b", "c")
-    net.confirm(A, "before")
-    net.split("c", "a b registry")
-    net.until(lambda: net.members(A) == {A, B})
-    net.kill(A)
-    net.kill(B)
+def _sends_and_is_put_out(net: Keepers) -> None:
+    """Let `c` send before it hears that the others went on without it: it has what was confirmed, and not its own."""
     net.send(C, "mine")
     net.answers_lost = lambda who, request: isinstance(request, Register)
     net.heal()
@@ -299,6 +292,18 @@ def test_one_that_was_put_out_delivers_nothing_that_the_others_went_on_without()
     assert net.end(C).reason == "expelled"  # type: ignore[union-attr]
     assert "mine" not in net.texts(C)
     assert net.lost("c", "before") == []
+
+
+def test_one_that_was_put_out_delivers_nothing_that_the_others_went_on_without() -> None:
+    """1. `c` is cut off, and put out. 2. `a` and `b` die. 3. `c` sends before it has heard of either, and is alone."""
+    net = Keepers(Definition.parse("g", "FIFO", safe=True))
+    net.form("a", "b", "c")
+    net.confirm(A, "before")
+    net.split("c", "a b registry")
+    net.until(lambda: net.members(A) == {A, B})
+    net.kill(A)
+    net.kill(B)
+    _sends_and_is_put_out(net)
 
 
 def test_one_whose_fellows_have_left_since_delivers_nothing_that_they_went_on_without() -> None:
@@ -316,15 +321,7 @@ def test_one_whose_fellows_have_left_since_delivers_nothing_that_they_went_on_wi
         net.pass_ms(HEARD_MS)  # its leave is told, and the view is registered
         net.kill(gone)
     net.kill(D)
-    net.send(C, "mine")
-    net.answers_lost = lambda who, request: isinstance(request, Register)
-    net.heal()
-    net.until(lambda: net.end(C) is not None)
-    net.answers_lost = lambda who, request: False
-    net.unite("c")
-    assert net.end(C).reason == "expelled"  # type: ignore[union-attr]
-    assert "mine" not in net.texts(C)
-    assert net.lost("c", "before") == []
+    _sends_and_is_put_out(net)
 
 
 def test_of_two_that_were_put_out_the_one_of_the_later_instance_begins() -> None:

@@ -42,7 +42,7 @@ def with_last_words(*names: str) -> tuple[Network, list[Process]]:
 
 
 def one_line(net: Network, *members: Process) -> list[object]:
-    """What all of these have delivered, under the same serials."""
+    """Return the one sequence that all of these have delivered, under the same serials."""
     assert all(net.serials(who) == net.serials(members[0]) for who in members)
     assert all(net.delivered(who) == net.delivered(members[0]) for who in members)
     return [*net.delivered(members[0])]
@@ -131,7 +131,7 @@ def stall(net: Network, who: Process, step: type[Control], told: Process) -> Non
 
 
 def nacks(net: Network, who: Process) -> list[frames.Nack]:
-    """What a proposer is told of a higher ballot, from now on."""
+    """Record the refusals that tell a proposer of a higher ballot, from now on."""
     told: list[frames.Nack] = []
 
     def is_lost(reply: Frame) -> bool:

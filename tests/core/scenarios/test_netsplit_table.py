@@ -224,7 +224,7 @@ def kinds(row: Row) -> dict[str, str]:
 
 
 def lost(row: Row, confirmed: set[str]) -> set[str]:
-    """What the row says is gone, of what was confirmed before anybody went on."""
+    """Return what the row gives up, of what was confirmed before anybody went on."""
     if row.lost == "everything":
         return confirmed
     alone = re.findall(r"what ([A-Z]) goes on to confirm", row.lost)
@@ -232,7 +232,7 @@ def lost(row: Row, confirmed: set[str]) -> set[str]:
 
 
 def check_meanwhile(scene: Scene) -> None:
-    """Who goes on does so: it can confirm."""
+    """Check that those who go on can confirm."""
     found = scene.views()
     assert found in expected(scene.row), scene.net.describe()
     for side in sorted(found[0]):

@@ -72,7 +72,7 @@ def test_scenario_06_a_chain_of_replies_over_a_link_that_is_late(ordering: str, 
     held: list[Frame] = []
 
     def slow(frame: Frame) -> bool:
-        """What a says to c with data in it is late; over BASIC it comes once, so the late frame must be kept."""
+        """Delay each frame from a to c with data in it; over BASIC it comes once, so the late one must be kept."""
         is_late = frame.source == A and frame.target == C and bool(frame.runs) and net.now_ms < late[0]
         held.extend([frame] * is_late)
         return is_late

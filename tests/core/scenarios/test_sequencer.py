@@ -29,7 +29,7 @@ def at_registry(net: Network, who: Process) -> bool:
 
 
 def one_line(net: Network, *members: Process) -> list[str | bytes]:
-    """What all of these have delivered, in the one order."""
+    """Return the one sequence that all of these have delivered, in the one order."""
     lines = [net.delivered(who) for who in members]
     assert lines == [lines[0]] * len(members)
     serials = [net.serials(who) for who in members]

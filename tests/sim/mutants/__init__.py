@@ -1,6 +1,6 @@
 """The core, broken in one place at a time."""
 
-from tests.sim.mutants import boundary, changes, continuity, letters, membership, multicast, orders, state
+from tests.sim.mutants import boundary, changes, continuity, letters, membership, multicast, orders, registries, state
 from tests.sim.mutants.table import MUTANTS, SEEDS, TOLD, Catch, Mutant, hunt, replay
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "membership",
     "multicast",
     "orders",
+    "registries",
     "replay",
     "state",
 ]

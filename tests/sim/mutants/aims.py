@@ -74,7 +74,7 @@ def one_is_needed_that_lags(plan: Plan) -> Plan:
 
 
 def a_dead_one_is_heard_in_the_change(plan: Plan) -> Plan:
-    """What one sent when it was cut off arrives when it is dead, and in the middle of the change that puts it out.
+    """Frames of one that was cut off arrive when it is dead, in the middle of the change that puts it out.
 
     The split is over before the packet is sent again for the last time, 3 s after the first (RESENT_MS); by then its
     sender is suspected, and the proposer pauses between promises and cut.
@@ -244,7 +244,7 @@ def a_newcomer_meets_an_outage(plan: Plan) -> Plan:
 
 
 def all_are_cut_off_in_a_change(plan: Plan) -> Plan:
-    """Who proposes dies when it has carried out what others have accepted, and these are all cut off at once."""
+    """The proposer dies when it has carried out what others have accepted, and these are all cut off at once."""
     rng, order = chance(plan)
     at_ms = FROM_MS + 20 + rng.randint(3, 9) * plan.delay_ms
     apart = TroubleEvent(
@@ -308,6 +308,17 @@ def one_accepts_what_others_decide_otherwise(plan: Plan) -> Plan:
     sleeps = TroubleEvent(Fault.STALL, FROM_MS, 9_000, order, "CutOk", until=NEVER)
     die = crashes(order, FROM_MS + rng.randint(5_500, 6_000))
     return continued(plan, 12_000, leave, proposer, sleeps, *die[: plan.members])
+
+
+def donors_die_while_one_is_out(plan: Plan) -> Plan:
+    """One sleeps and is put out. One comes, and when it has got a part of the state all others die; then it wakes."""
+    rng, order = chance(plan)
+    *old, late = (*[name for name in order if name != plan.names[-1]], plan.names[-1])
+    at_ms = FROM_MS + 1_500
+    sleeps = TroubleEvent(Fault.PAUSE, at_ms, rng.randint(11_000, 12_000), tuple(old[:1]))
+    comes_ms = at_ms + 5_000
+    die = crashes(tuple(old[1:]), comes_ms + 60 + plan.delay_ms * rng.randint(6, 20))
+    return continued(plan, 16_000, sleeps, TroubleEvent(Move.JOIN, comes_ms, order=(late,)), *die, late=1)
 
 
 def donors_die(plan: Plan) -> Plan:

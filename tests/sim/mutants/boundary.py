@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from gcom.core import machine
-from gcom.core.directory.rows import Row
+from gcom.core.directory.rows import Row, stands_above
 from gcom.core.directory.table import Directory
 from gcom.core.joining import attempt
 from gcom.core.joining.join import Joining
@@ -273,7 +273,7 @@ def a_detached_member_keeps_the_name_from_a_group_in_service(patch: Patch) -> No
     on_rival = Directory._on_rival
 
     def above_alone(self: Directory, row: Row, request: Register) -> Any:
-        return self._entry(row) if not self._stands_above(request, row) else on_rival(self, row, request)
+        return self._entry(row) if not stands_above(request, row) else on_rival(self, row, request)
 
     patch.setattr(Directory, "_on_rival", above_alone)
 

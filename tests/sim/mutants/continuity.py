@@ -105,7 +105,7 @@ def who_is_suspected_counts_as_dead(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_and_is_needed)
 def one_survivor_need_not_promise(patch: Patch) -> None:
-    """Who is left of a view, and is not heard, is not waited for."""
+    """A survivor of a view that is not heard is not waited for."""
     survivors = vars(Triggers)["survivors"]
 
     def heard(self: Triggers) -> frozenset[Process] | None:
@@ -245,11 +245,11 @@ def a_successor_stands_below_its_predecessor(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
 def size_decides_between_instances(patch: Patch) -> None:
-    def larger(self: Directory, request: Register, row: Row) -> bool:
+    def larger(request: Register, row: Row) -> bool:
         mine = by_size(len(request.view.members), request.view.number, request.instance)
         return mine < by_size(len(row.view.members) if row.view else 0, row.number, row.instance)
 
-    patch.setattr(Directory, "_stands_above", larger)
+    patch.setattr("gcom.core.directory.table.stands_above", larger)
 
 
 # Coming and going
@@ -290,10 +290,10 @@ def nobody_is_ever_proven_dead(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
 def the_instance_with_more_views_stands_above(patch: Patch) -> None:
-    def longer(self: Directory, request: Register, row: Row) -> bool:
+    def longer(request: Register, row: Row) -> bool:
         return request.view.number > row.number
 
-    patch.setattr(Directory, "_stands_above", longer)
+    patch.setattr("gcom.core.directory.table.stands_above", longer)
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.all_leave_but_one)

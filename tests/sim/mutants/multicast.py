@@ -125,7 +125,7 @@ def what_only_the_cut_brought_is_not_delivered(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_just(4), aim=aims.one_is_needed_that_lags)
 def the_last_views_payloads_are_dropped_with_the_view(patch: Patch) -> None:
-    """Whoever is still in it can fetch them nowhere."""
+    """Members that are still in it can fetch them nowhere."""
     install = Streams.install
 
     def forget(self: Streams, *given: Any) -> None:
@@ -149,7 +149,7 @@ def the_last_views_payloads_are_dropped_though_a_suspect_lacks_them(patch: Patch
 
 @mutant(reliable)
 def trace_07_a_run_is_acknowledged_before_it_is_stored(patch: Patch) -> None:
-    """What comes after the promise is acknowledged, though no promise has mentioned it."""
+    """A run that comes after the promise is acknowledged, though no promise has mentioned it."""
     store, held = Reliable._store, Reliable.held
 
     def arrive(self: Any, run: Run) -> bool:
@@ -235,7 +235,7 @@ def a_sender_does_not_deliver_its_own(patch: Patch) -> None:
 
 @mutant(reliable)
 def a_frozen_member_goes_on_numbering(patch: Patch) -> None:
-    """What it numbers after its promise is in no union: it delivers it, and the view ends without it."""
+    """Messages numbered after its promise are in no union: it delivers it, and the view ends without it."""
 
     def may_form(self: Streams) -> bool:
         return bool(self.unsent) and self._view.started and self.multicast.out.flow.room > 0
@@ -306,7 +306,7 @@ def trace_08_a_window_opens_on_receipt(patch: Patch) -> None:
 
 @mutant(reliable)
 def trace_15_what_may_not_have_arrived_is_not_named(patch: Patch) -> None:
-    """Who is put out, or loses the quorum, takes all that it sent for arrived."""
+    """A member that is put out, or loses the quorum, takes all that it sent for arrived."""
     patch.setattr(Streams, "unconfirmed", property(lambda self: None))
 
 

@@ -111,10 +111,21 @@ def nobody_seeks_another_donor(patch: Patch) -> None:
 
 @mutant(keeping)
 def joiners_are_told_that_the_state_is_lost(patch: Patch) -> None:
-    def enter(self: Transfer, decision: Decision, now_ms: int) -> list[OfState]:
+    def enter(self: Transfer, decision: Decision, now_ms: int, instance: str) -> list[OfState]:
+        self._instance = instance
         return self.install(replace(decision, sources={}), now_ms)
 
     patch.setattr(Transfer, "enter", enter)
+
+
+@mutant(reliable, keeping, aim=aims.donors_die_while_one_is_out)
+def a_state_that_began_at_a_loss_takes_the_place_of_one_that_did_not(patch: Patch) -> None:
+    on_chunk = Transfer.on_chunk
+
+    def silent(self: Transfer, source: Process, chunk: StateChunk, now_ms: int) -> list[OfState]:
+        return on_chunk(self, source, replace(chunk, since=0), now_ms)
+
+    patch.setattr(Transfer, "on_chunk", silent)
 
 
 @mutant(reliable, of_three, aim=aims.sides_meet)

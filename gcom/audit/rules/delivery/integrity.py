@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gcom.audit.input.records import DELIVER, Ints
+from gcom.audit.input.contract import DELIVER
+from gcom.audit.input.rows import Ints
 from gcom.audit.rules.certificates import sends_once, settle_twice
 from gcom.audit.rules.rule import AuditRule, Case, Example, always, named
 from gcom.audit.summary.batch import Batch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gcom.audit.input.records import Ints
+from gcom.audit.input.rows import Ints
 from gcom.audit.rules.rule import AuditRule, Case, Example, Projection, always, named
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.intervals import Intervals

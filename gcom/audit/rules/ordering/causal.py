@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gcom.audit.input.records import Ints
+from gcom.audit.input.rows import Ints
 from gcom.audit.rules.certificates import bases_are_compared, pass_the_same_serials, senders_deliver_their_own
 from gcom.audit.rules.groups import InstanceLogs
 from gcom.audit.rules.rule import AuditRule, Case, Example, named, where_causal

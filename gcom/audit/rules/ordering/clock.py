@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcom.audit.input.records import Ints
+from gcom.audit.input.rows import Ints
 from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, Projection, always
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.tally import Tally

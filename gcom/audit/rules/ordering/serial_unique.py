@@ -12,7 +12,8 @@ from collections import defaultdict
 
 import numpy as np
 
-from gcom.audit.input.records import DELIVER, SKIP, Ints
+from gcom.audit.input.contract import DELIVER, SKIP
+from gcom.audit.input.rows import Ints
 from gcom.audit.rules.certificates import count_with_serial
 from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, named, processes_in, where_total
 from gcom.audit.summary.batch import Batch

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gcom.audit.input.records import Record
+from gcom.audit.input.contract import Record
 from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, Projection, always, place_of, processes_in
 from gcom.audit.summary.position import LogPosition
 from gcom.audit.summary.process import ProcessSummary

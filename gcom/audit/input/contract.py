@@ -1,0 +1,138 @@
+"""The log's contract: the types of records, the fields that each must have, and why one is invalid.
+
+docs/DELIVERY_LOG.md (Records) is its text. A record is judged by itself; whether it fits those around it is for the
+rules to say.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Record = dict[str, Any]
+
+# The order counts: up to SKIP a row is only columns, up to ELECT and above BAD it belongs to a group. Compact
+# files hold the codes, so new kinds go to the end.
+SEND, DELIVER, SKIP, VIEW, LEAVE, DETACH, ELECT, SUSPECT, LOST, OTHER, BAD, CONFIRM, ADOPT, QUORUM = range(14)
+KINDS = {
+    "send": SEND,
+    "deliver": DELIVER,
+    "skip": SKIP,
+    "view": VIEW,
+    "leave": LEAVE,
+    "detach": DETACH,
+    "elect": ELECT,
+    "suspect": SUSPECT,
+    "lost": LOST,
+    "confirm": CONFIRM,
+    "adopt": ADOPT,
+    "quorum": QUORUM,
+}
+NUMBER_MAX = 1 << 62  # so that a number plus a count is still one of 64 bits
+RUN_MAX = 1 << 20  # messages of one record; one that claims more is rejected: a line must not fill the memory
+# The fields that each record type must have beside `at`; below, the type of each field wherever it stands.
+_REQUIRED = {
+    "send": ("group", "view", "number", "clock"),
+    "deliver": ("group", "view", "sent_view", "sender", "number"),
+    "skip": ("group", "view"),
+    "view": ("group", "view", "members", "leader", "ordering", "multicast"),
+    "leave": ("group", "view"),
+    "detach": ("group", "view"),
+    "elect": ("group", "view", "leader"),
+    "suspect": ("group", "view"),
+    "confirm": ("group", "view", "number", "by"),
+    "adopt": ("group", "view", "from", "cut"),
+    "quorum": ("group", "view", "has"),
+    "lost": ("count",),
+}
+_INTEGERS = ("view", "sent_view", "number", "count", "serial", "t", "held", "base_serial", "settled")
+_OF_TYPE: dict[type, tuple[str, ...]] = {
+    int: _INTEGERS,
+    str: ("group", "instance", "sender", "leader", "ordering", "multicast", "netsplit", "by", "from", "into"),
+    bool: ("safe", "has"),
+    list: ("members", "digests", "succeeds"),
+    dict: ("clock", "base", "cut", "state"),
+}
+_TYPE_OF = {name: kind for kind, names in _OF_TYPE.items() for name in names}
+# Fields that are checked only in records that require them; elsewhere they are unknown, and ignored.
+_ONLY_REQUIRED = ("group", "view", "sent_view", "clock", "members", "leader", "ordering", "multicast")
+_OPTIONAL = tuple(name for name in _TYPE_OF if name not in _ONLY_REQUIRED)
+_OF_SUCCESSION = {"view": int, "cut": dict, "without": dict, "gone": dict, "gives_up": list, "by": str, "serial": int}
+_WORDS = {str: "a text", int: "an integer", bool: "true or false", list: "a list", dict: "a map"}
+_FIRST_AND_LAST = ("open", "close")
+FROM_ONE = ("at", "count", "number", "view", "sent_view", "serial")
+
+
+def is_known(kind: int) -> bool:
+    """Tell whether rows of that kind are records whose type the audit reads."""
+    return kind < OTHER or kind > BAD
+
+
+def problem_of(record: object) -> str:
+    """Return the reason why `record` is invalid (DELIVERY_LOG.md); empty if it is valid, or of an unknown type."""
+    if not isinstance(record, dict) or not isinstance(record.get("type"), str):
+        return "no JSON object with a type"
+    if type(record.get("at")) is not int:
+        return "no position `at`"
+    required = _REQUIRED.get(record["type"])
+    # `read_segment` has taken the opening and a whole close away: one in the middle means that two files were
+    # joined, or that the last line is damaged.
+    if record["type"] in _FIRST_AND_LAST:
+        return f"a line that says `{record['type']}` and is not that of its segment, or not whole"
+    # Unknown types are counted and passed over (DELIVERY_LOG.md), but their positions must fit, or
+    # a gap would follow.
+    if required is None:
+        return _problem_of_numbers({name: record[name] for name in ("type", "count") if name in record})
+    for name in (*required, *_OPTIONAL):
+        # `type` and not isinstance: True is an int in Python, and no number in the contract.
+        if name in record and type(record[name]) is not _TYPE_OF[name]:
+            return f"{name} is not {_WORDS[_TYPE_OF[name]]}"
+        if name in required and name not in record:
+            return f"a {record['type']} without {name}"
+    return _problem_of_numbers(record)
+
+
+def _problem_of_numbers(record: Record) -> str:
+    for name in FROM_ONE:
+        number = record.get(name, 1)
+        if type(number) is not int or not 1 <= number <= NUMBER_MAX:
+            return f"{name} is {number!r}, not a number from 1 on"
+    if KINDS.get(record["type"], OTHER) <= SKIP and record.get("count", 1) > RUN_MAX:
+        return f"a run of {record['count']:,} messages, more than {RUN_MAX:,}"
+    if record["type"] == "skip" and ("sender" in record) != ("number" in record):
+        return "a skip with one of sender and number"
+    # A skip has a sender and number, a serial, or both; without either it would give up
+    # nothing at some position.
+    if record["type"] == "skip" and "sender" not in record and "serial" not in record:
+        return "a skip of nothing"
+    if not all(type(each) is int and -NUMBER_MAX <= each <= NUMBER_MAX for each in record.get("digests", ())):
+        return "digests are not numbers"
+    for name in ("clock", "base", "cut"):
+        # Of a type that has no such field, as a `clock` that is not a send's, anything may stand there.
+        numbers = record.get(name)
+        if isinstance(numbers, dict) and not all(type(n) is int and 0 <= n <= NUMBER_MAX for n in numbers.values()):
+            return f"{name} is not a map of numbers"
+    members = record.get("members")
+    if record["type"] == "view" and not (members and all(type(who) is str for who in members)):
+        return "members is not a list of processes"
+    if not all(is_succession(each) for each in record.get("succeeds", ())):
+        return "succeeds does not name instances, views and cuts"
+    return ""
+
+
+def is_succession(entry: object) -> bool:
+    """Tell whether `entry` is one of a `succeeds` (DELIVERY_LOG.md, Records)."""
+    if not isinstance(entry, dict) or type(entry.get("instance")) is not str:
+        return False
+    if not all(type(entry[name]) is wanted for name, wanted in _OF_SUCCESSION.items() if name in entry):
+        return False
+    ranges = entry.get("without", {}).values()
+    return (
+        1 <= entry.get("view", 1) <= NUMBER_MAX
+        and all(type(n) is int and 0 <= n <= NUMBER_MAX for n in entry.get("cut", {}).values())
+        and all(type(who) is str for who in entry.get("gives_up", ()))
+        and all(type(each) is list and all(map(_is_range, each)) for each in ranges)
+    )
+
+
+def _is_range(pair: object) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and all(type(n) is int and 1 <= n <= NUMBER_MAX for n in pair)

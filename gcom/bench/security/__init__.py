@@ -1,0 +1,1 @@
+"""The cost of being safe: TLS beside plain loopback, and honest members beside hostile connections."""

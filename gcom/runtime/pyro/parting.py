@@ -1,0 +1,56 @@
+"""Last words to a peer that is refused, and the peer's way to hear them.
+
+1. The peer's handshake ends before ours (TLS 1.3), so it has sent its introduction when we refuse it. 2. To close a
+connection with bytes unread resets it. 3. A reset overtakes what was said before. 4. The peer tells its user of a
+broken connection, and not why. So the side that refuses says its words, says no more, and reads until the peer has
+ended as well, within bounds; and the side that is refused reads what there is when it can no longer write.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from contextlib import suppress
+from time import monotonic
+
+from Pyro5 import protocol
+
+from gcom.runtime.pyro.tls import Connection
+from gcom.runtime.pyro.wire import NOT_TRUSTED, Bad, WireMessage, pack, read, write
+
+LEAVE_BYTES_MAX = 4 * 1024 * 1024  # so much of what a peer still sends is read at most: a few of its messages
+REVOKED = f"{NOT_TRUSTED}your certificate is revoked: ask the operator"
+
+
+def refuse(sock: Connection, words: str, limit_s: float, seq: int = 0) -> None:
+    """Say why a peer is not served, and wait until it has heard that, or has had time to. Never raises OSError."""
+    with suppress(OSError):
+        sock.settimeout(limit_s)
+        write(sock, protocol.MSG_CONNECTFAIL, 0, seq, pack(words))
+    take_leave(sock, limit_s)
+
+
+def take_leave(sock: Connection, limit_s: float) -> None:
+    """Say no more, and read until the peer has ended, too. Never raises OSError, nor waits longer than the limit."""
+    deadline, left = monotonic() + limit_s, LEAVE_BYTES_MAX
+    with suppress(OSError):
+        sock.shutdown(socket.SHUT_WR)
+        waiting = select.poll()
+        waiting.register(sock.fileno(), select.POLLIN)
+        while left > 0 and waiting.poll(max(0.0, deadline - monotonic()) * 1000):
+            data = os.read(sock.fileno(), 65536)  # bytes of TLS are as good: nobody looks at them
+            if not data:
+                return
+            left -= len(data)
+
+
+def put(sock: Connection, kind: int, seq: int, body: bytes, deadline: float) -> WireMessage | None:
+    """Write a message; return the peer's last words if it has refused us meanwhile. Raises OSError if it said none."""
+    try:
+        write(sock, kind, 0, seq, body)
+    except ConnectionError:
+        with suppress(EOFError, OSError, Bad):
+            return read(sock, deadline)
+        raise
+    return None
