@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
 
 import gcom
 from chat_gui.storage.places import Places
@@ -107,4 +109,16 @@ def test_the_page_says_how_calls_are_protected(opened: Opener, registry: str) ->
     dialog.pages.setCurrentWidget(dialog.network)
     wait_until(dialog.network.protection.text)
     assert "this machine" in dialog.network.protection.text()
+    dialog.close()
+
+
+def test_enter_in_a_field_resets_nothing(opened: Opener) -> None:
+    window = opened()
+    window.keeper.change(zoom=150)
+    dialog = PreferencesDialog(window.keeper, "", window.desk.actions, window)
+    dialog.show()
+    dialog.words.setText("deploy")
+    QTest.keyClick(dialog.words, Qt.Key.Key_Return)
+    assert (window.keeper.settings.zoom, window.keeper.settings.words) == (150, ("deploy",))
+    assert dialog.isVisible()
     dialog.close()

@@ -49,6 +49,8 @@ class PreferencesDialog(QDialog):
         )
         self.buttons.rejected.connect(self.reject)
         self.buttons.button(QDialogButtonBox.StandardButton.RestoreDefaults).clicked.connect(self.reset)
+        for button in self.buttons.buttons():
+            button.setAutoDefault(False)  # type: ignore[attr-defined]  # Enter in a field takes that field over, no more
         layout = QVBoxLayout(self)
         for widget in (self.pages, self.problem, self.buttons):
             layout.addWidget(widget)
