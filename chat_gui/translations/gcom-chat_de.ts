@@ -1849,11 +1849,11 @@
     </message>
     <message>
         <source>You are Alice. Bob and Carol answer as</source>
-        <translation>Sie sind Alice. Bob und Carol antworten,</translation>
+        <translation>Du bist Alice. Bob und Carol antworten,</translation>
     </message>
     <message>
         <source>soon as they see your line, over the</source>
-        <translation>sobald sie Ihre Zeile sehen, über</translation>
+        <translation>sobald sie deine Zeile sehen, über</translation>
     </message>
     <message>
         <source>same bad network. Carol’s and Dave’s</source>
@@ -1861,7 +1861,7 @@
     </message>
     <message>
         <source>screens, your last three lines.</source>
-        <translation>Schirme, Ihre letzten drei Zeilen.</translation>
+        <translation>Schirme, deine letzten drei Zeilen.</translation>
     </message>
     <message>
         <source>talking …</source>

@@ -135,12 +135,8 @@ class ChatWindow(QMainWindow):
 
     def _build_menus(self) -> None:
         bar = self.menuBar()
-        connection, group, edit, view = (
-            bar.addMenu(self.tr("&Connection")),
-            bar.addMenu(self.tr("&Group")),
-            bar.addMenu(self.tr("&Edit")),
-            bar.addMenu(self.tr("&View")),
-        )
+        connection, group = bar.addMenu(self.tr("&Connection")), bar.addMenu(self.tr("&Group"))
+        edit, view = bar.addMenu(self.tr("&Edit")), bar.addMenu(self.tr("&View"))
         make = self.desk.actions.make
         connection.addAction(make("connect", self.tr("&Connect to a registry…"), "Ctrl+R", self.asking.connect_to))
         connection.addAction(make("quit", self.tr("&Quit"), "Ctrl+Q", self.close))

@@ -146,6 +146,7 @@ class Story:
             dialog.network.registry.setText(window.chat.registry)
             for what, page in (("network", dialog.network), ("shortcuts", dialog.shortcuts)):
                 dialog.pages.setCurrentWidget(page)
+                _wait(lambda: bool(dialog.network.protection.text()))
                 QTest.qWait(300)
                 self._take(f"{name}-{what}", dialog)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
 
 import gcom
 from chat_gui.storage.places import Places
@@ -95,3 +97,28 @@ def test_where_others_reach_the_chat_is_told_to_the_library(opened: Opener, regi
     wait_until(lambda: window.client.node is not before)
     assert window.client.node is not None
     assert window.client.node.address.startswith("127.0.0.2:")
+
+
+def test_the_page_says_how_calls_are_protected(opened: Opener, registry: str) -> None:
+    window = opened("alice", registry)
+    wait_until(lambda: window.chat.registry)
+    dialog = PreferencesDialog(window.keeper, "alice", window.desk.actions, window)
+    window.desk.protection_told.connect(dialog.network.show_protection)
+    dialog.network.protection_wanted.connect(window.client.ask_protection)
+    dialog.show()
+    dialog.pages.setCurrentWidget(dialog.network)
+    wait_until(dialog.network.protection.text)
+    assert "this machine" in dialog.network.protection.text()
+    dialog.close()
+
+
+def test_enter_in_a_field_resets_nothing(opened: Opener) -> None:
+    window = opened()
+    window.keeper.change(zoom=150)
+    dialog = PreferencesDialog(window.keeper, "", window.desk.actions, window)
+    dialog.show()
+    dialog.words.setText("deploy")
+    QTest.keyClick(dialog.words, Qt.Key.Key_Return)
+    assert (window.keeper.settings.zoom, window.keeper.settings.words) == (150, ("deploy",))
+    assert dialog.isVisible()
+    dialog.close()

@@ -98,6 +98,9 @@ class ShortcutsPage(QWidget):
         self.table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
         self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
         self.table.setTabKeyNavigation(False)
+        self.table.setShowGrid(False)
+        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 5)
+        self.table.setMinimumHeight(11 * (self.fontMetrics().height() + 5))
         self.table.verticalHeader().hide()
         self.table.horizontalHeader().setStretchLastSection(True)
         self.keys = QKeySequenceEdit(self)
@@ -105,6 +108,8 @@ class ShortcutsPage(QWidget):
         self.keys.setAccessibleName(self.tr("New keys"))
         self.none = QPushButton(self.tr("&None"), self)
         self.first = QPushButton(self.tr("As at &first"), self)
+        for button in (self.none, self.first):
+            button.setAutoDefault(False)
         self.problem = QLabel(self)
         self.problem.setWordWrap(True)
         self.problem.setTextFormat(Qt.TextFormat.PlainText)

@@ -49,13 +49,15 @@ class PreferencesDialog(QDialog):
         )
         self.buttons.rejected.connect(self.reject)
         self.buttons.button(QDialogButtonBox.StandardButton.RestoreDefaults).clicked.connect(self.reset)
+        for button in self.buttons.buttons():
+            button.setAutoDefault(False)  # type: ignore[attr-defined]  # Enter in a field takes that field over, no more
         layout = QVBoxLayout(self)
         for widget in (self.pages, self.problem, self.buttons):
             layout.addWidget(widget)
         self._build()
         self.show_settings(keeper.settings)
         self._connect()
-        self.setMinimumWidth(620)
+        self.setMinimumWidth(max(560, self.pages.tabBar().sizeHint().width() + 48))
 
     # how it is built
 
