@@ -151,9 +151,11 @@ class Twin:
                     return False
                 if it is None:
                     return True
+                if elsewhere:
+                    return True
                 if it.definition != definition:
                     return it.number == 0 or not (self.alive(group) or request.detached)
-                return elsewhere or request.view.number != it.number or request.view.members == it.members
+                return request.view.number != it.number or request.view.members == it.members
             case Lookup(name, former):
                 return it is not None and not self.is_over(name, former)
             case Unregister(_, instance, number):
@@ -205,7 +207,8 @@ class Twin:
         it, new, members = self.last.get(group), request.view.number, request.view.members
         renewed = None if request.detached else self.now
         fresh = Known(request.definition, request.instance, new, members, renewed)
-        if it is None or it.number == 0 or it.definition != request.definition:
+        other = it is not None and it.definition != request.definition
+        if it is None or it.number == 0 or (other and not (self.alive(group) or request.detached)):
             if it is not None and it.definition == request.definition and it.instance == request.instance:
                 it.number, it.members, it.noted = new, members, set()
                 it.renewed, it.forked = (it.renewed, it.forked) if request.detached else (self.now, None)

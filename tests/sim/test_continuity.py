@@ -52,10 +52,10 @@ class History:
     def leave(self, instance: str, view: int, who: str) -> History:
         return self._see(instance, who, Ended(view, "request"))
 
-    def give(self, donor: str, who: str, origin: int = 0) -> History:
-        """One is given a donor's state; a lost one, if it has an origin."""
-        given = State(origin, dict(self._states.get(donor, State()).streams))
-        self._continuity.on_given(who, self._states.get(who, State()), given)
+    def give(self, donor: str, who: str, lost: int = 0, told: bool = False) -> History:
+        """One is given a donor's state, which began anew at a loss, if there was one."""
+        given = State(lost, dict(self._states.get(donor, State()).streams), since=lost)
+        self._continuity.on_given(who, self._states.get(who, State()), given, told)
         self._states[who] = given
         return self
 
@@ -71,6 +71,12 @@ Telling = Callable[[History], History]
 BROKEN: dict[str, tuple[Definition, Telling, str]] = {
     "an older state wins": (PLAIN, lambda h: three(h).view("i2", 1, "c").give("c", "a"), "a had 2 .* of a, .* with 1"),
     "what one delivered under SAFE is gone": (SAFE, lambda h: three(h).view("i2", 1, "c").give("c", "a"), "a had 3"),
+    "a state that began at a loss wins": (
+        SAFE,
+        lambda h: three(h).give("b", "a", lost=2),
+        "a had 3 .* of a, .* with 0",
+    ),
+    "one is told of a loss that was none": (PLAIN, lambda h: three(h).give("a", "b", told=True), "b is told"),
     "a newcomer's empty state wins": (PLAIN, lambda h: three(h).view("i2", 1, "d").give("d", "c"), "c had 1"),
     "a branch gives way": (
         PLAIN,
@@ -92,7 +98,7 @@ FINE: dict[str, tuple[Definition, Telling]] = {
         PLAIN,
         lambda h: three(h).view("i1", 2, "ab").view("i1", 3, "a").leave("i1", 3, "a").view("i2", 1, "d").give("d", "c"),
     ),
-    "nobody could give the state": (SAFE, lambda h: three(h).give("b", "a", origin=2)),
+    "nobody could give the state": (SAFE, lambda h: three(h).give("b", "a", lost=2, told=True)),
     "BASIC promises nothing": (BASIC, lambda h: three(h).view("i2", 1, "d").give("d", "a")),
     "sides of a PARTITIONABLE group merge": (SPLIT, lambda h: three(h).view("i2", 1, "d").give("d", "a")),
 }
