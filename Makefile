@@ -56,7 +56,7 @@ demo: setup ## members as processes, text through a group for each ordering, the
 	@$(BIN)/gcom demo $(INPUT)
 	@$(BIN)/gcom audit gcom-demo --report gcom-demo.html
 
-demo-hosts: setup ## members and a registry on hosts of their own (network namespaces, as root), through a bad day, then the audit
+demo-hosts: setup ## two registries and three members on hosts of their own (network namespaces, as root), through a bad day, then the audit
 	@$(BIN)/python -m tests.hosts.demo
 
 chat: setup ## the desktop chat, with a registry and companions of its own: nothing else is needed

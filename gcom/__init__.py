@@ -74,6 +74,7 @@ from gcom.runtime.api.watch import Watch
 from gcom.runtime.faults import Delay, Faults, LinkFaults
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.runtime.registry.embedded import embedded
+from gcom.runtime.security.protection import Invitee, Protection, accept, invitee, protection
 from gcom.runtime.traces import Trace
 from gcom.values.answers import Outcome, Wait
 from gcom.values.clock import Causality, VectorClock
@@ -100,7 +101,7 @@ def connect(
     advertise: str | None = None,
     certificates: CertificateFiles | None = None,
 ) -> Node:
-    """Return a node of that name, at the registry `HOST:PORT`.
+    """Return a node of that name, at the registry `HOST:PORT`, or at several, `HOST:PORT,HOST:PORT`.
 
     The registry's default is GCOM_REGISTRY, else the one whose invitation of that name this user accepted, else
     127.0.0.1:7411. One that is not on this machine alone needs certificates: those of an accepted invitation, or
@@ -149,6 +150,7 @@ __all__ = [
     "GroupInfo",
     "HandlerFailed",
     "HeldBack",
+    "Invitee",
     "LinkFaults",
     "LocalError",
     "LogEnded",
@@ -168,6 +170,7 @@ __all__ = [
     "Ordering",
     "Outcome",
     "PeerError",
+    "Protection",
     "QuorumLost",
     "QuorumRegained",
     "Receipt",
@@ -199,6 +202,9 @@ __all__ = [
     "Watch",
     "WindowInfo",
     "WouldBlock",
+    "accept",
     "connect",
     "embedded",
+    "invitee",
+    "protection",
 ]

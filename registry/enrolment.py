@@ -25,7 +25,7 @@ _OWN, ADDRESS = "registry", "address"
 
 
 class Upkeep:
-    """What a registry does each second for its own certificate: it renews it, and learns which others are revoked."""
+    """The upkeep of a registry's own certificate, each second: it renews it, and learns which others are revoked."""
 
     def __init__(self, authority: Authority, credentials: pyro.Credentials) -> None:
         self._authority, self._credentials = authority, credentials

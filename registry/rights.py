@@ -1,4 +1,4 @@
-"""Who may do what at a registry that knows who asks: certificate holders speak for themselves and for their groups.
+"""Rights at a registry that knows who asks: certificate holders speak for themselves and for their groups.
 
 By default whoever has a certificate may create and join; only a group's creator and administrators remove it; its
 members and administrators may fork it. Rules may say otherwise by group and name (gcom/values/rights.py).

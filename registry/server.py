@@ -20,7 +20,7 @@ from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import decode_request, encode_answer
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness
-from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Request
+from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Register, Request
 from gcom.core.messages.sequencer import Unknown
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import BadValue, NotPermitted, Unavailable, VersionMismatch
@@ -39,6 +39,7 @@ from registry.storage import Creators, Disk, DurableCreators
 TICK_S = limits.TICK_MS / 1000
 UPKEEP_S = 1.0
 STOPPED_S = 10.0  # a clock that has not gone on for so long will not
+RENEWALS_MAX, RENEWAL_BYTES_MAX = 4096, 1024  # registrations that are not decoded anew
 DRAIN_S = 5.0  # for what is in progress when it is told to end
 
 
@@ -93,6 +94,7 @@ class RegistryServer:
         self._disk: Disk | None = None
         self._closing = threading.Event()
         self._requests = RequestLog()
+        self._renewals: dict[bytes, Register] = {}  # by their bytes, as they came
         self._started_s, self._ticked = time.time(), time.monotonic()
         # 1. The port. 2. The disk. 3. The directory, which reads it. 4. start(). The port first, as it tells whether
         #    another registry runs; nothing is served before the last step.
@@ -245,13 +247,22 @@ class RegistryServer:
     def _answer(self, data: bytes) -> Answer:
         """Answer the directory's requests; raises MalformedFrame, which the server counts and tells the peer."""
         try:
-            request = decode_request(data)
+            request = self._renewals.get(data) or self._decoded(data)
         except VersionMismatch as error:
             return Refusal("VersionMismatch", str(error))  # in our version, whose number the peer can read
         began = time.perf_counter()
         answer = self._answer_to(request)
         self._note(request, answer, began)
         return answer
+
+    def _decoded(self, data: bytes) -> Request:
+        """Return a request; a registration is kept, since its leader sends the very same each second."""
+        request = decode_request(data)
+        if isinstance(request, Register) and len(data) <= RENEWAL_BYTES_MAX:
+            if len(self._renewals) >= RENEWALS_MAX:
+                self._renewals = {}  # those that are still sent come back within a second
+            self._renewals[data] = request
+        return request
 
     def _answer_to(self, request: Request) -> Answer:
         with self._lock:

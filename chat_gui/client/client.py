@@ -10,13 +10,17 @@ from threading import Lock
 import gcom
 from chat_gui.client.membership import NOT_IN, ChatMembership
 from chat_gui.model.backlog import Backlog
+from chat_gui.model.members import Pulse
+from chat_gui.model.texts.protections import protection_text
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import (
     Connected,
+    InvitationAccepted,
     JoinBegan,
     Joined,
     Left,
     Listed,
+    ProtectionTold,
     ReceiptCame,
     RegistryAway,
     RegistryFound,
@@ -41,6 +45,7 @@ class ChatClient:
         self._node: gcom.Node | None = None
         self._groups: dict[str, ChatMembership] = {}
         self._closed = False
+        self.listen = self.advertise = ""  # where others reach this chat, from the next connect on; empty: as usual
         self.log_dir: str | None = None  # where delivery logs go, from the next connect on
 
     @property
@@ -54,6 +59,12 @@ class ChatClient:
             found = self._groups.get(name)
         return found.group if found and not found.over else None
 
+    def pulse(self, name: str) -> Pulse | None:
+        """Return what was last seen of a group's members; asking waits for no network."""
+        with self._lock:
+            found = self._groups.get(name)
+        return found.pulse if found else None
+
     # wishes
 
     def connect(self, nick: str, registry: str, log_dir: str | None = None) -> None:
@@ -63,6 +74,14 @@ class ChatClient:
     def find_registry(self, address: str) -> None:
         """Look whether a registry answers at an address; tell so, and nothing where none does."""
         self._put(translate("wish", "look for a registry"), "", lambda: self._find(address))
+
+    def accept(self, invitation: str) -> None:
+        """Take up an invitation: get the certificate of its name."""
+        self._put(translate("wish", "accept the invitation"), "", lambda: self._accept(invitation))
+
+    def ask_protection(self, nick: str, registry: str) -> None:
+        """Find out how a connection would be protected, and what is wrong with its certificate."""
+        self._put(translate("wish", "read the certificate"), "", lambda: self._tell_protection(nick, registry))
 
     def list_groups(self) -> None:
         """Ask the registry which groups there are."""
@@ -139,19 +158,34 @@ class ChatClient:
     def _node_of(self, nick: str, registry: str, log_dir: str | None) -> gcom.Node:
         """Return a node; logs that cannot be written keep nobody from talking."""
         try:
-            return gcom.connect(nick, registry, log_dir=log_dir)
+            return self._made(nick, registry, log_dir)
         except gcom.GComError as error:
             if not log_dir or isinstance(error, gcom.RegistryUnavailable):
                 raise
-            node = gcom.connect(nick, registry)
+            node = self._made(nick, registry, None)
             text = translate("storage", "no delivery logs are written ({}); choose another folder: F12, Audit")
             self._sink(StorageTold(text.format(error)))
             return node
+
+    def _made(self, nick: str, registry: str, log_dir: str | None) -> gcom.Node:
+        listen, advertise = self.listen or None, self.advertise or None
+        return gcom.connect(nick, registry, log_dir=log_dir, listen=listen, advertise=advertise)
 
     def _find(self, address: str) -> None:
         with suppress(gcom.GComError), closing(gcom.Directory(address)) as directory:
             directory.groups()
             self._sink(RegistryFound(address))
+
+    def _accept(self, invitation: str) -> None:
+        found = gcom.accept(invitation)
+        self._sink(InvitationAccepted(found.name, found.registry))
+
+    def _tell_protection(self, nick: str, registry: str) -> None:
+        try:
+            text, trouble = protection_text(gcom.protection(nick, registry)), False
+        except gcom.GComError as error:
+            text, trouble = str(error), True
+        self._sink(ProtectionTold(nick, registry, text, trouble))
 
     def _list(self) -> None:
         self._sink(Listed(self._need_node().groups()))

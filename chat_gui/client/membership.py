@@ -13,6 +13,7 @@ import gcom
 from chat_gui.client.own_messages import OwnMessages
 from chat_gui.client.times import TimesOfMessages
 from chat_gui.model.backlog import Backlog
+from chat_gui.model.members import Pulse
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.model.updates import (
     Arrived,
@@ -62,6 +63,7 @@ class ChatMembership:
         self._times = TimesOfMessages(group)
         self._looked_s = 0.0
         self._held = 0
+        self._pulse: Pulse | None = None
         threads = (self._receive, f"chat receives {group.name}"), (self._send_all, f"chat sends {group.name}")
         self._threads = [Thread(target=run, name=name, daemon=True) for run, name in threads]
 
@@ -91,6 +93,11 @@ class ChatMembership:
         """Wait until both threads are through, after the group was left."""
         for thread in self._threads:
             thread.join(timeout_s)
+
+    @property
+    def pulse(self) -> Pulse | None:
+        """What was last seen of the other members; asking waits for nothing."""
+        return self._pulse
 
     @property
     def over(self) -> bool:
@@ -157,11 +164,13 @@ class ChatMembership:
                     self._sink(MessageNumbered(name, wish.message.id, number))
                 return None
             except gcom.Detached:
+                self._look()
                 if self._stopped.wait(POLL_S):
                     return self._refuse(wish, translate("chat", "this group was left"))
             except gcom.GComTimeout as error:
                 if wish.to or self._stopped.is_set():
                     return self._refuse(wish, str(error))
+                self._look()
             except gcom.GComError as error:
                 return self._refuse(wish, str(error))
 
@@ -177,7 +186,8 @@ class ChatMembership:
         """Tell how many messages have waited here for HELD_S, where that is another number now."""
         held: tuple[gcom.HeldBack, ...] = ()
         with suppress(gcom.GComError):  # the group was left
-            held = self.group.snapshot().held_back
+            seen = self.group.snapshot()
+            held, self._pulse = seen.held_back, Pulse(time.monotonic(), seen.heard_s, seen.round_trip_s)
         count = sum(each.last - each.first + 1 for each in held if each.since_s >= HELD_S)
         if count != self._held:
             self._held = count

@@ -52,9 +52,13 @@ class Backlog:
         for backlog, data in zip(both, (mine, theirs), strict=True):
             backlog.set_state(data)
         merged, seen = Backlog(), set()
+        # Any rule will do that gives all members the same one, whichever state is theirs.
         merged.topic = max(both[0].topic, both[1].topic)
         for name, message in sorted(
-            [*both[0].said, *both[1].said], key=lambda pair: (pair[1].at_ms, pair[0], pair[1].id, pair[1].text)
+            # Down to the text, so that the order is the same everywhere for messages that share a time, a name and an
+            # id.
+            [*both[0].said, *both[1].said],
+            key=lambda pair: (pair[1].at_ms, pair[0], pair[1].id, pair[1].text),
         ):
             if (name, message) not in seen:
                 seen.add((name, message))

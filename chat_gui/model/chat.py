@@ -16,18 +16,22 @@ from chat_gui.model.updates import (
     Arrived,
     BacklogCame,
     Connected,
+    FoundOnDisk,
     HeldBackNow,
     HeldByAll,
     HistoryCame,
+    InvitationAccepted,
     JoinBegan,
     Joined,
     Left,
     Listed,
     MessageNumbered,
+    ProtectionTold,
     ReceiptCame,
     RegistryAway,
     RegistryFound,
     StorageTold,
+    SurroundingsCame,
     Unsent,
     Update,
     Whispered,
@@ -176,8 +180,10 @@ class Chat:
                 self.open(group).conversation.on_held(up_to)
             case HeldBackNow(group, count):
                 self.open(group).held = count
-            case ReceiptCame() | RegistryFound():
+            case ReceiptCame() | RegistryFound() | InvitationAccepted() | ProtectionTold():
                 pass  # the window shows it where it was asked for
+            case FoundOnDisk() | SurroundingsCame():
+                pass
             case Unsent(group, message, why, to):
                 self.open(group).conversation.on_failed(message.id)
                 text = translate("chat", "not sent: {}").format(why)

@@ -38,6 +38,7 @@ class InputHistory:
         """Return the line before; None at the oldest."""
         if self._at == 0:
             return None
+        # What is being typed is kept at the end of the walk.
         if self._at == len(self._lines):
             self._draft = current
         self._at -= 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import gcom
@@ -32,6 +33,20 @@ class MemberLine:
     own: bool = False
     why: str = ""
     looks_like: str = ""  # a member that was here before, with a name that may be taken for this one's
+    heard_s: int | None = None  # whole seconds since something came from it; None: nothing is known
+    round_trip_ms: float | None = None  # of a call to it and back, to two digits
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """When something last came from each process, and how long a call to it takes, at `at_s` of a monotonic clock."""
+
+    at_s: float
+    heard_s: Mapping[str, float]
+    round_trip_s: Mapping[str, float]
+
+
+SILENT_S = 3  # from then on the list says so: heartbeats come more often than that
 
 
 # The reasons of a ViewChange's `left`, for people.
@@ -79,6 +94,8 @@ class Members:
         """Take a new view: who is in it is here, and no more suspected."""
         for process, reason in left.items():
             name = process.partition("#")[0]
+            # Taken out first, so that it goes to the end: the list shows the latest first, and the oldest go at the
+            # bound.
             self._gone.pop(name, None)
             self._gone[name] = MemberLine(name, process, Presence.GONE, now_ms, why=reason_text(reason))
         for process in view.members:
@@ -86,6 +103,7 @@ class Members:
             self._gone.pop(process.partition("#")[0], None)
         for name in list(self._gone)[:-GONE_MAX]:
             del self._gone[name]
+        # A process that comes back is another one, and is here since then.
         self._since = {process: self._since[process] for process in view.members}
         self._suspected.clear()
         self.view = view
@@ -96,7 +114,10 @@ class Members:
         """Take who is suspected now, and why."""
         before = self._suspected
         self._suspected = {
-            process: before.get(process, (now_ms, why)) for process, why in suspected.items() if process in self._since
+            # Since when it is suspected stays what it was.
+            process: before.get(process, (now_ms, why))
+            for process, why in suspected.items()
+            if process in self._since
         }
 
     def on_suspicion(self, process: str, why: str, now_ms: int) -> None:
@@ -104,10 +125,12 @@ class Members:
         if process in self._since:
             self._suspected.setdefault(process, (now_ms, why))
 
-    def list(self, own: str) -> list[MemberLine]:
-        """Return all, in rank order, and then who is gone, latest first."""
+    def list(self, own: str, pulse: Pulse | None = None, now_s: float = 0) -> list[MemberLine]:
+        """Return all, in rank order, and then who is gone, latest first; `now_s` on the clock of the pulse."""
         members = self.view.members if self.view else ()
         here = [self._line(process, process == own) for process in members]
+        if pulse is not None:
+            here = [line if line.own else _with_pulse(line, pulse, now_s) for line in here]
         return here + list(reversed(self._gone.values()))
 
     @property
@@ -127,6 +150,15 @@ class Members:
         if found := self._suspected.get(process):
             return MemberLine(name, process, Presence.SUSPECTED, found[0], leads, own, found[1], looks)
         return MemberLine(name, process, Presence.HERE, self._since[process], leads, own, "", looks)
+
+
+def _with_pulse(line: MemberLine, pulse: Pulse, now_s: float) -> MemberLine:
+    heard_s, round_trip_s = pulse.heard_s.get(line.process), pulse.round_trip_s.get(line.process)
+    return replace(
+        line,
+        heard_s=None if heard_s is None else max(0, int(heard_s + now_s - pulse.at_s)),
+        round_trip_ms=None if round_trip_s is None else float(f"{1000 * round_trip_s:.2g}"),
+    )
 
 
 def view_text(*changes: gcom.ViewChange) -> str:

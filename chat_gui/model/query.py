@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -34,12 +34,17 @@ class Query:
         if not self.text and not self.filters:
             return []
         every = list(rows)
-        others = [self._named(value, every) for name, value in self.filters if name == "concurrent-with"]
-        return [
-            row.key
-            for row in every
-            if self._holds(row) and all(other is not None and concurrent(row, other) for other in others)
-        ]
+        others = [self._named(value, every) for value in self.concurrent_with]
+        return [row.key for row in every if self.holds(row, others)]
+
+    @property
+    def concurrent_with(self) -> list[str]:
+        """The messages, such as "bob#17", with which those that are searched for are concurrent."""
+        return [value for name, value in self.filters if name == "concurrent-with"]
+
+    def holds(self, row: ChatRow, others: Sequence[ChatRow | None]) -> bool:
+        """Return whether it holds for a row; `others` are the rows of `concurrent_with`, None for one not found."""
+        return self._holds(row) and all(other is not None and concurrent(row, other) for other in others)
 
     def _holds(self, row: ChatRow) -> bool:
         values = {"from": row.name.casefold(), "number": str(row.number), "view": str(row.view)}

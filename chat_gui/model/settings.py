@@ -29,7 +29,8 @@ class Settings:
     """The choices of the user. `words`: what counts as a mention beside the own name; `font`: empty for the system's.
 
     `history_max`: rows of scrollback kept per group; `language`: empty for the system's; `log_folder`: where delivery
-    logs are looked for, and written while `write_logs`.
+    logs are looked for, and written while `write_logs`; `listen` and `advertise`: where members reach this chat, empty:
+    where the registry does; `shortcuts`: keys that were chosen, as "action=keys".
     """
 
     nick: str = ""
@@ -48,6 +49,9 @@ class Settings:
     seconds: bool = False  # times with seconds
     log_folder: str = ""
     write_logs: bool = False
+    listen: str = ""
+    advertise: str = ""
+    shortcuts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +86,10 @@ def settings_of(table: Mapping[str, Any]) -> Settings:
     found = _sensible(Settings, table)
     if found.get("theme") not in [theme.value for theme in Theme]:
         found.pop("theme", None)
-    words = table.get("words")
-    found["words"] = tuple(word for word in words if isinstance(word, str)) if isinstance(words, list) else ()
+    for name in ("words", "shortcuts"):
+        several = table.get(name)
+        found[name] = tuple(each for each in several if isinstance(each, str)) if isinstance(several, list) else ()
+    # Within bounds rather than refused: a window that cannot be read could not be set right again.
     found["zoom"] = min(max(found.get("zoom", 100), ZOOMS[0]), ZOOMS[-1])
     found["font_points"] = min(max(found.get("font_points", 0), 0), 72)
     found["history_max"] = min(max(found.get("history_max", 20_000), HISTORY_MIN), HISTORY_MAX)
@@ -94,6 +100,7 @@ def session_of(table: Mapping[str, Any]) -> SavedSession:
     """Return the session that a file's table holds, without what makes no sense."""
     tabs = table.get("tabs")
     read = [_sensible(SavedTab, tab) for tab in tabs if isinstance(tab, dict)] if isinstance(tabs, list) else []
+    # By group, since two tabs of one group would both take its rows.
     by_group = {tab["group"]: SavedTab(**tab) for tab in read if tab.get("group")}
     return SavedSession(tuple(by_group.values()), **_sensible(SavedSession, table))
 
@@ -102,7 +109,10 @@ def _sensible(kind: type[Settings | SavedTab | SavedSession], table: Mapping[str
     """Return the plain fields of a table that have the type of their default."""
     wanted = {field.name: type(field.default) if field.name != "group" else str for field in fields(kind)}
     return {
-        name: table[name] for name, type_ in wanted.items() if type(table.get(name)) is type_ and type_ is not tuple
+        # By the exact type: True is a number in Python, and no zoom.
+        name: table[name]
+        for name, type_ in wanted.items()
+        if type(table.get(name)) is type_ and type_ is not tuple
     }
 
 

@@ -21,6 +21,10 @@ _LINK = re.compile(r"https?://[^\s<>\"'\x00-\x1f]+", re.IGNORECASE)
 _TRAILING = ".,;:!?)]}'\""
 
 
+FOLD = "\u2060\n"  # within a line that is too long to lay out at once; no text that is sent has it
+FOLDED_CHARS = 2_000
+
+
 class WebLink(NamedTuple):
     """A link in a text: the characters start … end, which are the address themselves."""
 
@@ -31,11 +35,13 @@ class WebLink(NamedTuple):
 
 def clean(text: str) -> str:
     """Return a text with its unsafe characters replaced by a sign; line feeds and tabs stay."""
+    # Replaced and not dropped: a reader sees that something stood there.
     return _UNSAFE.sub(SIGN, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def shown(text: str) -> str:
     """Return a clean text no longer than is shown, with a word on what was left out."""
+    # Cut before it is cleaned: a long text costs no more than what is shown of it.
     kept = clean(text[:SHOWN_CHARS_MAX])
     return (
         kept
@@ -44,10 +50,26 @@ def shown(text: str) -> str:
     )
 
 
+def folded(text: str) -> str:
+    """Return a text whose long lines are in parts: each key lays out the line that it changes, for all its length."""
+    if len(text) <= FOLDED_CHARS:
+        return text
+    lines = text.split("\n")
+    return "\n".join(
+        FOLD.join(line[at : at + FOLDED_CHARS] for at in range(0, max(1, len(line)), FOLDED_CHARS)) for line in lines
+    )
+
+
+def unfolded(text: str) -> str:
+    """Return a text as it was before `folded`."""
+    return text.replace(FOLD, "")
+
+
 def links(text: str) -> list[WebLink]:
     """Return the links of a text; a full stop or bracket behind one is not part of it."""
     found = []
     for match in _LINK.finditer(text):
+        # Behind a sentence or in brackets, as people write addresses.
         address = match.group().rstrip(_TRAILING)
         found.append(WebLink(match.start(), match.start() + len(address), address))
     return found

@@ -33,6 +33,24 @@ class RegistryFound:
 
 
 @dataclass(frozen=True, slots=True)
+class InvitationAccepted:
+    """An invitation became a certificate: this chat may connect as `name` at the registry."""
+
+    name: str
+    registry: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectionTold:
+    """How a connection of a name at a registry is protected, in words; `trouble`: why it cannot be made."""
+
+    name: str
+    registry: str
+    text: str
+    trouble: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """The groups that the registry knows."""
 
@@ -155,6 +173,25 @@ class HistoryCame:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundOnDisk:
+    """Rows of the scrollback on disk that a search found, oldest first, with their groups; `more`: perhaps not all."""
+
+    text: str
+    found: tuple[tuple[str, ChatRow], ...]  # with the group
+    more: bool
+    registry: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SurroundingsCame:
+    """The row of the scrollback that was looked for, and what was said before and after it."""
+
+    group: str
+    key: int
+    rows: tuple[ChatRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StorageTold:
     """A trouble with the disk, in words; it is told once."""
 
@@ -165,6 +202,8 @@ Update = (
     Connected
     | RegistryAway
     | RegistryFound
+    | InvitationAccepted
+    | ProtectionTold
     | Listed
     | WishFailed
     | JoinBegan
@@ -179,5 +218,7 @@ Update = (
     | Whispered
     | Left
     | HistoryCame
+    | FoundOnDisk
+    | SurroundingsCame
     | StorageTold
 )

@@ -19,7 +19,8 @@ VERSION = 1
 MARK = "gcom-chat"
 TEXT_BYTES_MAX = 256 * 1024  # of one message that is sent; what comes may be longer, and is shown in part
 _ID_CHARS_MAX = 32
-_AT_MS_MAX = 1 << 53
+# The end of 9999, as early as it is anywhere: a later time is a peer's nonsense, and raises where it is shown.
+_AT_MS_MAX = 253_402_128_000_000
 
 
 class MessageKind(StrEnum):
@@ -67,6 +68,7 @@ def encode(message: ChatMessage) -> str:
 def decode(payload: bytes | str) -> ChatMessage:
     """Return the message of any payload; nothing that a peer sends raises."""
     text = payload if isinstance(payload, str) else payload.decode("utf-8", "replace")
+    # Not tried as JSON where the mark is missing: what others send that happens to be JSON is a text to them.
     if not text.startswith("{") or f'"{MARK}"' not in text[:64]:
         return ChatMessage(MessageKind.TEXT, text)
     try:
@@ -79,6 +81,7 @@ def decode(payload: bytes | str) -> ChatMessage:
 def _of_fields(fields: dict[str, Any]) -> ChatMessage:
     kind, text = fields.get("kind"), fields.get("text")
     identity, at_ms = fields.get("id"), fields.get("at")
+    # Remembered for each message, so a peer's word for it has a bound.
     identity = identity[:_ID_CHARS_MAX] if isinstance(identity, str) else ""
     at_ms = at_ms if isinstance(at_ms, int) and not isinstance(at_ms, bool) and 0 <= at_ms <= _AT_MS_MAX else 0
     known = next((each for each in _SENT if each == kind), None)

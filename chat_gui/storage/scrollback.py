@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
 
 VERSION = 2
 BUSY_S = 5.0
+STOP_EVERY = 500  # rows of a search between two looks whether it is still wanted
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _COLUMNS = "key, kind, at_ms, name, text, process, number, view, id, sent_ms, peer, own, mention"
 _TIMES = "received_ms, delivered_ms, taken_ms, ordered_ms, serial, clock"
@@ -110,6 +112,34 @@ class Scrollback:
         """Return the last rows of a group before a key, oldest first."""
         query = f"SELECT {_ALL} FROM said WHERE talk = ? AND key < ? ORDER BY key DESC LIMIT ?"
         return [_row(values) for values in reversed(self._file.execute(query, (group, key, count)).fetchall())]
+
+    def find(
+        self, group: str, query: Query, before: int, most: int, stopped: Callable[[], bool]
+    ) -> tuple[list[ChatRow], bool]:
+        """Return the last rows before a key for which a query holds, oldest first, and whether there may be more."""
+        others = [self._named(group, value) for value in query.concurrent_with]
+        found: list[ChatRow] = []
+        select = f"SELECT {_ALL} FROM said WHERE talk = ? AND key < ? ORDER BY key DESC"
+        for at, values in enumerate(self._file.execute(select, (group, before))):
+            if len(found) == most or (at % STOP_EVERY == 0 and stopped()):
+                return found[::-1], True
+            row = _row(values)
+            if query.holds(row, others):
+                found.append(row)
+        return found[::-1], False
+
+    def _named(self, group: str, message: str) -> ChatRow | None:
+        """Return the newest row of "bob#17"; names are compared in any case."""
+        name, _, number = message.rpartition("#")
+        select = f"SELECT {_ALL} FROM said WHERE talk = ? AND number = ? ORDER BY key DESC"
+        rows = map(_row, self._file.execute(select, (group, number if number.isdecimal() else -1)))
+        return next((row for row in rows if row.number and row.name.casefold() == name), None)
+
+    def around(self, group: str, key: int, each: int) -> list[ChatRow]:
+        """Return a row with so many before and after it, oldest first."""
+        select = f"SELECT {_ALL} FROM said WHERE talk = ? AND key >= ? ORDER BY key LIMIT ?"
+        after = [_row(values) for values in self._file.execute(select, (group, key, each + 1))]
+        return self.before(group, key, each) + after
 
     def trim(self, group: str, keep: int) -> None:
         """Forget all but the last rows of a group."""

@@ -13,17 +13,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Thread
 
+from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.texts.words import translate
-from chat_gui.model.updates import HistoryCame, StorageTold, Update
+from chat_gui.model.updates import FoundOnDisk, HistoryCame, StorageTold, SurroundingsCame, Update
 from chat_gui.storage.scrollback import Scrollback, is_damage
 from chat_gui.storage.toml_files import write_text
 
 FIRST_ROWS = 200  # that a tab opens with
 PENDING_MAX = 50_000  # rows that wait for a disk that takes none; the oldest go
+FOUND_MAX = 500  # rows that a search shows
+AROUND_ROWS = 40  # before and after a row that is looked at
 RETRY_S = 5.0
 TRIM_EVERY = 500  # rows of a group between two trims
 KEY_MAX = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A search of talks, each before a key; or, without a text, what is around the key of the one talk."""
+
+    text: str
+    talks: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,8 @@ class Storage:
         self._rows: deque[tuple[str, ChatRow]] = deque(maxlen=PENDING_MAX)
         self._files: dict[Path, str] = {}
         self._requests: list[_Request] = []
+        self._search: _Wanted | None = None  # the newest alone counts
+        self._around: _Wanted | None = None
         self._closed = False
         # the thread's own
         self._scrollback: Scrollback | None = None
@@ -70,6 +83,18 @@ class Storage:
         """Ask for rows before a key; they come as a HistoryCame, an empty one where there are none."""
         with self._more:
             self._requests.append(_Request(group, before, count))
+            self._more.notify()
+
+    def search(self, text: str, talks: Sequence[tuple[str, int]]) -> None:
+        """Search talks, each before a key; what is found comes as a FoundOnDisk, unless another search is begun."""
+        with self._more:
+            self._search = _Wanted(text, tuple(talks))
+            self._more.notify()
+
+    def look_around(self, group: str, key: int) -> None:
+        """Ask for a row with those around it; they come as a SurroundingsCame."""
+        with self._more:
+            self._around = _Wanted("", ((group, key),))
             self._more.notify()
 
     def write(self, path: Path, text: str) -> None:
@@ -97,18 +122,44 @@ class Storage:
         while not closed:
             with self._more:
                 # Rows that could not be written wait for new ones, or for a while: the disk may have room again.
-                self._more.wait_for(lambda: self._closed or self._files or self._requests or self._fresh(), RETRY_S)
+                self._more.wait_for(self._has_work, RETRY_S)
                 closed, files, requests = self._closed, self._files, self._requests
                 rows, self._rows = self._rows, deque(maxlen=PENDING_MAX)
                 self._files, self._requests = {}, []
+                search, around, self._search, self._around = self._search, self._around, None, None
             files, self._unwritten = {**self._unwritten, **files}, {}
             for path, text in files.items():
                 self._write(path, text)
             self._add(rows)
             for request in requests:
                 self._answer(request)
+            for wanted in (around, search):
+                if wanted and not closed:
+                    self._look(wanted)
         if self._scrollback:
             self._scrollback.close()
+
+    def _has_work(self) -> bool:
+        asked = self._requests or self._search or self._around
+        return bool(self._closed or self._files or asked or self._fresh())
+
+    def _look(self, wanted: _Wanted) -> None:
+        """Search, or look around; a scrollback that cannot be read has nothing, as its loading says."""
+        found: list[tuple[str, ChatRow]] = []
+        more = False
+        with suppress(sqlite3.Error, OSError):
+            for group, key in wanted.talks:
+                if not wanted.text:
+                    self._sink(SurroundingsCame(group, key, tuple(self._opened().around(group, key, AROUND_ROWS))))
+                    return
+                rows, cut = self._opened().find(group, Query.parse(wanted.text), key, FOUND_MAX, self._superseded)
+                found, more = [*found, *((group, row) for row in rows)], more or cut
+        if not self._superseded():
+            self._sink(FoundOnDisk(wanted.text, tuple(found[:FOUND_MAX]), more or len(found) > FOUND_MAX))
+
+    def _superseded(self) -> bool:
+        """Tell whether another search, or the end, makes this one needless."""
+        return self._search is not None or self._closed
 
     def _fresh(self) -> bool:
         return bool(self._rows) and "rows" not in self._said

@@ -2,6 +2,16 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="de" sourcelanguage="en">
 <context>
+    <name>Announcer</name>
+    <message numerus="yes">
+        <source>%n new; the last: {}</source>
+        <translation>
+            <numerusform>%n neue; die letzte: {}</numerusform>
+            <numerusform>%n neue; die letzte: {}</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>Asking</name>
     <message>
         <source>Start it from a terminal: gcom-chat --demo</source>
@@ -166,14 +176,6 @@
         <translation>&amp;Verlassen</translation>
     </message>
     <message>
-        <source>&amp;Next tab</source>
-        <translation>&amp;Nächster Reiter</translation>
-    </message>
-    <message>
-        <source>&amp;Previous tab</source>
-        <translation>&amp;Voriger Reiter</translation>
-    </message>
-    <message>
         <source>&amp;Ordering duel…</source>
         <translation>&amp;Duell der Ordnungen…</translation>
     </message>
@@ -192,10 +194,6 @@
     <message>
         <source>not connected</source>
         <translation>nicht verbunden</translation>
-    </message>
-    <message>
-        <source>this message is not in the conversation any more</source>
-        <translation>diese Nachricht ist nicht mehr im Gespräch</translation>
     </message>
     <message>
         <source>Export the conversation</source>
@@ -222,6 +220,13 @@
     </message>
 </context>
 <context>
+    <name>CompletionList</name>
+    <message>
+        <source>Completions</source>
+        <translation>Ergänzungen</translation>
+    </message>
+</context>
+<context>
     <name>ConnectDialog</name>
     <message>
         <source>Connect to a registry</source>
@@ -238,6 +243,26 @@
     <message>
         <source>&amp;Registry</source>
         <translation>&amp;Registry</translation>
+    </message>
+    <message>
+        <source>for a registry on another machine: gcom1/…</source>
+        <translation>für eine Registry auf einem anderen Rechner: gcom1/…</translation>
+    </message>
+    <message>
+        <source>&amp;Invitation</source>
+        <translation>&amp;Einladung</translation>
+    </message>
+    <message>
+        <source>Protection</source>
+        <translation>Schutz</translation>
+    </message>
+    <message>
+        <source>Makes a key on this machine, and gets its certificate from {}; it works once.</source>
+        <translation>Erzeugt auf diesem Rechner einen Schlüssel und holt dessen Zertifikat von {}; das geht einmal.</translation>
+    </message>
+    <message>
+        <source>Accept and connect</source>
+        <translation>Annehmen und verbinden</translation>
     </message>
 </context>
 <context>
@@ -526,6 +551,14 @@
         <translation>&amp;Tastenkürzel</translation>
     </message>
     <message>
+        <source>&amp;Next tab</source>
+        <translation>&amp;Nächster Reiter</translation>
+    </message>
+    <message>
+        <source>&amp;Previous tab</source>
+        <translation>&amp;Voriger Reiter</translation>
+    </message>
+    <message>
         <source>Ctrl+1 to Ctrl+{}, Alt+1 to Alt+{}</source>
         <translation>Strg+1 bis Strg+{}, Alt+1 bis Alt+{}</translation>
     </message>
@@ -569,6 +602,10 @@
         <source>Writing</source>
         <translation>Schreiben</translation>
     </message>
+    <message>
+        <source>this message is not in the conversation any more</source>
+        <translation>diese Nachricht ist nicht mehr im Gespräch</translation>
+    </message>
 </context>
 <context>
     <name>DuelDialog</name>
@@ -606,11 +643,11 @@
     </message>
     <message>
         <source>Five groups of four members form; then your line goes out…</source>
-        <translation>Fünf Gruppen mit vier Mitgliedern bilden sich; dann geht Ihre Zeile hinaus…</translation>
+        <translation>Fünf Gruppen mit vier Mitgliedern bilden sich; dann geht deine Zeile hinaus…</translation>
     </message>
     <message>
         <source>Live: you are Alice; Run again goes back to the script.</source>
-        <translation>Jetzt: Sie sind Alice; „Noch einmal“ führt zum Drehbuch zurück.</translation>
+        <translation>Jetzt: du bist Alice; „Noch einmal“ führt zum Drehbuch zurück.</translation>
     </message>
     <message>
         <source>The members talk: {} of {} orderings are done…</source>
@@ -638,6 +675,25 @@
     <message>
         <source>Ordering duel</source>
         <translation>Duell der Ordnungen</translation>
+    </message>
+</context>
+<context>
+    <name>FoundDialog</name>
+    <message>
+        <source>Found in the scrollback: {}</source>
+        <translation>Im Verlauf gefunden: {}</translation>
+    </message>
+    <message>
+        <source>Hits</source>
+        <translation>Treffer</translation>
+    </message>
+    <message>
+        <source>What was said around it</source>
+        <translation>Was davor und danach gesagt wurde</translation>
+    </message>
+    <message>
+        <source>Choose a line to see what was said around it.</source>
+        <translation>Eine Zeile wählen, um zu sehen, was davor und danach gesagt wurde.</translation>
     </message>
 </context>
 <context>
@@ -884,9 +940,24 @@
         <source>this chat</source>
         <translation>dieser Chat</translation>
     </message>
+    <message numerus="yes">
+        <source>last heard %n second(s) ago</source>
+        <translation>
+            <numerusform>zuletzt gehört vor %n Sekunde</numerusform>
+            <numerusform>zuletzt gehört vor %n Sekunden</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>a call there and back takes {} ms</source>
+        <translation>ein Aufruf hin und zurück dauert {} ms</translation>
+    </message>
     <message>
         <source>careful: this name looks like {}</source>
         <translation>Vorsicht: dieser Name sieht aus wie {}</translation>
+    </message>
+    <message>
+        <source> · silent {} s</source>
+        <translation> · still {} s</translation>
     </message>
 </context>
 <context>
@@ -898,6 +969,29 @@
     <message>
         <source>Message, or /help</source>
         <translation>Nachricht, oder /help</translation>
+    </message>
+</context>
+<context>
+    <name>NetworkPage</name>
+    <message>
+        <source>empty: where the registry reaches this computer</source>
+        <translation>leer: wo die Registry diesen Rechner erreicht</translation>
+    </message>
+    <message>
+        <source>empty: the same</source>
+        <translation>leer: dieselbe</translation>
+    </message>
+    <message>
+        <source>Re&amp;gistry</source>
+        <translation>Re&amp;gistry</translation>
+    </message>
+    <message>
+        <source>&amp;Listen at</source>
+        <translation>&amp;Horchen an</translation>
+    </message>
+    <message>
+        <source>Addr&amp;ess for others</source>
+        <translation>Ad&amp;resse für andere</translation>
     </message>
 </context>
 <context>
@@ -1041,6 +1135,14 @@
         <translation>&amp;Ordner der Zustell-Logs</translation>
     </message>
     <message>
+        <source>Networ&amp;k</source>
+        <translation>Netzwer&amp;k</translation>
+    </message>
+    <message>
+        <source>Shor&amp;tcuts</source>
+        <translation>Tast&amp;enkürzel</translation>
+    </message>
+    <message>
         <source>Or&amp;dering and debug</source>
         <translation>Or&amp;dnung und Fehler</translation>
     </message>
@@ -1096,6 +1198,10 @@
         <translation>Suche schließen</translation>
     </message>
     <message>
+        <source>{} older, on disk…</source>
+        <translation>{} ältere auf der Platte…</translation>
+    </message>
+    <message>
         <source>nothing found</source>
         <translation>nichts gefunden</translation>
     </message>
@@ -1116,6 +1222,37 @@
     <message>
         <source>Shortcuts</source>
         <translation>Tastenkürzel</translation>
+    </message>
+</context>
+<context>
+    <name>ShortcutsPage</name>
+    <message>
+        <source>Action</source>
+        <translation>Aktion</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>Tasten</translation>
+    </message>
+    <message>
+        <source>Actions and their keys</source>
+        <translation>Aktionen und ihre Tasten</translation>
+    </message>
+    <message>
+        <source>New keys</source>
+        <translation>Neue Tasten</translation>
+    </message>
+    <message>
+        <source>&amp;None</source>
+        <translation>Kei&amp;ne</translation>
+    </message>
+    <message>
+        <source>As at &amp;first</source>
+        <translation>Wie am An&amp;fang</translation>
+    </message>
+    <message>
+        <source>Ne&amp;w keys</source>
+        <translation>Ne&amp;ue Tasten</translation>
     </message>
 </context>
 <context>
@@ -1386,7 +1523,7 @@
     </message>
     <message>
         <source>Nothing is heard of the leader {}: the group elects the next one. You can read, and what you write waits for the new view.</source>
-        <translation>Vom Leiter {} ist nichts zu hören: die Gruppe wählt den nächsten. Sie können lesen, und was Sie schreiben, wartet auf die neue Sicht.</translation>
+        <translation>Vom Leiter {} ist nichts zu hören: die Gruppe wählt den nächsten. Du kannst lesen, und was du schreibst, wartet auf die neue Sicht.</translation>
     </message>
     <message>
         <source>The registry does not answer. Talk goes on; new groups and newcomers have to wait{}. The chat asks again every 3 seconds.</source>
@@ -1988,6 +2125,17 @@
     </message>
 </context>
 <context>
+    <name>protection</name>
+    <message>
+        <source>You are {}. The registry is on this machine: nothing leaves it, and a secret of yours keeps other users of it out.</source>
+        <translation>Du bist {}. Die Registry ist auf diesem Rechner: nichts verlässt ihn, und ein Geheimnis von dir hält seine anderen Benutzer fern.</translation>
+    </message>
+    <message>
+        <source>You are {} by a certificate that is valid until {}. Calls are encrypted by TLS 1.3, and both ends show their certificates, of the authority {}.</source>
+        <translation>Du bist {} durch ein Zertifikat, das bis {} gilt. Aufrufe sind mit TLS 1.3 verschlüsselt, und beide Seiten zeigen ihre Zertifikate, von der Stelle {}.</translation>
+    </message>
+</context>
+<context>
     <name>reasons</name>
     <message>
         <source>the group went on without this chat</source>
@@ -2086,6 +2234,17 @@
     <message>
         <source>this chat is not in the group; the banner says why</source>
         <translation>dieser Chat ist nicht in der Gruppe; das Banner sagt, warum</translation>
+    </message>
+</context>
+<context>
+    <name>shortcuts</name>
+    <message>
+        <source>{} is for writing: choose keys with Ctrl or Alt, or a function key.</source>
+        <translation>{} dient dem Schreiben: Tasten mit Strg oder Alt wählen, oder eine Funktionstaste.</translation>
+    </message>
+    <message>
+        <source>{} is for “{}” already: choose others, or change those first.</source>
+        <translation>{} ist schon für „{}“: andere wählen, oder erst jene ändern.</translation>
     </message>
 </context>
 <context>
@@ -2277,6 +2436,14 @@
     <message>
         <source>look for a registry</source>
         <translation>eine Registry suchen</translation>
+    </message>
+    <message>
+        <source>accept the invitation</source>
+        <translation>die Einladung annehmen</translation>
+    </message>
+    <message>
+        <source>read the certificate</source>
+        <translation>das Zertifikat lesen</translation>
     </message>
     <message>
         <source>list the groups</source>

@@ -37,11 +37,14 @@ class Bridge(QObject):
     def post(self, update: Update) -> None:
         """Queue an update, from any thread but the window's; waits while the queue is full."""
         with self._room:
+            # A client's thread waits here, its reader's included: so a flood slows the senders by their windows, and
+            # not the screen.
             self._room.wait_for(lambda: self._size < QUEUE_EVENTS_MAX or self._closed)
             if self._closed:
                 return
             self._queue.append(update)
             self._size += _weight(update)
+            # One wake-up for all that comes until the next look: a signal per message would fill Qt's own queue.
             wake, self._scheduled = not self._scheduled, True
         if wake:
             self._woken.emit()
@@ -62,6 +65,8 @@ class Bridge(QObject):
     def _drain(self) -> None:
         batch, weight = [], 0
         with self._room:
+            # Only as much as fits a frame of the screen; the rest has another turn, between which keys and the mouse
+            # are heard.
             while self._queue and weight < BATCH_EVENTS_MAX:
                 update = self._queue.popleft()
                 batch.append(update)

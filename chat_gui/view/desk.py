@@ -4,27 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
 
-from PySide6.QtCore import QObject, Slot
-from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QMainWindow, QMenu, QTabWidget
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtGui import QCursor, QKeySequence
+from PySide6.QtWidgets import QMainWindow, QMenu, QTabWidget, QToolTip
 
+import gcom
 from chat_gui.model.chat import Chat, Notice
 from chat_gui.model.conversation import Conversation
+from chat_gui.model.members import Pulse
 from chat_gui.model.settings import next_zoom
+from chat_gui.model.updates import FoundOnDisk, SurroundingsCame
+from chat_gui.view.conversation_view import receipt_text
+from chat_gui.view.desktop.actions import Actions
+from chat_gui.view.desktop.announcer import Announcer
 from chat_gui.view.desktop.appearance import Appearance
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.desktop.notifications import Notifier
+from chat_gui.view.dialogs.found import FoundDialog
 from chat_gui.view.dialogs.preferences import PreferencesDialog
 from chat_gui.view.dialogs.shortcuts import ShortcutSection, ShortcutSheet, Switcher, section_of
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.search_bar import SearchBar
 
 TABS_BY_KEY = 9
+STATUS_MS = 8_000
+PULSE_MS = 1_000  # how often the member list says who is silent
 
 
 class Desk(QObject):
     """Works on the tabs of a window; `rename` comes back under another nick."""
+
+    connect_wanted = Signal(str, str)  # nick and registry, from the preferences
+    protection_wanted = Signal(str, str)
+    protection_told = Signal(object)  # a ProtectionTold
 
     def __init__(
         self, window: QMainWindow, chat: Chat, keeper: Keeper, tabs: QTabWidget, rename: Callable[[str], None]
@@ -34,9 +48,14 @@ class Desk(QObject):
         self.search = SearchBar(self._talks, window)
         self.search.found.connect(self._reveal)
         self.search.marked.connect(self._mark)
+        self.search.disk_wanted.connect(keeper.search)
+        self.search.older_wanted.connect(self.show_found)
+        self._found: FoundDialog | None = None
         tabs.currentChanged.connect(self._on_turned)
         self.notifier = Notifier(window)
         self.notifier.opened.connect(self.go_to)
+        self.announcer = Announcer(window)
+        self.actions = Actions(window)
         self._appearance = Appearance()
         keeper.changed.connect(self.apply)
         self.apply()
@@ -49,52 +68,54 @@ class Desk(QObject):
         self.notifier.apply(settings)
         self._chat.collapse = settings.collapse
         self._chat.set_words(settings.words)
+        self.actions.apply(settings.shortcuts)
 
     def notify(self, notice: Notice, now_ms: int) -> None:
-        """Tell the desktop of a mention or a private message."""
+        """Tell the desktop of a mention or a private message, and assistive technology of that and of troubles."""
+        self.announcer.say(notice.text, urgent=notice.error)
         if notice.group and not notice.error:
             self.notifier.notify(self._keeper.settings, notice.group, notice.text, now_ms)
 
     # actions
 
     def add_actions(self, edit: QMenu, view: QMenu, about: QMenu) -> None:
-        """Add what the desk offers to the menus."""
-        edit.addAction(self._action(self.tr("&Copy"), QKeySequence.StandardKey.Copy, lambda: self._copy("text")))
-        edit.addAction(self._action(self.tr("Copy with &header"), "Ctrl+Shift+C", lambda: self._copy("header")))
-        edit.addAction(self._action(self.tr("Copy as &JSON"), "Ctrl+Alt+C", lambda: self._copy("json")))
+        """Add what the desk offers to the menus, and give all actions the keys that the user chose."""
+        make = self.actions.make
+        edit.addAction(make("copy", self.tr("&Copy"), QKeySequence.StandardKey.Copy, lambda: self._copy("text")))
+        edit.addAction(make("copy-header", self.tr("Copy with &header"), "Ctrl+Shift+C", lambda: self._copy("header")))
+        edit.addAction(make("copy-json", self.tr("Copy as &JSON"), "Ctrl+Alt+C", lambda: self._copy("json")))
         edit.addSeparator()
-        edit.addAction(self._action(self.tr("&Find…"), QKeySequence.StandardKey.Find, self.search.open))
-        edit.addAction(self._action(self.tr("Find p&revious"), "Shift+F3", self.search.previous))
-        edit.addAction(self._action(self.tr("Find &next"), "F3", self.search.next))
+        edit.addAction(make("find", self.tr("&Find…"), QKeySequence.StandardKey.Find, self.search.open))
+        edit.addAction(make("find-previous", self.tr("Find p&revious"), "Shift+F3", self.search.previous))
+        edit.addAction(make("find-next", self.tr("Find &next"), "F3", self.search.next))
         edit.addSeparator()
-        edit.addAction(self._action(self.tr("&Preferences…"), "Ctrl+,", self.ask_preferences))
-        view.addAction(self._action(self.tr("&Go to a group…"), "Ctrl+K", self.ask_group))
-        view.addAction(self._action(self.tr("Next &unread tab"), "Alt+Shift+Down", self.go_to_unread))
-        view.addAction(self._action(self.tr("Go to the &first unread message"), "Shift+PgUp", self.go_to_marker))
-        view.addAction(self._action(self.tr("All is &seen, go to the newest"), "Esc", self.settle))
+        edit.addAction(make("preferences", self.tr("&Preferences…"), "Ctrl+,", self.ask_preferences))
+        view.addAction(make("go-to-group", self.tr("&Go to a group…"), "Ctrl+K", self.ask_group))
+        view.addAction(make("next-unread", self.tr("Next &unread tab"), "Alt+Shift+Down", self.go_to_unread))
+        view.addAction(
+            make("first-unread", self.tr("Go to the &first unread message"), "Shift+PgUp", self.go_to_marker)
+        )
+        view.addAction(make("all-seen", self.tr("All is &seen, go to the newest"), "Esc", self.settle))
         view.addSeparator()
-        for text, keys, step in (
-            (self.tr("&Zoom in"), ("Ctrl++", "Ctrl+="), 1),
-            (self.tr("Zoom ou&t"), ("Ctrl+-",), -1),
-            (self.tr("Zoom &back to 100 %"), ("Ctrl+0",), 0),
+        for name, text, keys, step in (
+            ("zoom-in", self.tr("&Zoom in"), ("Ctrl++", "Ctrl+="), 1),
+            ("zoom-out", self.tr("Zoom ou&t"), ("Ctrl+-",), -1),
+            ("zoom-back", self.tr("Zoom &back to 100 %"), ("Ctrl+0",), 0),
         ):
-            action = self._action(text, keys[0], partial(self.zoom, step))
-            action.setShortcuts([QKeySequence(key) for key in keys])
-            view.addAction(action)
+            view.addAction(make(name, text, keys, partial(self.zoom, step)))
         for number in range(1, TABS_BY_KEY + 1):
             text = self.tr("Go to tab {}").format(number)
-            turn = self._action(text, f"Ctrl+{number}", partial(self._turn_to, number - 1))
-            turn.setShortcuts([QKeySequence(f"Ctrl+{number}"), QKeySequence(f"Alt+{number}")])
-            self._window.addAction(turn)
-        sheet = self._action(self.tr("&Shortcuts"), "F1", self.show_shortcuts)
-        sheet.setShortcuts([QKeySequence("F1"), QKeySequence("Ctrl+/")])
-        about.addAction(sheet)
+            keys = (f"Ctrl+{number}", f"Alt+{number}")
+            self._window.addAction(make(f"tab-{number}", text, keys, partial(self._turn_to, number - 1)))
+        about.addAction(make("shortcuts", self.tr("&Shortcuts"), ("F1", "Ctrl+/"), self.show_shortcuts))
+        self.actions.apply(self._keeper.settings.shortcuts)
 
-    def _action(self, text: str, keys: str | QKeySequence.StandardKey, run: Callable[[], object]) -> QAction:
-        action = QAction(text, self._window)
-        action.setShortcut(QKeySequence(keys))
-        action.triggered.connect(lambda: run())
-        return action
+    def add_turns(self, view: QMenu) -> None:
+        """Add the ways to the neighbours of the tab in front."""
+        make = self.actions.make
+        view.addAction(make("next-tab", self.tr("&Next tab"), "Ctrl+PgDown", lambda: self._turn(1)))
+        view.addAction(make("previous-tab", self.tr("&Previous tab"), "Ctrl+PgUp", lambda: self._turn(-1)))
+        view.addSeparator()
 
     def show_shortcuts(self) -> None:
         """Show what each key does."""
@@ -116,9 +137,14 @@ class Desk(QObject):
 
     def ask_preferences(self) -> None:
         """Open the preferences."""
-        dialog = PreferencesDialog(self._keeper, self._chat.nick, self._window)
+        dialog = PreferencesDialog(self._keeper, self._chat.nick, self.actions, self._window)
         dialog.renamed.connect(self._on_renamed)
+        network = dialog.network
+        network.connect_wanted.connect(self.connect_wanted)
+        network.protection_wanted.connect(self.protection_wanted)
+        self.protection_told.connect(network.show_protection)
         dialog.exec()
+        self.protection_told.disconnect(network.show_protection)
 
     @Slot(str)
     def _on_renamed(self, nick: str) -> None:
@@ -132,6 +158,16 @@ class Desk(QObject):
         self._keeper.change(zoom=next_zoom(self._keeper.settings.zoom, step))
 
     # tabs
+
+    def follow_pulse(self, pulse_of: Callable[[str], Pulse | None]) -> None:
+        """Show in the tab in front, again and again, how its members were last heard."""
+        timer = QTimer(self, interval=PULSE_MS)
+        timer.timeout.connect(lambda: self._show_pulse(pulse_of))
+        timer.start()
+
+    def _show_pulse(self, pulse_of: Callable[[str], Pulse | None]) -> None:
+        if tab := self._current():
+            tab.show_pulse(pulse_of(tab.state.name), monotonic())
 
     def _group_tabs(self) -> list[GroupTab]:
         return [tab for at in range(self._tabs.count()) if isinstance(tab := self._tabs.widget(at), GroupTab)]
@@ -164,6 +200,10 @@ class Desk(QObject):
                 self._tabs.setCurrentWidget(tab)
                 return
 
+    def _turn(self, step: int) -> None:
+        if self._tabs.count():
+            self._tabs.setCurrentIndex((self._tabs.currentIndex() + step) % self._tabs.count())
+
     def _turn_to(self, at: int) -> None:
         if at < self._tabs.count():
             self._tabs.setCurrentIndex(at)
@@ -192,6 +232,12 @@ class Desk(QObject):
         elif tab:
             tab.conversation.copy(form)
 
+    def show_receipt(self, receipt: gcom.Receipt) -> None:
+        """Say who has an own message, at the mouse and in the status line."""
+        text = receipt_text(receipt)
+        self._window.statusBar().showMessage(text, STATUS_MS)
+        QToolTip.showText(QCursor.pos(), text, self._window)
+
     # search
 
     def _talks(self, everywhere: bool) -> list[Conversation]:
@@ -199,12 +245,45 @@ class Desk(QObject):
         tabs = self._group_tabs() if everywhere else [current] if current else []
         return [tab.state.conversation for tab in tabs]
 
+    @Slot(object)
+    def show_found(self, found: FoundOnDisk) -> None:
+        """Show what a search found on disk, beside the window."""
+        dialog = self._found = FoundDialog(found, self._window)
+        dialog.around_wanted.connect(self._keeper.look_around)
+        dialog.finished.connect(self._on_found_closed)
+        dialog.ask()
+        dialog.show()
+
+    @Slot()
+    def _on_found_closed(self) -> None:
+        self._found = None
+
+    def on_disk(self, update: FoundOnDisk | SurroundingsCame) -> None:
+        """Take what came of the scrollback on disk."""
+        if isinstance(update, FoundOnDisk):
+            if update.registry == self._keeper.registry:
+                self.search.on_found(update)
+        elif self._found:
+            self._found.show_around(update)
+
     @Slot(str, int)
     def _reveal(self, group: str, key: int) -> None:
         self.go_to(group)
         if tab := self._current():
             tab.conversation.reveal(key)
             self.search.field.setFocus()
+
+    @Slot(str, str, int)
+    def reveal_message(self, group: str, sender: str, number: int) -> None:
+        """Show a message in the conversation of its group."""
+        tab = next((tab for tab in self._group_tabs() if tab.state.name == group), None)
+        if tab is not None:
+            self._tabs.setCurrentWidget(tab)
+            rows = tab.state.conversation.rows
+            key = next((row.key for row in rows if (row.process, row.number) == (sender, number)), 0)
+            if not key or not tab.conversation.reveal(key):
+                text = self.tr("this message is not in the conversation any more")
+                self._window.statusBar().showMessage(text, STATUS_MS)
 
     @Slot(str)
     def _mark(self, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPalette
@@ -10,16 +11,20 @@ from PySide6.QtWidgets import QLabel, QSplitter, QTabBar, QVBoxLayout, QWidget
 
 from chat_gui.model.chat import Chat, GroupState
 from chat_gui.model.commands import typed
+from chat_gui.model.members import Pulse
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import DRAFT_CHARS_MAX, SavedTab
 from chat_gui.view import colours
 from chat_gui.view.banner import Banner, words
 from chat_gui.view.conversation_view import ConversationView
 from chat_gui.view.members_view import MembersView
-from chat_gui.view.message_input import MessageInput
+from chat_gui.view.writing.message_input import MessageInput
 
 # A letter per ordering for the tab, and what it gives.
 BADGES = {"NONORDERED": "U", "FIFO": "F", "CAUSAL": "C", "TOTAL": "T", "CAUSALTOTAL": "CT"}
+
+
+SPEAKERS_ROWS = 500  # that are looked through for who spoke last
 
 
 class ClosingTabBar(QTabBar):
@@ -48,6 +53,8 @@ class GroupTab(QWidget):
     ) -> None:
         super().__init__(parent)
         self.state = state
+        self._pulse: Pulse | None = None
+        self._pulse_s = 0.0
         self.banner = Banner(self)
         self._topic = QLabel(self)
         self._topic.setTextFormat(Qt.TextFormat.PlainText)
@@ -71,8 +78,12 @@ class GroupTab(QWidget):
         self.setFocusProxy(self.input)
 
     def _member_names(self) -> list[str]:
+        """Return the other members, the last speakers first."""
         view = self.state.members.view
-        return [name for name in (view.names if view else ()) if name != self.state.process.partition("#")[0]]
+        names = [name for name in (view.names if view else ()) if name != self.state.process.partition("#")[0]]
+        speakers = dict.fromkeys(row.name for row in islice(reversed(self.state.conversation.rows), SPEAKERS_ROWS))
+        rank = {name: at for at, name in enumerate(speakers)}
+        return sorted(names, key=lambda name: rank.get(name, len(rank)))
 
     def _whisper(self, name: str) -> None:
         self.input.setPlainText(f"/msg {name} ")
@@ -135,8 +146,13 @@ class GroupTab(QWidget):
         if changed := talk.changed():
             news = [*news, *self.conversation.rows.refresh(changed)]
         self.conversation.rows.marker = talk.marker
-        self.members.show_members(self.state.members.list(self.state.process))
+        self.show_pulse(self._pulse, self._pulse_s)
         self._topic.setText(talk.topic)
         self._topic.setVisible(bool(talk.topic))
         self.banner.say(*words(self.state, chat, now_ms))
         return news
+
+    def show_pulse(self, pulse: Pulse | None, now_s: float) -> None:
+        """Show the members, and how they were last heard."""
+        self._pulse, self._pulse_s = pulse, now_s
+        self.members.show_members(self.state.members.list(self.state.process, pulse, now_s))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QFont
+from PySide6.QtCore import QEvent, QLocale, Qt, Signal
+from PySide6.QtGui import QFont, QPalette
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
-from chat_gui.model.members import MemberLine, Presence
+from chat_gui.model.members import SILENT_S, MemberLine, Presence
 from chat_gui.view import colours
 
 SIGNS = {Presence.HERE: "●", Presence.SUSPECTED: "◐", Presence.GONE: "○"}
@@ -34,10 +34,12 @@ class MembersView(QListWidget):
         """Show these, where they are not shown already."""
         if members == self._shown:
             return
-        self._shown = members
-        self.clear()
-        for member in members:
-            self.addItem(self._item(member))
+        before, self._shown = self._shown, members
+        if [member.process for member in members] != [member.process for member in before]:
+            self.clear()
+            self.addItems([""] * len(members))
+        for row, member in enumerate(members):
+            self._fill(self.item(row), member)
 
     def changeEvent(self, event: QEvent) -> None:
         """Take new colours and fonts over."""
@@ -46,9 +48,10 @@ class MembersView(QListWidget):
             shown, self._shown = self._shown, []
             self.show_members(shown)
 
-    def _item(self, member: MemberLine) -> QListWidgetItem:
+    def _fill(self, item: QListWidgetItem, member: MemberLine) -> None:
         crown = " ♛" if member.leads else ""
-        item = QListWidgetItem(f"{SIGNS[member.presence]} {member.name}{crown}{' ⚠' if member.looks_like else ''}")
+        name = f"{SIGNS[member.presence]} {member.name}{crown}{' ⚠' if member.looks_like else ''}"
+        item.setText(f"{name}{self._pulse(member)}")
         item.setData(_NAME, "" if member.own or member.presence is Presence.GONE else member.name)
         since = datetime.fromtimestamp(member.since_ms / 1000).strftime("%H:%M:%S")
         states = {
@@ -59,21 +62,37 @@ class MembersView(QListWidget):
         words = [member.process, states[member.presence].format(since), member.why]
         words += [self.tr("the leader: the oldest member")] if member.leads else []
         words += [self.tr("this chat")] if member.own else []
+        if member.heard_s is not None:
+            words.append(self.tr("last heard %n second(s) ago", "", member.heard_s))
+        if member.round_trip_ms is not None:
+            words.append(self.tr("a call there and back takes {} ms").format(_short(member.round_trip_ms)))
         if member.looks_like:
             words.append(self.tr("careful: this name looks like {}").format(member.looks_like))
         text = "\n".join(word for word in words if word)
         item.setToolTip(text)
         item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{member.name}, {text}")
+        colour = {
+            Presence.HERE: self.palette().color(QPalette.ColorRole.Text),
+            Presence.SUSPECTED: colours.warning(self.palette()),
+            Presence.GONE: colours.faint(self.palette()),
+        }
+        item.setForeground(colour[member.presence])
+        font = QFont(self.font())
+        font.setBold(member.own)
+        item.setFont(font)
+
+    def _pulse(self, member: MemberLine) -> str:
+        """Return how a member's calls are, behind its name: for how long it is silent, else how far away it is."""
         if member.presence is Presence.GONE:
-            item.setForeground(colours.faint(self.palette()))
-        elif member.presence is Presence.SUSPECTED:
-            item.setForeground(colours.warning(self.palette()))
-        if member.own:
-            font = QFont(self.font())
-            font.setBold(True)
-            item.setFont(font)
-        return item
+            return ""
+        if member.heard_s is not None and member.heard_s >= SILENT_S:
+            return self.tr(" · silent {} s").format(member.heard_s)
+        return "" if member.round_trip_ms is None else f" · {_short(member.round_trip_ms)} ms"
 
     def _on_activated(self, item: QListWidgetItem) -> None:
         if name := item.data(_NAME):
             self.whisper.emit(name)
+
+
+def _short(number: float) -> str:
+    return QLocale().toString(number, "f", 0 if number >= 10 else 1)

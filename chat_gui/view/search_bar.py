@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 
 from chat_gui.model.conversation import Conversation
 from chat_gui.model.query import Query
 from chat_gui.model.search import Search
+from chat_gui.model.updates import FoundOnDisk
 
+ASK_MS = 300  # after the last key, until the disk is searched
 Talks = Callable[[bool], list[Conversation]]  # of the tab in front, or of all
 
 
@@ -20,6 +22,8 @@ class SearchBar(QWidget):
 
     found = Signal(str, int)
     marked = Signal(str)
+    disk_wanted = Signal(str, list)  # a text, and groups with the key before which the disk is to be searched
+    older_wanted = Signal(object)  # the FoundOnDisk that is to be shown
 
     def __init__(self, talks: Talks, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,6 +49,13 @@ class SearchBar(QWidget):
             layout.addWidget(button)
         layout.addWidget(self.everywhere)
         layout.addWidget(self.count)
+        self.older = QPushButton(self)
+        self.older.hide()
+        self.older.clicked.connect(lambda: self.older_wanted.emit(self._on_disk))
+        layout.addWidget(self.older)
+        self._on_disk: FoundOnDisk | None = None
+        self._asking = QTimer(self, singleShot=True, interval=ASK_MS)
+        self._asking.timeout.connect(self._ask)
         close = QToolButton(self)
         close.setText("✕")
         close.setToolTip(self.tr("Close the search (Esc)"))
@@ -71,9 +82,26 @@ class SearchBar(QWidget):
         """Search anew, after another text or another tab."""
         if self.isHidden():
             return
+        self._on_disk = None
+        self.older.hide()
+        self._asking.start()
         self._search.begin(self.field.text(), self._talks(self.everywhere.isChecked()))
         self.marked.emit(Query.parse(self.field.text()).text)
         self._show_count()
+
+    def _ask(self) -> None:
+        """Search the disk for what is older than all that is in memory."""
+        text, talks = self.field.text(), self._talks(self.everywhere.isChecked())
+        if text and not self.isHidden():
+            self.disk_wanted.emit(text, [(talk.group, talk.rows[0].key) for talk in talks if talk.rows])
+
+    def on_found(self, found: FoundOnDisk) -> None:
+        """Offer what was found on disk, if it is still what is searched for."""
+        if found.text == self.field.text() and found.found and not self.isHidden():
+            self._on_disk = found
+            more = "+" if found.more else ""
+            self.older.setText(self.tr("{} older, on disk…").format(f"{len(found.found)}{more}"))
+            self.older.show()
 
     def next(self) -> None:
         """Go to the next hit."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QCursor, QKeySequence, QMoveEvent, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QLabel,
     QMainWindow,
     QStackedWidget,
     QTabWidget,
-    QToolTip,
     QVBoxLayout,
     QWidget,
 )
@@ -24,13 +22,22 @@ from chat_gui.model.chat import Chat, GroupState, Notice
 from chat_gui.model.commands import BadCommand, parse
 from chat_gui.model.settings import SavedSession, SavedTab
 from chat_gui.model.texts.words import translate
-from chat_gui.model.updates import Connected, HistoryCame, ReceiptCame, RegistryFound, Update, WishFailed
+from chat_gui.model.updates import (
+    Connected,
+    FoundOnDisk,
+    HistoryCame,
+    InvitationAccepted,
+    ProtectionTold,
+    ReceiptCame,
+    RegistryFound,
+    SurroundingsCame,
+    Update,
+    WishFailed,
+)
 from chat_gui.model.wire import TextTooLong
 from chat_gui.storage.places import Places
 from chat_gui.view.bridge import Bridge
-from chat_gui.view.command_runner import CommandRunner, now_ms
-from chat_gui.view.conversation_view import receipt_text
-from chat_gui.view.desk import Desk
+from chat_gui.view.desk import STATUS_MS, Desk
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.desktop.languages import install
 from chat_gui.view.desktop.retranslation import Retranslation
@@ -42,9 +49,9 @@ from chat_gui.view.dock.duel_dialog import DuelDialog
 from chat_gui.view.group_tab import ClosingTabBar, GroupTab
 from chat_gui.view.start_page import StartPage
 from chat_gui.view.tour import tour_bar
+from chat_gui.view.writing.command_runner import CommandRunner, now_ms
 
 LIST_MS = 3_000  # how often the registry is asked while a list of groups is open, or the registry was away
-STATUS_MS = 8_000
 SAVE_MS = 200
 
 
@@ -84,6 +91,7 @@ class ChatWindow(QMainWindow):
         self._poll = QTimer(self, interval=LIST_MS)
         self._poll.timeout.connect(self._on_poll)
         self._poll.start()
+        self.desk.follow_pulse(self.client.pulse)
         if self._nick and self._registry:
             self.client.connect(self._nick, self._registry)
         elif not self._registry:
@@ -111,6 +119,8 @@ class ChatWindow(QMainWindow):
         self._stack.addWidget(self._start)
         self._stack.addWidget(self._tabs)
         self.desk = Desk(self, self.chat, self.keeper, self._tabs, self._commands.rename)
+        self.desk.connect_wanted.connect(self.connect_to)
+        self.desk.protection_wanted.connect(self.client.ask_protection)
         middle = QWidget(self)
         layout = QVBoxLayout(middle)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -131,14 +141,13 @@ class ChatWindow(QMainWindow):
             bar.addMenu(self.tr("&Edit")),
             bar.addMenu(self.tr("&View")),
         )
-        connection.addAction(self._action(self.tr("&Connect to a registry…"), "Ctrl+R", self.asking.connect_to))
-        connection.addAction(self._action(self.tr("&Quit"), "Ctrl+Q", self.close))
-        group.addAction(self._action(self.tr("C&reate…"), "Ctrl+N", self.asking.create))
-        group.addAction(self._action(self.tr("&Join…"), "Ctrl+J", self.asking.join))
-        group.addAction(self._action(self.tr("&Leave"), "Ctrl+W", self._leave_current))
-        view.addAction(self._action(self.tr("&Next tab"), "Ctrl+PgDown", lambda: self._turn(1)))
-        view.addAction(self._action(self.tr("&Previous tab"), "Ctrl+PgUp", lambda: self._turn(-1)))
-        view.addSeparator()
+        make = self.desk.actions.make
+        connection.addAction(make("connect", self.tr("&Connect to a registry…"), "Ctrl+R", self.asking.connect_to))
+        connection.addAction(make("quit", self.tr("&Quit"), "Ctrl+Q", self.close))
+        group.addAction(make("create", self.tr("C&reate…"), "Ctrl+N", self.asking.create))
+        group.addAction(make("join", self.tr("&Join…"), "Ctrl+J", self.asking.join))
+        group.addAction(make("leave", self.tr("&Leave"), "Ctrl+W", self._leave_current))
+        self.desk.add_turns(view)
         self.dock = InsightDock(self.client.group, lambda: self.client.node, self)
         self._stripe = DebugStripe(self)
         self._stripe.off_wanted.connect(lambda: self.dock.debug.switch.setChecked(False))
@@ -147,18 +156,13 @@ class ChatWindow(QMainWindow):
         self.dock.tabs.currentChanged.connect(self.save_session)
         self.dock.audit.logs_wanted.connect(self._on_logs_wanted)
         self.dock.audit.reconnect_wanted.connect(self._reconnect)
-        self.dock.message_wanted.connect(self._reveal)
+        self.dock.message_wanted.connect(self.desk.reveal_message)
         self.dock.hide()
         self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.dock)
+        self.desk.actions.adopt("inside", self.dock.action)
         view.addAction(self.dock.action)
-        view.addAction(self._action(self.tr("&Ordering duel…"), "", lambda: DuelDialog(self).show()))
+        view.addAction(make("duel", self.tr("&Ordering duel…"), "", lambda: DuelDialog(self).show()))
         self.desk.add_actions(edit, view, bar.addMenu(self.tr("&Help")))
-
-    def _action(self, text: str, keys: str, run: Callable[[], object]) -> QAction:
-        action = QAction(text, self)
-        action.setShortcut(QKeySequence(keys))
-        action.triggered.connect(lambda: run())
-        return action
 
     def show_tour(self) -> None:
         """Show the guided tour."""
@@ -170,6 +174,7 @@ class ChatWindow(QMainWindow):
     def on_updates(self, updates: list[Update]) -> None:
         """Bring the model up to date, then what is shown."""
         for update in updates:
+            # Asked for while the chat was at another registry, whose groups of the same names are others.
             if isinstance(update, HistoryCame) and not self.keeper.is_current(update):
                 continue
             for notice in self.chat.apply(update, now_ms()):
@@ -179,9 +184,15 @@ class ChatWindow(QMainWindow):
             elif isinstance(update, HistoryCame):
                 self._on_history(update)
             elif isinstance(update, ReceiptCame):
-                self._show_receipt(update.receipt)
+                self.desk.show_receipt(update.receipt)
+            elif isinstance(update, FoundOnDisk | SurroundingsCame):
+                self.desk.on_disk(update)
             elif isinstance(update, RegistryFound):
                 self._start.on_found(update.address)
+            elif isinstance(update, ProtectionTold):
+                self._on_protection(update)
+            elif isinstance(update, InvitationAccepted):
+                self.connect_to(update.name, update.registry)
             elif isinstance(update, WishFailed):
                 self.asking.on_failed(update, None if self.tabs else self._start.show_trouble)
         self.dock.on_updates(updates)
@@ -189,11 +200,20 @@ class ChatWindow(QMainWindow):
 
     def _on_connected(self) -> None:
         self.keeper.change(nick=self.chat.nick, registry=self.chat.registry)
+        self.client.ask_protection(self.chat.nick, self.chat.registry)
+        # Groups of one name at two registries have a scrollback each.
         if self.keeper.turn_to(self.chat.registry):
             self._open_anew()
+        # Taken once: after a later connect only what is open then is joined.
         wanted, self._wanted = self._wanted, ()
         for name in wanted:
             self.join(name)
+
+    def _on_protection(self, told: ProtectionTold) -> None:
+        self.asking.on_protection(told)
+        self.desk.protection_told.emit(told)
+        if (told.name, told.registry) == (self.chat.nick, self.chat.registry):
+            self._connection.setToolTip(told.text)
 
     def _on_history(self, update: HistoryCame) -> None:
         self.keeper.on_history(update)
@@ -214,16 +234,12 @@ class ChatWindow(QMainWindow):
         return self.chat.open(group)
 
     def _join_loaded(self) -> None:
+        # Not before its scrollback is here: rows of the group would have no numbers that follow it.
         for group in [group for group in self._joins if self.keeper.is_loaded(group)]:
             if definition := self._joins.pop(group):
                 self.client.create(definition)
             else:
                 self.client.join(group)
-
-    def _show_receipt(self, receipt: gcom.Receipt) -> None:
-        text = receipt_text(receipt)
-        self.statusBar().showMessage(text, STATUS_MS)
-        QToolTip.showText(QCursor.pos(), text, self)
 
     # what outlives the window
 
@@ -269,6 +285,7 @@ class ChatWindow(QMainWindow):
 
     def save_session(self) -> None:
         """Keep what is open, in a moment: a long draft would take its time at every key."""
+        # Not while the last session is being opened, which would be overwritten by half of itself.
         if self._restored and not self._saving.isActive():
             self._saving.start()
 
@@ -295,7 +312,10 @@ class ChatWindow(QMainWindow):
             if front:
                 state.conversation.watched = True
                 state.conversation.seen()
-            self.keeper.add(name, tab.refresh(self.chat, now_ms()))
+            news = tab.refresh(self.chat, now_ms())
+            if front:
+                self.desk.announcer.on_rows(news)
+            self.keeper.add(name, news)
             at = self._tabs.indexOf(tab)
             if self._tabs.tabText(at) != tab.title:
                 self._tabs.setTabText(at, tab.title)
@@ -339,6 +359,7 @@ class ChatWindow(QMainWindow):
         settings = self.keeper.settings
         self.dock.audit.restore(settings.log_folder, settings.write_logs)
         self.client.log_dir = self.dock.audit.wanted
+        self.client.listen, self.client.advertise = settings.listen, settings.advertise
         if settings.language != self._chosen:
             self._chosen, before = settings.language, self._language or "en"
             self._language = install(settings.language)
@@ -379,17 +400,6 @@ class ChatWindow(QMainWindow):
         if self.chat.registry:
             self._wanted = tuple(self.chat.groups)
             self.client.connect(self.chat.nick, self.chat.registry)
-
-    @Slot(str, str, int)
-    def _reveal(self, group: str, sender: str, number: int) -> None:
-        """Show a message in the conversation of its group."""
-        tab = self.tabs.get(group)
-        if tab is not None:
-            self._tabs.setCurrentWidget(tab)
-            rows = tab.state.conversation.rows
-            key = next((row.key for row in rows if (row.process, row.number) == (sender, number)), 0)
-            if not key or not tab.conversation.reveal(key):
-                self.statusBar().showMessage(self.tr("this message is not in the conversation any more"), STATUS_MS)
 
     def debug(self, name: str, rest: str) -> str:
         """Carry out a command of the debug mode; return what became of it."""
@@ -457,10 +467,6 @@ class ChatWindow(QMainWindow):
         widget: QWidget | None = self._tabs.currentWidget()
         return widget if isinstance(widget, GroupTab) else None
 
-    def _turn(self, step: int) -> None:
-        if self._tabs.count():
-            self._tabs.setCurrentIndex((self._tabs.currentIndex() + step) % self._tabs.count())
-
     @Slot(int)
     def _on_turned(self, _: int) -> None:
         for tab in self.tabs.values():
@@ -483,10 +489,12 @@ class ChatWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave all groups, and end."""
+        # At once, and not in a moment: there will be none.
         self._saving.stop()
         self._save_now()
         self._poll.stop()
         self.dock.close_all()
+        # Before the client leaves its groups: what it still tells has no window any more.
         self.bridge.close()
         self.client.close()
         self.keeper.close()

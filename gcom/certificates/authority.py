@@ -38,6 +38,7 @@ class Authority:
             raise BadValue(f"there is no authority in {str(folder)!r}: make one with gcom certs init")
         self.folder = folder
         self.pem = private_files.read(folder / CERTIFICATE)
+        # A key that others may read is refused: what it signed so far may be anybody's.
         self._key = keys.load_key(private_files.read_private(folder / KEY), str(folder / KEY))
         self._certificate = keys.load_certificate(self.pem, str(folder / CERTIFICATE))
         self.records = Records(folder / RECORDS)
@@ -76,6 +77,7 @@ class Authority:
             .add_extension(_alternative_names(who, hosts), critical=False)
             .sign(self._key, hashes.SHA256())
         )
+        # Before it is handed out: a certificate that the records do not know could not be revoked.
         self.records.add(Issued(built.serial_number, who.uris, _seconds(begins), _seconds(ends)))
         return built.public_bytes(serialization.Encoding.PEM) + self.pem
 
@@ -93,6 +95,7 @@ class Authority:
             raise BadValue("this registry knows no such invitation: ask for a new one (gcom-registry invite NAME)")
         if _seconds(now) > invited.ends:
             raise BadValue("the invitation has expired: ask for a new one (gcom-registry invite NAME)")
+        # One statement of the records decides: of two that show the secret at once one gets it.
         if not self.records.use(secret, keys.key_id(key)):
             raise BadValue("the invitation was used before: ask for a new one (gcom-registry invite NAME)")
         if invited.certificate is not None:  # the answer was lost, and the same key asks again
@@ -107,7 +110,9 @@ class Authority:
         Invitations of that name which were not used are void, too.
         """
         member = f"gcom://{identity.MEMBER}/{what}"
+        # An invitation that is open would give the name a certificate that nobody revoked.
         self.records.cancel(member)
+        # One that has expired is believed by nobody anyway.
         live = [it for it in self.records.issued() if it.revoked is None and it.ends >= _seconds(now)]
         found = [it for it in live if f"{it.serial:x}" == what.lower() or member in it.uris]
         if not found:

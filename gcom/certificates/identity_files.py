@@ -38,6 +38,7 @@ def save(folder: Path, key: bytes, certificate: bytes, authority: bytes, registr
     private_files.make_folder(folder)
     private_files.write(folder / AUTHORITY, authority)
     private_files.write(folder / KEY, key)
+    # After the key: an identity counts as there when it has a certificate.
     private_files.write(folder / CERTIFICATE, certificate)
     if registry is not None:
         private_files.write(folder / REGISTRY, f"{registry}\n".encode())
@@ -62,6 +63,7 @@ def folder_of(name: str | None) -> Path | None:
         chosen = identities_folder() / _DEFAULT
         name = chosen.read_text().strip() if chosen.exists() else None
     folder = identities_folder() / name if name else None
+    # The default may have been removed since it was noted.
     return folder if folder and (folder / CERTIFICATE).exists() else None
 
 

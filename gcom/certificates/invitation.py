@@ -34,6 +34,7 @@ class Invitation:
     secret: bytes
 
     def __str__(self) -> str:
+        # Without the brackets of IPv6, which a shell takes for a pattern.
         place = names.place_of(self.registry).replace("[", "").replace("]", "")
         return "/".join((_FORM, place, self.name, _text(self.fingerprint), _text(self.secret)))
 
@@ -45,6 +46,7 @@ def parse(text: str) -> Invitation:
         raise BadValue(
             f"{text[:80]!r} is no invitation: expected {_FORM}/HOST:PORT/NAME/FINGERPRINT/SECRET, in one line"
         )
+    # From the right: an IPv6 address has colons of its own, and no brackets here.
     host, _, port = parts[1].rpartition(":")
     registry = names.address(f"[{host}]:{port}" if ":" in host else parts[1])
     return Invitation(
@@ -67,6 +69,8 @@ def _text(data: bytes) -> str:
 
 def _bytes(what: str, text: str) -> bytes:
     try:
+        # Strictly, so that a character that a mail program put in is noticed here, and not as a secret that nobody
+        # knows.
         data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadValue(f"the {what} in this invitation is damaged: copy the whole line") from error

@@ -56,6 +56,7 @@ def requested_key(pem: bytes) -> ec.EllipticCurvePublicKey:
     except (ValueError, InvalidSignature) as error:
         raise BadValue(f"this is no certificate request: {error}") from error
     key = found.public_key()
+    # The signature shows that the asker holds the key: else it could have a certificate made for the key of another.
     if not proven or not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.name != "secp256r1":
         raise BadValue("a certificate request must be for a P-256 key, and signed with it")
     return key

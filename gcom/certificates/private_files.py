@@ -30,9 +30,11 @@ def write(path: Path, data: bytes) -> None:
     """Write a file whole, readable by the user alone, in place of what was there; raises BadValue."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
+        # Private from its first byte on: a file that is closed to others afterwards was open to them for a moment.
         with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
             file.flush()
+            # On the disk before it takes the name: a crash leaves the old file or the new one, and never a part.
             os.fsync(file.fileno())
         os.replace(beside, path)
     except OSError as error:

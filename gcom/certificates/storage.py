@@ -101,6 +101,7 @@ class Records:
     def use(self, secret: bytes, key: bytes) -> bool:
         """Give an invitation to a key; tell whether it is that key's now. The first one has it."""
         with self._changing() as base:
+            # One statement, so that two processes cannot both find it unused.
             update = "UPDATE invitations SET key = ? WHERE secret = ? AND (key IS NULL OR key = ?)"
             return base.execute(update, (key, _digest(secret), key)).rowcount == 1
 
@@ -118,6 +119,7 @@ class Records:
                 base = sqlite3.connect(self._path, timeout=BUSY_S)
                 try:
                     base.execute("PRAGMA journal_mode = WAL")
+                    # On the disk when it returns: a revocation that a crash forgets would have been believed in.
                     base.execute("PRAGMA synchronous = FULL")
                     with base:
                         yield base
@@ -128,4 +130,5 @@ class Records:
 
 
 def _digest(secret: bytes) -> bytes:
+    # The secret itself is nowhere: who reads a copy of the records gets no certificate by it.
     return hashlib.sha256(secret).digest()

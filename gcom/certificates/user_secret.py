@@ -36,6 +36,8 @@ def _make(place: Path) -> None:
     beside = place.with_name(f".secret.{secrets.token_hex(4)}")
     private_files.write(beside, secrets.token_bytes(BYTES))
     try:
+        # A link, which fails where the name is taken: of several processes that make it at once all use the one that
+        # came first.
         os.link(beside, place)
     except FileExistsError:
         pass

@@ -446,9 +446,9 @@ def fork(
 
 def _directory(registry: str | None) -> DirectoryClient:
     from gcom.runtime.registry.directory_client import DirectoryClient
-    from gcom.runtime.security.process import registry_address
+    from gcom.runtime.security.process import registry_addresses
 
-    return DirectoryClient(registry_address(registry), REGISTRY_S)
+    return DirectoryClient(",".join(registry_addresses(registry)), REGISTRY_S)
 
 
 def _log_to_stderr() -> None:

@@ -19,7 +19,10 @@ Group = Annotated[str, typer.Argument(help="The group's name.", show_default=Fal
 Name = Annotated[str, typer.Option(help="This member's name in the group.", show_default=False)]
 Registry = Annotated[
     str | None,
-    typer.Option(metavar="HOST:PORT", help="Where the registry is. [default: $GCOM_REGISTRY, else 127.0.0.1:7411]"),
+    typer.Option(
+        metavar="HOST:PORT[,HOST:PORT]",
+        help="Where the registry is, or several. [default: $GCOM_REGISTRY, else 127.0.0.1:7411]",
+    ),
 ]
 LogDir = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="Write delivery logs into this folder.", show_default=False)

@@ -64,6 +64,7 @@ def demo(files: Sequence[Path], log_dir: Path, output: Output, as_json: bool) ->
     """Run the demo and show its results; return 0 only if every delivery was right."""
     texts = chosen_texts(files)
     notice(f"sending {', '.join(text.source for text in texts if text.source)}")
+    # On standard error, so that the result alone is on standard output.
     with _watching() as watcher:
         results = run(texts, log_dir, watcher)
     if as_json:

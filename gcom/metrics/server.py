@@ -126,6 +126,7 @@ class _Http(ThreadingHTTPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:
             if len(self._open) >= CONNECTIONS_MAX:
+                # Refused instead, a client that opens them and says nothing would keep the scraper out.
                 oldest = next(iter(self._open))
                 del self._open[oldest]
                 shut(oldest)

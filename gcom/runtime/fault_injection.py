@@ -116,10 +116,13 @@ class FaultInjector:
         deadline = monotonic() + timeout_s
         target = names.name_of(peer)
         with self._lock:
+            # One generator per way, drawn under the lock: the order in which threads call other peers changes nothing
+            # here.
             way = self._way(target)
             fate = way.draw(self._current().of_link(self._name, target))
         self._closed.wait(fate.there_s)
         self._pass(target, deadline, self._is_cut)
+        # Kept to arrive after a later one, as in a network; to its caller it is lost.
         if fate.reorder and target != REGISTRY:  # no request outlives the registry that it was put to
             with self._lock:
                 way.held.append(data)
@@ -130,6 +133,7 @@ class FaultInjector:
             self._put_late(caller, late, deadline)
         self._closed.wait(fate.back_s)
         self._pass(target, deadline, self._is_frozen)
+        # The faults as they are by now: a cut that came while the call was under way loses the answer.
         if fate.drop_reply or self.faults.cut(target, self._name):
             raise pyro.ConnectionLost(f"the answer of {target} was lost, on purpose")
         return answer
@@ -182,6 +186,7 @@ class FaultInjector:
     def _current(self) -> Faults:
         """Return the plan in force; a file that changed is read again, and one that means nothing is warned of."""
         if self._file is not None and (seen := _stamp(self._file)) != self._seen:
+            # First: a file that means nothing is warned of once, and not with each call.
             self._seen = seen
             try:
                 self._adopt(Faults.parse(_content(self._file)))
@@ -190,6 +195,7 @@ class FaultInjector:
         return self._plan
 
     def _adopt(self, plan: Faults) -> None:
+        # With the same seed the draws go on, so that a change of faults moves no later fate.
         if plan.seed != self._plan.seed:
             self._ways.clear()
         self._plan, self._since = plan, monotonic()
@@ -215,4 +221,5 @@ def _stamp(path: Path) -> tuple[int, ...]:
         found = path.stat()
     except OSError:
         return ()
+    # The inode too: a file that is replaced within one tick of its clock may have the same size.
     return found.st_ino, found.st_mtime_ns, found.st_size

@@ -64,6 +64,7 @@ class Delay:
             case "uniform":
                 ms = self.least_ms + share * (self.ms - self.least_ms)
             case "exponential":
+                # Never the logarithm of 0: a share is below 1.
                 ms = -self.ms * math.log(1 - share)
             case _:
                 ms = self.ms * (1 - 1 / PARETO_SHAPE) * (1 - share) ** (-1 / PARETO_SHAPE)
@@ -118,6 +119,7 @@ class Faults:
         for link in (*self.cuts, *self.links):
             if not isinstance(link, tuple) or len(link) != 2:
                 raise BadValue(f"faults: a link is a pair of names; got {link!r}")
+            # A cut of a name that nobody can have would cut nothing, and look like a cut.
             _name(link[0]), _name(link[1])
         if not all(isinstance(it, LinkFaults) for it in self.links.values()):
             raise BadValue("faults: the settings of a link are LinkFaults")
@@ -128,6 +130,7 @@ class Faults:
     @classmethod
     def parse(cls, text: str) -> Faults:
         """Read faults from a text; raises BadValue naming what is allowed."""
+        # A file that all processes follow may be anything: it is not read, or parsed, without end.
         if len(text) > TEXT_CHARS_MAX:
             raise BadValue(f"faults of {len(text):,} characters are too long: at most {TEXT_CHARS_MAX:,}")
         found = cls()
@@ -190,6 +193,7 @@ class Faults:
     def of_link(self, source: str, target: str) -> LinkFaults:
         """Return all settings of calls from one name to another; those of the closest link count."""
         found = LinkFaults(self.drop, self.drop_reply, self.duplicate, self.reorder, self.delay)
+        # The closest last, so that what it sets stands.
         for link in ((ANYBODY, ANYBODY), (ANYBODY, target), (source, ANYBODY), (source, target)):
             if link in self.links:
                 found = replace(found, **dict(_given(self.links[link])))
@@ -301,6 +305,7 @@ def _from_json(found: object) -> LinkFaults:
 def _table(found: object, of: str, allowed: set[str] | None = None) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise BadValue(f"faults: {of} must be a JSON object; got {type(found).__name__}")
+    # A word that is misspelt would leave the network whole, and a test would pass for that.
     strangers = sorted(set(found) - allowed) if allowed is not None else []
     if strangers:
         raise BadValue(f"faults: {of} has no {strangers[0][:200]!r}, only {', '.join(sorted(allowed or ()))}")

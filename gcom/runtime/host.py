@@ -41,7 +41,7 @@ from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.registry.sequencer_client import SequencerClient
 from gcom.runtime.security.member_rights import MemberRights
-from gcom.runtime.security.process import Listening, credentials_for, node_place, registry_address
+from gcom.runtime.security.process import Listening, credentials_for, node_place, registry_addresses
 from gcom.runtime.security.upkeep import CertificateUpkeep
 from gcom.runtime.session import Session
 from gcom.runtime.session_table import SessionTable
@@ -67,12 +67,13 @@ class Host:
         listening: Listening,
     ) -> None:
         self.name = names.member_name(name)
-        address = registry_address(registry, self.name)
+        addresses = registry_addresses(registry, self.name)
+        address = addresses[0]
         self.credentials = credentials_for(address, self.name, listening.certificates)
         wanted_faults = wanted(faults)
         self._faults = FaultInjector(self.name, wanted_faults) if wanted_faults else None
         self.has_faults = self._faults is not None  # calls have faults on purpose, or once had
-        self.directory = DirectoryClient(address, put=self.call_registry, credentials=self.credentials)
+        self.directory = DirectoryClient(",".join(addresses), put=self.call_registry, credentials=self.credentials)
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
         self.lock = StepLock()
         self.logs = DeliveryLogs(log_dir)
@@ -80,9 +81,9 @@ class Host:
         self._entered: set[str] = set()
         self._process = self._new_process()
         self.links: dict[tuple[Address, str], Link] = {}
-        self.reader = Reader(self, lambda: [*self.links.values(), self._sequencer])
+        self.reader = Reader(self, lambda: [*self.links.values(), *self._sequencers.values()])
         self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
-        self._sequencer = SequencerClient(self, address, self.credentials)
+        self._sequencers = {at: SequencerClient(self, at, self.credentials) for at in addresses}
         self._ticking = self.lock.condition()
         self._leaving = False  # closed for joins; the threads go on until every group is left
         self._next_tick_ms = 0
@@ -109,10 +110,12 @@ class Host:
         flushing = [self._flush_logs] if self.logs.folder else []
         keeping = []
         if isinstance(self.credentials, pyro.Credentials):
-            keeping = [CertificateUpkeep(self.directory.address, self.credentials, self._closing).run]
+            # Those that do not have the authority's records say so, and are not asked again.
+            keeping = [CertificateUpkeep(at, self.credentials, self._closing).run for at in self.directory.addresses]
         if self.rights is not None:
             keeping.append(self.rights.run)
-        return [self._tick, self._serve_registry, self._sequencer.serve, *flushing, *keeping]
+        sequencing = [sequencer.serve for sequencer in self._sequencers.values()]
+        return [self._tick, self._serve_registry, *sequencing, *flushing, *keeping]
 
     @property
     def closed(self) -> bool:
@@ -266,7 +269,10 @@ class Host:
         """Have a request put after this step; the answer comes back to the session."""
         definition = session.machine.definition
         assert definition is not None, "only a member has an order"
-        self._sequencer.ask(request, session.handle, definition.detection)
+        at = definition.home or self.directory.address
+        self._sequencers.get(at, self._sequencers[self.directory.address]).ask(
+            request, session.handle, definition.detection
+        )
 
     def hurry(self, session: Session) -> None:
         """Wake the timer if a step has brought the machine's deadline forward."""
@@ -435,7 +441,8 @@ class Host:
             self.reader.close()
             self._ticking.notify_all()
         self._requests.put(None)
-        self._sequencer.close()
+        for sequencer in self._sequencers.values():
+            sequencer.close()
         self._server.close()
         self._life.end()
         for thread in self._threads:

@@ -147,6 +147,7 @@ class TraceRecorder:
 
     def on_put(self, number: int) -> None:
         """Note when the application sent a message."""
+        # Here and not where it gets its number: the time that it waits for its turn is part of what a user sees.
         self._sent[number] = monotonic()
         _forget_oldest(self._sent)
 
@@ -155,6 +156,7 @@ class TraceRecorder:
         now = monotonic()
         for run in frame.runs:
             if run.last > self._delivered.get(run.sender, 0):
+                # The first time that it came: what is sent again was here before.
                 self._received.setdefault((run.sender, run.first), now)
         for piece in frame.pieces:
             self._received[piece.sender, piece.first] = now  # the last piece makes it whole
@@ -210,6 +212,7 @@ class TraceRecorder:
 
     def _ordered_s(self, serial: int) -> float | None:
         """Return when a serial became known; deliveries are in their order, so what is before it goes."""
+        # Ranges, and not a time per serial: one entry tells of all serials that became known in one step.
         while self._orders and self._orders[0][0] < serial:
             self._orders.popleft()
         return self._orders[0][1] if serial and self._orders else None

@@ -13,6 +13,7 @@ from random import Random
 from typing import Protocol
 
 from gcom.core.codec import frames as codec
+from gcom.core.directory.several import Homes
 from gcom.core.machine import Stage
 from gcom.core.messages.frames import Frame, Refused, Reply
 from gcom.core.messages.registry import Answer, Request
@@ -49,6 +50,7 @@ class SimNode:
         self._rng = rng
         self._held: list[Callable[[], None]] = []  # actions that came while it was paused
         self._requests: deque[tuple[SimSession, Request]] = deque()
+        self._homes = Homes()
 
     @property
     def session(self) -> SimSession:
@@ -208,8 +210,8 @@ class SimNode:
 
     def _ask_next(self) -> None:
         session, request = self._requests[0]
-        self.world.registry.ask(
-            self, request, lambda answer: self.run(lambda: self._on_answer(session, request, answer))
+        self.world.registries.ask(
+            self, request, self._homes, lambda answer: self.run(lambda: self._on_answer(session, request, answer))
         )
 
     def _on_answer(self, session: SimSession, request: Request, answer: Answer | None) -> None:

@@ -67,7 +67,12 @@ class Registry:
         network: Network,
         is_proven_dead: Callable[[Address], bool],
         on_accepted: Callable[[Address], None],
+        number: int = 1,
     ) -> None:
+        # No member has these names.
+        self.name = REGISTRY if number == 1 else f"{REGISTRY} {number}"
+        self.address: Address = f"registry{number}:7411"
+        self._number = number
         self._simulation = simulation
         self._network = network
         self._is_proven_dead = is_proven_dead
@@ -114,7 +119,8 @@ class Registry:
 
     def _mint(self) -> str:
         self._minted += 1
-        return f"i{self._minted:04d}"
+        # Of two registries none gives an id that the other has given.
+        return f"i{self._minted:04d}" if self._number == 1 else f"i{self._number}{self._minted:04d}"
 
     # faults
 
@@ -260,12 +266,12 @@ class _RegistryCall:
             simulation.at(network.leg_ms(), self._break)
             if network.between(0, 1):
                 return
-        network.carry(node.name, REGISTRY, self._arrive, self._break)
+        network.carry(node.name, self._registry.name, self._arrive, self._break)
         if again and network.happens(Fault.DUPLICATION):
             simulation.at(network.late_ms(LATE_MS_MAX), self._arrive_late)
 
     def _arrive_late(self) -> None:
-        if self._network.blocked(self._node.name, REGISTRY) is None:
+        if self._network.blocked(self._node.name, self._registry.name) is None:
             self._arrive()
 
     def _arrive(self) -> None:
@@ -274,7 +280,7 @@ class _RegistryCall:
             self._registry.queue(self._arrive)
         elif down != "silent":
             answer = None if down else self._answer(self._data)
-            self._network.carry(REGISTRY, self._node.name, lambda: self._finish(answer), self._break)
+            self._network.carry(self._registry.name, self._node.name, lambda: self._finish(answer), self._break)
 
     def _break(self) -> None:
         self._finish(None)

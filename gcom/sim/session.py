@@ -41,7 +41,7 @@ from gcom.sim.application import Application
 from gcom.sim.checkers import Checker, Violation
 from gcom.sim.network import Network, NetworkNode, ReplyTo, SimConnection
 from gcom.sim.plan.events import Fault, TroubleEvent
-from gcom.sim.registry import Registry
+from gcom.sim.registries import Registries
 from gcom.sim.simulation import Simulation
 from gcom.trace.writer import DeliveryLog
 from gcom.values.names import Address, Process
@@ -68,7 +68,7 @@ class SessionWorld(Protocol):
 
     simulation: Simulation
     network: Network
-    registry: Registry
+    registries: Registries
 
     @property
     def failpoints(self) -> SessionFailpoints: ...
@@ -237,7 +237,8 @@ class SimSession:
         def on_answer(answer: SequencerAnswer | None) -> None:
             self.node.run(lambda: self.handle(events.SequencerAnswered(request, answer)))
 
-        self.world.registry.ask_sequencer(self.node, request, on_answer)
+        home = self.world.registries.home_of(self.machine.definition)
+        home.ask_sequencer(self.node, request, on_answer)
 
     def on_registry(self, request: Request, answer: Answer | None) -> None:
         self.handle(events.RegistryAnswered(request, answer))

@@ -20,6 +20,7 @@ from gcom.sim.network import Network, NetworkNode
 from gcom.sim.node import SimNode
 from gcom.sim.plan.events import Fault, Move, TroubleEvent
 from gcom.sim.plan.plan import KINDS_MIN, Plan
+from gcom.sim.registries import Registries
 from gcom.sim.registry import Registry
 from gcom.sim.simulation import Simulation
 from gcom.values import limits
@@ -42,7 +43,8 @@ class World:
         self._lives: dict[Address, SimNode] = {}  # the node that had it when its life was named
         self.network = Network(self.simulation, self, Random(f"network {plan.seed}"))
         self.failpoints = Failpoints(self.simulation, self.network, self)
-        self.registry = Registry(self.simulation, self.network, self.is_proven_dead, self._on_accepted)
+        around = (self.simulation, self.network, self.is_proven_dead, self._on_accepted)
+        self.registries = Registries([Registry(*around, number) for number in range(1, plan.registries + 1)])
         # A stream per part: a change in how one draws leaves the others' draws as they were.
         self._rng = Random(f"world {plan.seed}")
         self._by_name: dict[str, SimNode] = {}
@@ -52,6 +54,11 @@ class World:
     @property
     def plan(self) -> Plan:
         return self.simulation.plan
+
+    @property
+    def registry(self) -> Registry:
+        """The first registry, which is the only one in most runs."""
+        return self.registries.first
 
     @property
     def now_ms(self) -> int:
@@ -188,7 +195,7 @@ class World:
             try:
                 self._form()
                 self._run_faulty_phase()
-                Healing(self.simulation, self.network, self.registry, self, self._rng).run()
+                Healing(self.simulation, self.network, self.registries, self, self._rng).run()
                 self._must_have_happened()
             except Violation as violation:
                 raise Violation(f"{violation} (at {self.now_ms} ms)") from None
@@ -220,7 +227,7 @@ class World:
     def _run_faulty_phase(self) -> None:
         self.simulation.begin_faults()
         self.network.healed = False
-        FaultDriver(self.simulation, self.network, self.registry, self.failpoints, self).schedule()
+        FaultDriver(self.simulation, self.network, self.registries, self.failpoints, self).schedule()
         self.until(self.now_ms + self.plan.fault_ms)
         happened = self.simulation.happened
         self.until(self.now_ms + EXTRA_MS, lambda: len(happened) >= KINDS_MIN)  # where there was little traffic
@@ -229,7 +236,8 @@ class World:
             self.until(self.now_ms + SILENT_MS)
         self.simulation.faults_over = True
         self.failpoints.disarm()
-        self.registry.disarm()
+        for registry in self.registries.each:
+            registry.disarm()
 
     def describe(self) -> str:
         return "; ".join(node.describe() for node in self._by_name.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, TypeVar
 
@@ -90,6 +90,9 @@ class Definition:
     netsplit: Netsplit = Netsplit.PRIMARY
     tie_breaker: TieBreaker = TieBreaker.LEADER
     detection: Detection = LAN
+    # The group's home registry, as its holder sees it: empty is the one that this was had from. No property that a
+    # creator picks, so definitions that differ in it alone are equal.
+    home: str = field(default="", compare=False)
 
     # The names of the members are spelt out: mypy finds one that is misspelt, and help() shows them all.
     def __init__(
@@ -102,6 +105,7 @@ class Definition:
         netsplit: Netsplit | Literal["PRIMARY", "PARTITIONABLE"] = "PRIMARY",
         tie_breaker: TieBreaker | Literal["LEADER", "REGISTRY"] = "LEADER",
         detection: Detection | Literal["lan", "wan"] | float | str = "lan",
+        home: str = "",
     ) -> None:
         """Check and normalise; raise BadValue naming what is allowed."""
         if not isinstance(safe, bool):
@@ -115,9 +119,10 @@ class Definition:
             "netsplit": _choice(Netsplit, "netsplit", netsplit),
             "tie_breaker": _choice(TieBreaker, "tie_breaker", tie_breaker),
             "detection": Detection.parse(detection),
+            "home": names.address(home) if home else "",
         }
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
         # SAFE counts stored copies, and BASIC stores none.
         if self.safe and self.multicast is not Multicast.RELIABLE:
             raise BadValue("safe delivery needs RELIABLE multicast: BASIC keeps nothing that a majority could hold")
@@ -138,6 +143,7 @@ class Definition:
         netsplit: str = "PRIMARY",
         tie_breaker: str = "LEADER",
         detection: Detection | float | str = "lan",
+        home: str = "",
     ) -> Definition:
         """Return a definition from a user's or a peer's words, in any case; raise BadValue naming what is allowed.
 
@@ -147,7 +153,7 @@ class Definition:
         casts = _choice(Multicast, "multicast", multicast)
         members = (static,) if isinstance(static, str) else tuple(static)
         split, tie = _choice(Netsplit, "netsplit", netsplit), _choice(TieBreaker, "tie_breaker", tie_breaker)
-        return cls(group, orders, casts, members, safe, split, tie, detection)
+        return cls(group, orders, casts, members, safe, split, tie, detection, home)
 
     def differences(self, other: Definition) -> str:
         """Return the differences of `other` from this one in words; empty if there are none."""

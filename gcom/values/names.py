@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from gcom.errors import BadValue
+from gcom.values import limits
 
 GroupName = str
 InstanceId = str  # of one instance of a group; it carries its lineage (gcom/values/lineage.py)
@@ -47,6 +48,15 @@ def address(text: object) -> Address:
     if not isinstance(text, str) or not match or int(match[2]) > 65535:
         raise BadValue(f"address {text!r} is not HOST:PORT, as in 127.0.0.1:7411")
     return text
+
+
+def addresses(text: object) -> tuple[Address, ...]:
+    """Return the addresses of `HOST:PORT` or `HOST:PORT,HOST:PORT`, each once; raise BadValue if it is neither."""
+    words = text.split(",") if isinstance(text, str) else [text]
+    found = tuple(dict.fromkeys(address(word.strip() if isinstance(word, str) else word) for word in words))
+    if len(found) > limits.REGISTRIES_MAX:
+        raise BadValue(f"{len(found)} registries are too many: at most {limits.REGISTRIES_MAX}")
+    return found
 
 
 def split_address(text: Address) -> tuple[str, int]:

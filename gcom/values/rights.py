@@ -21,7 +21,7 @@ _KEYS = ("allow", "deny", "members", "groups")
 
 
 class Right(StrEnum):
-    """What a member may do with a group."""
+    """The rights of a member in a group."""
 
     CREATE = "create"
     JOIN = "join"

@@ -14,6 +14,7 @@ def notify(state: str) -> None:
     place = os.environ.get(VARIABLE)
     if not place:
         return
+    # systemd writes the leading zero byte of an abstract socket as @.
     address = f"\0{place[1:]}" if place.startswith("@") else place
     with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         sock.sendto(state.encode(), address)

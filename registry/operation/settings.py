@@ -126,6 +126,7 @@ def _value(
 
 
 def _check(setting: Setting, value: Value) -> None:
+    # An empty default means that there is none; an empty flag was given, and is judged.
     if not value.text and value.source != FLAG:
         return
     try:
@@ -146,6 +147,7 @@ def _file(flag: str | None, environment: Mapping[str, str]) -> Path | None:
     if named == "none":
         return None
     if named is None:
+        # A file that is named must be there; the usual one need not.
         found = default_file()
         return found if found.is_file() else None
     return Path(named)
@@ -163,6 +165,7 @@ def _read(path: Path) -> dict[str, str]:
     for key, value in table.items():
         if key not in KEYS:
             raise BadSettings(f"settings file {str(path)!r} has an unknown key {key!r}{_suggested(key, KEYS)}")
+        # Python takes true for a number: as a port it would be 1.
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise BadSettings(f'{key} in settings file {str(path)!r} must be a text or a number: {key} = "…"')
     return {key: str(value) for key, value in table.items()}
@@ -177,6 +180,7 @@ def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
 
 def _suggested(word: str, known: Iterable[str]) -> str:
     known = tuple(known)
+    # People write keys as flags, and flags as keys.
     folded = {it.casefold().replace("-", "_"): it for it in known}
     near = difflib.get_close_matches(word.casefold().replace("-", "_"), folded, 1)
     return f": do you mean {folded[near[0]]!r}?" if near else f"; known are {', '.join(known)}"

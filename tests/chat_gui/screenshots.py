@@ -121,19 +121,33 @@ class Story:
         self._take("main", window)
 
     def _dialogs(self, window: ChatWindow, known: tuple[gcom.GroupInfo, ...]) -> None:
+        connect = ConnectDialog("alice", "127.0.0.1:7411", window)
         dialogs: tuple[tuple[str, QDialog], ...] = (
-            ("connect", ConnectDialog("alice", "127.0.0.1:7411", window)),
+            ("connect", connect),
             ("create", CreateDialog(window)),
             ("join", JoinDialog(known, window)),
-            ("preferences", PreferencesDialog(window.keeper, "alice", window)),
+            ("preferences", PreferencesDialog(window.keeper, "alice", window.desk.actions, window)),
         )
+        window.asking.about_to_connect(connect)
         for name, dialog in dialogs:
             dialog.show()
-            QTest.qWait(150)
+            QTest.qWait(300)
             self._take(name, dialog)
+            self._pages(window, name, dialog)
             dialog.close()
         QTimer.singleShot(300, self._take_modal)
         window.desk.show_shortcuts()
+
+    def _pages(self, window: ChatWindow, name: str, dialog: QDialog) -> None:
+        """Take the pages of the preferences that came last."""
+        if isinstance(dialog, PreferencesDialog):
+            window.desk.protection_told.connect(dialog.network.show_protection)
+            dialog.network.protection_wanted.connect(window.client.ask_protection)
+            dialog.network.registry.setText(window.chat.registry)
+            for what, page in (("network", dialog.network), ("shortcuts", dialog.shortcuts)):
+                dialog.pages.setCurrentWidget(page)
+                QTest.qWait(300)
+                self._take(f"{name}-{what}", dialog)
 
     def _take_modal(self) -> None:
         if sheet := QApplication.activeModalWidget():

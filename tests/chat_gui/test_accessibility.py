@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QLocale, Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -20,7 +20,9 @@ from PySide6.QtWidgets import (
 )
 
 import gcom
-from chat_gui.model.members import Members
+from chat_gui.model.chat import Notice
+from chat_gui.model.members import Members, Pulse
+from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.model.texts.imitation import imitated
 from chat_gui.view import colours
 from chat_gui.view.desktop.appearance import palette_of
@@ -29,6 +31,7 @@ from chat_gui.view.dialogs.preferences import PreferencesDialog
 from chat_gui.view.dialogs.shortcuts import Switcher
 from chat_gui.view.members_view import MembersView
 from chat_gui.view.window import ChatWindow
+from tests.chat_gui.windows import wait_until
 
 Opener = Callable[..., ChatWindow]
 ROLE = QPalette.ColorRole
@@ -109,7 +112,7 @@ def test_every_control_has_a_name(opened: Opener) -> None:
         ConnectDialog("", "", window),
         CreateDialog(window),
         JoinDialog([], window),
-        PreferencesDialog(window.keeper, "alice", window),
+        PreferencesDialog(window.keeper, "alice", window.desk.actions, window),
         Switcher(["news"], window),
     ]
     for each in (window, *dialogs):
@@ -144,6 +147,36 @@ def test_tab_reaches_input_conversation_and_members(opened: Opener) -> None:
 )
 def test_names_that_look_like_another(name: str, others: list[str], found: str) -> None:
     assert imitated(name, others) == found
+
+
+def test_what_is_new_is_announced_and_a_flood_in_one_sentence(opened: Opener) -> None:
+    window = opened()
+    said: list[str] = []
+    window.desk.announcer.announced.connect(said.append)
+    rows = [ChatRow(key, RowKind.MESSAGE, 0, "bob", f"line {key}") for key in (1, 2, 3)]
+    window.desk.announcer.on_rows(rows[:1])
+    wait_until(lambda: said)
+    rows[2].own = True
+    window.desk.announcer.on_rows(rows)
+    wait_until(lambda: len(said) == 2)
+    assert said == ["bob: line 1", "2 new; the last: bob: line 2"]
+    window.desk.notify(Notice("it failed", error=True), 0)
+    assert said[2:] == ["it failed"]
+
+
+def test_the_list_says_how_far_away_a_member_is_and_who_is_silent(qapp: object) -> None:
+    assert qapp
+    members, view = Members(), MembersView()
+    members.on_view(gcom.View(1, ("alice#1", "bob#2", "carol#3"), ("", "", "")), {}, 0)
+    pulse = Pulse(100.0, {"bob#2": 0.2, "carol#3": 4.5}, {"bob#2": 0.000412, "carol#3": 0.02})
+    view.show_members(members.list("alice#1"))
+    view.setCurrentRow(1)
+    view.show_members(members.list("alice#1", pulse, 101.0))
+    assert view.item(0).text() == "● alice ♛"
+    assert view.item(1).text() == f"● bob · {QLocale().toString(0.4, 'f', 1)} ms"
+    assert view.item(2).text() == "● carol · silent 5 s"
+    assert "last heard 5 second" in view.item(2).toolTip()
+    assert view.currentRow() == 1  # what is chosen stays, while the numbers change
 
 
 def test_who_came_later_is_the_one_that_is_marked(qapp: object) -> None:

@@ -170,7 +170,7 @@ def test_zoom_reaches_every_text_and_comes_back(window: ChatWindow) -> None:
 
 def test_preferences_apply_at_once_and_are_kept(opened: Opener, places: Places) -> None:
     window = opened(places=places)
-    dialog = PreferencesDialog(window.keeper, "", window)
+    dialog = PreferencesDialog(window.keeper, "", window.desk.actions, window)
     dialog.theme.setCurrentIndex(dialog.theme.findData("dark"))
     wait_until(lambda: window.palette().color(QPalette.ColorRole.Base).lightness() < 128)
     dialog.zoom.setCurrentIndex(dialog.zoom.findData(150))
@@ -190,7 +190,7 @@ def test_preferences_apply_at_once_and_are_kept(opened: Opener, places: Places) 
 
 
 def test_a_name_that_cannot_be_is_said_in_the_preferences(window: ChatWindow) -> None:
-    dialog = PreferencesDialog(window.keeper, "alice", window)
+    dialog = PreferencesDialog(window.keeper, "alice", window.desk.actions, window)
     names: list[str] = []
     dialog.renamed.connect(names.append)
     for nick in ("", "x" * 200, "a b"):

@@ -74,7 +74,7 @@ def test_each_menu(window: ChatWindow) -> None:
 
 
 def test_each_dialog(window: ChatWindow) -> None:
-    preferences = PreferencesDialog(window.keeper, "alice", window)
+    preferences = PreferencesDialog(window.keeper, "alice", window.desk.actions, window)
     duel = DuelDialog(window, begin=False)
     for dialog in (ConnectDialog("", "", window), CreateDialog(window), duel):
         dialog.show()

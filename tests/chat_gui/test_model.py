@@ -13,7 +13,8 @@ from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
 from chat_gui.model.search import Search, SearchHit
 from chat_gui.model.texts.copies import as_json, as_text, with_header
 from chat_gui.model.updates import Arrived, Connected, HistoryCame, Joined
-from chat_gui.model.wire import ChatMessage, MessageKind
+from chat_gui.model.wire import ChatMessage, MessageKind, decode
+from chat_gui.view.conversation_view import tooltip
 
 ROW = ChatRow(3, RowKind.MESSAGE, 1_700_000_000_000, "bob", "Ärger, \u2603", "bob#1", 9, 2, "abc", 1_699_999_999_000)
 
@@ -165,3 +166,14 @@ def test_what_the_backlog_tells_again_is_not_shown_twice() -> None:
     ]
     talk.on_backlog("", said, 2_000)
     assert [row.text for row in talk.rows if row.name] == ["without an id", "twice", "twice", "twice", "new"]
+
+
+def test_a_time_that_no_calendar_has_is_none() -> None:
+    """A backlog is shown with the times in it, which a peer writes."""
+    for at_ms, known in ((253_402_128_000_000, True), (253_402_128_000_001, False), (1 << 53, False), (10**30, False)):
+        message = decode(json.dumps({"gcom-chat": 1, "kind": "text", "text": "hi", "id": "a", "at": at_ms}))
+        conversation = Conversation("news")
+        conversation.on_backlog("", [("bob", message)], 1)
+        assert [row.text for row in conversation.rows if row.kind is RowKind.MESSAGE] == ["hi"]
+        assert message.at_ms == (at_ms if known else 0)
+        assert tooltip(conversation.rows[-1])

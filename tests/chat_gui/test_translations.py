@@ -126,7 +126,7 @@ def test_another_language_is_spoken_at_once(opened: Callable[..., ChatWindow], p
     places.settings.write_text('language = "en"')
     window = opened("", "", "news", places=places)
     window.dock.show()
-    dialog = PreferencesDialog(window.keeper, "", window)
+    dialog = PreferencesDialog(window.keeper, "", window.desk.actions, window)
     dialog.language.setCurrentIndex(dialog.language.findData("de"))
     assert [action.text() for action in window.menuBar().actions()][:2] == ["&Verbindung", "&Gruppe"]
     assert window._start.connect_button.text() == "Verbin&den"

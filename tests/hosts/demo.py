@@ -27,7 +27,7 @@ class Story:
 
     def __init__(self, hosts: Sequence[TestHost], folder: Path, stack: ExitStack) -> None:
         self._began = time.monotonic()
-        self._registry_host, *rest = hosts
+        self._registry_host, self._second_host, *rest = hosts
         self._hosts = dict(zip(NAMES, rest, strict=True))
         self._logs = folder / "logs"
         self._stack = stack
@@ -41,7 +41,10 @@ class Story:
     def begin(self) -> None:
         registry = self.start_registry()
         self.tell(f"a registry at {self._registry_host.address} has made an authority: mutual TLS 1.3")
+        second = self.start_second()
+        both = f"{self._registry_host.address}:7411,{self._second_host.address}:7411"
         for name, host in self._hosts.items():
+            host.variables["GCOM_REGISTRY"] = both
             invitation = _done(self._registry_host.run("registry", "invite", name)).strip()
             _done(host.run("gcom.cli", "accept", invitation))
             self.tell(f"{name} at {host.address} has accepted an invitation; the key never left that host")
@@ -53,6 +56,7 @@ class Story:
         self.tell(f"all three talk in five groups: {', '.join(Ordering)}")
         self.cable_out("bob")
         self.restart(registry)
+        self.kill(second)
         self.revoke("carol")
         self.end()
 
@@ -61,6 +65,18 @@ class Story:
         self._stack.enter_context(registry)
         registry.until(lambda: registry.out, "ready line")
         return registry
+
+    def start_second(self) -> Child:
+        """Start another registry, with a certificate of the first one's authority."""
+        folder = self._second_host.home / "tls"
+        _done(self._registry_host.run("gcom.cli", "certs", "issue", "second", "--registry", "--out", str(folder)))
+        files = ("--cert", "certificate.pem", "--key", "key.pem", "--ca", "authority.pem")
+        words = [str(folder / word) if word.endswith(".pem") else word for word in files]
+        second = self._second_host.start("registry", "--listen", self._second_host.address, *words)
+        self._stack.enter_context(second)
+        second.until(lambda: second.out, "ready line")
+        self.tell(f"a second one at {self._second_host.address} has a certificate of that authority")
+        return second
 
     def cable_out(self, name: str) -> None:
         others = [other for other in NAMES if other != name]
@@ -82,13 +98,25 @@ class Story:
     def restart(self, registry: Child) -> None:
         registry.signal(signal.SIGKILL)
         registry.end()
-        self.tell("the registry is killed (SIGKILL), while messages flow")
+        self.tell("the first registry is killed (SIGKILL), while messages flow")
         self.flow(*NAMES)
         self.tell("all three talk on; the total orders have gone to their leaders")
+        self._lists_all()
+        self.tell("the second registry lists all members")
         self.start_registry()
-        listed = _done(self._hosts["alice"].run("gcom.cli", "members", "talk-total"))
+        self.tell("the first runs again, with its data")
+
+    def kill(self, registry: Child) -> None:
+        registry.signal(signal.SIGKILL)
+        registry.end()
+        self.tell("the second registry is killed, and stays away")
+        self.flow(*NAMES)
+        self._lists_all()
+        self.tell("all three talk on; the first registry lists all members")
+
+    def _lists_all(self) -> None:
+        listed = _done(self._hosts["bob"].run("gcom.cli", "members", "talk-total"))
         assert all(name in listed for name in NAMES), listed
-        self.tell("it runs again, with its data, and lists all members")
 
     def revoke(self, name: str) -> None:
         others = [other for other in NAMES if other != name]
@@ -169,7 +197,7 @@ def main() -> int:
         print(f"demo-hosts: skipped: {reason}")
         return 0
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        hosts = stack.enter_context(made_hosts(1 + len(NAMES), Path(folder)))
+        hosts = stack.enter_context(made_hosts(2 + len(NAMES), Path(folder)))
         story = Story(hosts, Path(folder), stack)
         story.begin()
         return story.audit()

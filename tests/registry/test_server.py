@@ -19,7 +19,7 @@ from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.view import View
 from registry import naming
-from registry.server import RegistryServer
+from registry.server import RENEWALS_MAX, RegistryServer
 
 NEWS = Definition.parse("news")
 LIMIT_S = 120.0  # for what takes a second at most, also where others use the machine
@@ -208,3 +208,25 @@ def test_a_group_that_nobody_registers_is_in_doubt_and_not_detached() -> None:
     later = directory.ask(Lookup("news"), limits.LEASE_MS + limits.TICK_MS)
     assert isinstance(later, GroupInfo)
     assert (later.alive, later.detached) == (False, False)
+
+
+def test_a_registration_that_comes_again_is_judged_anew(client: DirectoryClient) -> None:
+    """Its bytes are known, and spare the decoder; its answer is by what the table has now."""
+    first = Register(Definition("news"), "i1", View(1, ("a#1",), ("127.0.0.1:1",)), "a#1")
+    later = Register(Definition("news"), "i1", View(2, ("b#1",), ("127.0.0.1:2",)), "b#1")
+    assert [member_list(client.ask(it)) for it in (first, first, later)] == [("a#1",), ("a#1",), ("b#1",)]
+    again = client.ask(first)
+    assert (member_list(again), isinstance(again, GroupInfo) and again.view) == (("b#1",), 2)
+
+
+def member_list(answer: object) -> tuple[str, ...]:
+    assert isinstance(answer, GroupInfo), answer
+    return answer.members
+
+
+def test_registrations_that_are_known_by_their_bytes_are_bounded(
+    registry: RegistryServer, client: DirectoryClient
+) -> None:
+    for number in range(RENEWALS_MAX + 5):
+        client.ask(Register(Definition("news"), "i1", View(number + 1, ("a#1",), ("127.0.0.1:1",)), "a#1"))
+    assert 0 < len(registry._renewals) <= RENEWALS_MAX

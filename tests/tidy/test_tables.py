@@ -11,6 +11,7 @@ NOTES = ROOT / "docs" / "protocols"
 STATELESS = {
     "continuity",  # told of the machines whose tables other notes have
     "connectivity",  # what is computed anew from what members say, at every look
+    "registries",  # whom a request goes to; what is said is the home's state
     "security",  # handshakes, which end with what they decide
 }
 

@@ -43,12 +43,14 @@ class ClockMatrix:
         for cell, value in values.items():
             if self._values.get(cell, value) != value:
                 self._changed_ms[cell] = now_ms
+        # Cells of members that are gone are forgotten with them.
         self._changed_ms = {cell: at for cell, at in self._changed_ms.items() if cell in values}
         self._values = values
 
     def cell(self, row: str, column: str, now_ms: int) -> ClockCell:
         """Return the number of `column`'s messages that `row` is known to have delivered."""
         value = self._values.get((row, column), 0)
+        # By all rows: others may have heard more of a sender than this process.
         sent = max(self._values.get((each, column), 0) for each in self.members)
         changed_ms = self._changed_ms.get((row, column))
         return ClockCell(value, changed_ms is not None and now_ms - changed_ms < FRESH_MS, sent - value)

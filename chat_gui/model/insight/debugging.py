@@ -121,6 +121,7 @@ class FaultRecording:
 
     def add(self, at_ms: int, faults: gcom.Faults) -> None:
         """Add a step, unless it changes nothing; after STEPS_MAX of them nothing more is recorded."""
+        # A slider that is dragged says the same thing many times.
         if len(self.steps) < STEPS_MAX and (not self.steps or self.steps[-1][1] != faults):
             self.steps.append((at_ms, faults))
 

@@ -104,6 +104,7 @@ def _successors(script: Sequence[DuelLine]) -> list[tuple[int, int]]:
     pairs = []
     for speaker in dict.fromkeys(line.speaker for line in script):
         own = [at for at, line in enumerate(script) if line.speaker == speaker]
+        # An answer to one's own line is counted as an answer, and not a second time as a line out of turn.
         pairs += [(later, earlier) for earlier, later in pairwise(own) if script[later].answers != earlier]
     return pairs
 

@@ -68,6 +68,7 @@ def space_time(traces: Sequence[gcom.Trace], members: Sequence[str] = ()) -> Spa
 def _arrows(traces: Sequence[gcom.Trace]) -> list[tuple[int, int]]:
     """Return from where to where news went: by what of each sender's clock grew since its last message."""
     place = {(each.sender, each.number): at for at, each in enumerate(traces)}
+    # Each sender's in the order of its numbers, whatever the order of delivery: growth is from one message to the next.
     by_sender = sorted(range(len(traces)), key=lambda at: (traces[at].sender, traces[at].number))
     arrows: list[tuple[int, int]] = []
     before: gcom.Trace | None = None
@@ -77,6 +78,7 @@ def _arrows(traces: Sequence[gcom.Trace]) -> list[tuple[int, int]]:
         if trace.clock is not None:
             for process in trace.clock:
                 newest = place.get((process, trace.clock[process]))
+                # What it had heard before its last message already led an arrow to that one.
                 grew = known is None or trace.clock[process] > known[process]
                 if process != trace.sender and grew and newest is not None:
                     arrows.append((newest, at))

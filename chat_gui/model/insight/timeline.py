@@ -76,6 +76,7 @@ class GroupTimeline:
     def _add(self, view: gcom.View, what: str, at_ms: int) -> None:
         if self.entries and self.entries[-1].view == view.number:
             return  # the first event is of the view that this process joined
+        # Only the change of a leader is an election: the first view has one without.
         elected = bool(self._leader) and view.leader != self._leader
         if elected:
             what += translate("timeline", "; {} leads now, the oldest who is left").format(short(view.leader))

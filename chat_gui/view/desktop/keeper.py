@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import SavedSession, Settings, session_of, settings_of
-from chat_gui.model.updates import HistoryCame, Update
+from chat_gui.model.updates import FoundOnDisk, HistoryCame, SurroundingsCame, Update
 from chat_gui.storage.places import Places
 from chat_gui.storage.scrollback import talk_of
 from chat_gui.storage.storage import Storage
@@ -85,6 +85,12 @@ class Keeper(QObject):
         if isinstance(update, HistoryCame):
             registry, _, group = update.group.rpartition("/")
             update = replace(update, group=group, registry=registry)
+        elif isinstance(update, SurroundingsCame):
+            update = replace(update, group=update.group.rpartition("/")[2])
+        elif isinstance(update, FoundOnDisk):
+            registry = update.found[0][0].rpartition("/")[0] if update.found else ""
+            found = tuple((talk.rpartition("/")[2], row) for talk, row in update.found)
+            update = replace(update, found=found, registry=registry)
         self._sink(update)
 
     def load(self, group: str) -> None:
@@ -98,6 +104,16 @@ class Keeper(QObject):
         """Ask for rows before a key."""
         if self._storage:
             self._storage.load(talk_of(self.registry, group), key)
+
+    def search(self, text: str, groups: Sequence[tuple[str, int]]) -> None:
+        """Search what is on disk of groups, each before a key."""
+        if self._storage:
+            self._storage.search(text, [(talk_of(self.registry, group), key) for group, key in groups])
+
+    def look_around(self, group: str, key: int) -> None:
+        """Ask for a row on disk with those around it."""
+        if self._storage:
+            self._storage.look_around(talk_of(self.registry, group), key)
 
     def on_history(self, update: HistoryCame) -> None:
         """Take note of what came from disk."""

@@ -13,7 +13,7 @@ import gcom
 from chat_gui.client.client import ChatClient
 from chat_gui.model.chat import Chat
 from chat_gui.model.texts.words import translate
-from chat_gui.model.updates import WishFailed
+from chat_gui.model.updates import ProtectionTold, WishFailed
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
 from chat_gui.view.dialogs.trouble import TroubleDialog
 
@@ -39,6 +39,7 @@ class Asking(QObject):
         self._open: set[str] = set()  # what the user wished for, and has not heard of
         self._definitions: dict[str, gcom.Definition] = {}  # of groups to create
         self._list: JoinDialog | None = None
+        self._connecting: ConnectDialog | None = None
 
     @property
     def wants_list(self) -> bool:
@@ -58,8 +59,24 @@ class Asking(QObject):
         """Ask for nick and registry, and connect."""
         chat = self._host.chat
         dialog = ConnectDialog(chat.nick or self._nick, chat.registry or self._registry, self._window)
-        if dialog.exec():
-            self._host.connect_to(dialog.nick.text().strip(), dialog.registry.text().strip())
+        self.about_to_connect(dialog)
+        done = dialog.exec()
+        self._connecting = None
+        if done and (invitation := dialog.invitation.text().strip()):
+            self.wished(translate("wish", "accept the invitation"))
+            self._host.client.accept(invitation)
+        elif done:
+            self._host.connect_to(*dialog.wish())
+
+    def about_to_connect(self, dialog: ConnectDialog) -> None:
+        """Tell a dialog from now on how the connection that stands in it is protected."""
+        dialog.protection_wanted.connect(self._host.client.ask_protection)
+        self._connecting = dialog
+
+    def on_protection(self, told: ProtectionTold) -> None:
+        """Say how a connection is protected, in the dialog that asks."""
+        if self._connecting:
+            self._connecting.show_protection(told.name, told.registry, told.text, told.trouble)
 
     def create(self) -> None:
         """Ask for the properties of a group, make it and join it."""

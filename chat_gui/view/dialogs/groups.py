@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -24,6 +25,7 @@ from chat_gui.model.texts.orderings import ORDERINGS
 from chat_gui.model.texts.words import translate
 
 REGISTRY = "127.0.0.1:7411"
+ASK_MS = 250  # after the last key, until it is looked how a connection is protected
 
 
 class FormDialog(QDialog):
@@ -61,7 +63,12 @@ class FormDialog(QDialog):
 
 
 class ConnectDialog(FormDialog):
-    """Nick and registry."""
+    """Nick and registry, or an invitation that has both; says how the connection is protected.
+
+    `protection_wanted` asks for that, by nick and registry; `show_protection` takes the answer.
+    """
+
+    protection_wanted = Signal(str, str)
 
     def __init__(self, nick: str, registry: str, parent: QWidget | None = None) -> None:
         super().__init__("", "", parent)
@@ -71,13 +78,70 @@ class ConnectDialog(FormDialog):
         self.registry = QLineEdit(registry or REGISTRY, self)
         self.form.addRow(self.tr("&Nick"), self.nick)
         self.form.addRow(self.tr("&Registry"), self.registry)
-        for field in (self.nick, self.registry):
+        self.invitation = QLineEdit(self)
+        self.invitation.setPlaceholderText(self.tr("for a registry on another machine: gcom1/…"))
+        self.form.addRow(self.tr("&Invitation"), self.invitation)
+        self.protection = QLabel(self)
+        self.protection.setWordWrap(True)
+        self.protection.setTextFormat(Qt.TextFormat.PlainText)
+        self.protection.setAccessibleName(self.tr("Protection"))
+        self.protection.setMinimumHeight(3 * self.fontMetrics().lineSpacing())
+        self.protection.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.form.addRow("", self.protection)
+        self._asking = QTimer(self, singleShot=True, interval=ASK_MS)
+        self._asking.timeout.connect(self._ask)
+        self.invitation.textChanged.connect(self._on_invitation)
+        for field in (self.nick, self.registry, self.invitation):
             field.textChanged.connect(self.check)
+            field.textChanged.connect(self._asking.start)
         self.check()
 
     def problem(self) -> str:
-        """Return what is wrong with nick or registry."""
-        return connection_problem(self.nick.text(), self.registry.text())
+        """Return what is wrong with nick, registry or invitation."""
+        return self._invited()[1] or connection_problem(self.nick.text(), self.registry.text())
+
+    def wish(self) -> tuple[str, str]:
+        """Return nick and registry."""
+        return self.nick.text().strip(), self.registry.text().strip()
+
+    def show_protection(self, nick: str, registry: str, text: str, trouble: bool) -> None:
+        """Say how a connection is protected, or why it cannot be made, where it is still the one that is asked for."""
+        if (nick, registry) == self.wish() and not self.invitation.text().strip():
+            self.protection.setText(f"⚠ {text}" if trouble else text)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Say at once how what stands there is protected."""
+        super().showEvent(event)
+        self._ask()
+
+    def _ask(self) -> None:
+        if self.invitation.text().strip():
+            found, _ = self._invited()
+            text = self.tr("Makes a key on this machine, and gets its certificate from {}; it works once.")
+            self.protection.setText(text.format(found.registry) if found else "")
+        elif not self.problem():
+            self.protection_wanted.emit(*self.wish())
+        else:
+            self.protection.clear()
+
+    def _invited(self) -> tuple[gcom.Invitee | None, str]:
+        """Return what the invitation says, and what is wrong with it."""
+        text = self.invitation.text().strip()
+        try:
+            return (gcom.invitee(text) if text else None), ""
+        except gcom.BadValue as error:
+            return None, str(error)
+
+    def _on_invitation(self) -> None:
+        """Take nick and registry from an invitation, which is for these alone."""
+        found, _ = self._invited()
+        if found:
+            self.nick.setText(found.name)
+            self.registry.setText(found.registry)
+        for field in (self.nick, self.registry):
+            field.setEnabled(not self.invitation.text().strip())
+        ok = self.buttons.button(QDialogButtonBox.StandardButton.Ok)
+        ok.setText(self.tr("Accept and connect") if found else self.tr("Connect"))
 
 
 def connection_problem(nick: str, registry: str) -> str:

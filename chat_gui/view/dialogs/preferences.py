@@ -22,7 +22,9 @@ import gcom
 from chat_gui.model.settings import HISTORY_MAX, HISTORY_MIN, ZOOMS, Settings, Theme
 from chat_gui.model.texts.orderings import ORDERINGS
 from chat_gui.model.texts.words import translate
+from chat_gui.view.desktop.actions import Actions
 from chat_gui.view.desktop.keeper import Keeper
+from chat_gui.view.dialogs.preference_pages import NetworkPage, ShortcutsPage
 from chat_gui.view.dock.audit_page import log_place
 
 LANGUAGES = {"": "", "en": "English", "de": "Deutsch"}
@@ -33,9 +35,11 @@ class PreferencesDialog(QDialog):
 
     renamed = Signal(str)
 
-    def __init__(self, keeper: Keeper, nick: str, parent: QWidget | None = None) -> None:
+    def __init__(self, keeper: Keeper, nick: str, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._keeper, self._nick = keeper, nick
+        self.network = NetworkPage(keeper, nick, self)
+        self.shortcuts = ShortcutsPage(keeper, actions, self)
         self.setWindowTitle(self.tr("Preferences"))
         self.pages = QTabWidget(self)
         self.problem = QLabel(self)
@@ -51,7 +55,7 @@ class PreferencesDialog(QDialog):
         self._build()
         self.show_settings(keeper.settings)
         self._connect()
-        self.setMinimumWidth(480)
+        self.setMinimumWidth(620)
 
     # how it is built
 
@@ -101,6 +105,8 @@ class PreferencesDialog(QDialog):
         quiet = ("", self.notify), ("", self.quiet), ("", self.tray)
         self._add(self.tr("N&otifications"), *quiet, (self.tr("&Words that count as a mention"), self.words))
         logs = (self.tr("&Folder of delivery logs"), self.log_folder), ("", self.write_logs)
+        self.pages.addTab(self.network, self.tr("Networ&k"))
+        self.pages.addTab(self.shortcuts, self.tr("Shor&tcuts"))
         self._add(self.tr("Or&dering and debug"), *logs, ("", self.orderings))
 
     def _add(self, title: str, *rows: tuple[str, QWidget]) -> None:
@@ -161,7 +167,9 @@ class PreferencesDialog(QDialog):
         """Go back to what a new chat has, but for the name and the registry."""
         now = self._keeper.settings
         self.show_settings(Settings(now.nick, now.registry))
-        self._keeper.change(words=())
+        self._keeper.change(words=(), shortcuts=())
+        self.network.reset()
+        self.shortcuts.refresh()
 
     def _change_font(self) -> None:
         self.font_name.setEnabled(self.own_font.isChecked())

@@ -1,4 +1,4 @@
-"""What failed, why, and what to do; the details can be copied for whoever is asked for help."""
+"""A dialog about a failure: what failed, why, and what to do. Its details can be copied, for somebody who helps."""
 
 from __future__ import annotations
 

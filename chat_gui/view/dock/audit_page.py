@@ -113,6 +113,7 @@ class AuditPage(InsightPage):
     def restore(self, folder: str, write: bool) -> None:
         """Have what was chosen the last time."""
         for widget in (self.folder, self.write):
+            # What is only shown again was not chosen now: it is not written into the settings once more.
             widget.blockSignals(True)
         self.folder.setText(folder or log_place())
         self.write.setChecked(write)
@@ -165,6 +166,7 @@ class AuditPage(InsightPage):
 
     @Slot(object, str)
     def _on_ended(self, outcome: AuditOutcome | None, why: str) -> None:
+        # First: what the audit said last may still be queued, and is not shown over the verdict.
         run, self._run = self._run, None
         self.judge.setText(self.tr("&Judge"))
         self._busy.hide()

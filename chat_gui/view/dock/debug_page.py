@@ -145,6 +145,7 @@ class DebugPage(InsightPage):
     def _have(self, faults: gcom.Faults) -> None:
         """Have these faults, as far as debug mode is on."""
         self.faults = faults
+        # Set only where it differs: the field's own signal would bring the faults here once more.
         if self.seed.value() != faults.seed:
             self.seed.setValue(faults.seed)
         if self.recording is not None:
@@ -165,6 +166,7 @@ class DebugPage(InsightPage):
     def _on_told(self, why: str) -> None:
         """Show that faults were refused: then debug mode is not on."""
         if why and self.on:
+            # Silently: its own slot would change the faults of the node, which has just refused them.
             self.switch.blockSignals(True)
             self.switch.setChecked(False)
             self.switch.blockSignals(False)
@@ -248,6 +250,7 @@ class DebugPage(InsightPage):
     def _on_record(self, on: bool) -> None:
         if on:
             self.recording, self._began_ms = FaultRecording(), _now_ms()
+            # What is in force when the record begins is its first step, or a replay would begin with other faults.
             self.recording.add(0, self.faults)
             self.record.setText(self.tr("&Save record…"))
             return

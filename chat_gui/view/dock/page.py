@@ -58,6 +58,7 @@ class FactTable(QTableWidget):
             self.setItem(row, column, item)
         elif item.text() != text:
             item.setText(text)
+        # A cell is cut at its column's width, so the tip has all of it.
         if item.toolTip() != text:
             item.setToolTip(text)
         return item

@@ -53,6 +53,8 @@ class Renewer:
             while not self._stop.is_set():
                 for number in self._share:
                     self._renew(client, number)
+                    # From when it was due, and not from now: a registry that is slow for a moment must not lower the
+                    # rate.
                     due += PERIOD_S / len(self._share)
                     self._stop.wait(max(0.0, due - monotonic()))
 

@@ -186,6 +186,7 @@ def _turn(
     setup: LatencySetup, taken: dict[str, Report], registry_s: float, seconds: float, echo: AgeSpread | None
 ) -> LatencyTurn:
     spreads = [AgeSpread.of(report["ages_ns"]) for report in taken.values()]
+    # One receiver's median, not that of all together: the slowest is the one that a user waits for.
     slowest = max(spreads, key=lambda spread: spread.p50)
     wrong = [f"{name}: {what}" for name, report in taken.items() for what in report["wrong"]]
     lost = sum(report["lost"] for report in taken.values())

@@ -24,6 +24,7 @@ def say(kind: str, **fields: object) -> None:
 
 def heard() -> dict[str, Any] | None:
     """Return the parent's next order when it comes; None: it closed its end."""
+    # Its end is the parent's, however that came about: so no child outlives a command that was killed.
     line = sys.stdin.readline()
     order: dict[str, Any] | None = json.loads(line) if line else None
     return order

@@ -51,6 +51,8 @@ class ThroughputSetup(BenchSetup):
     @property
     def turns(self) -> tuple[str, ...]:
         """Return the sides in the order in which they take turns."""
+        # Each side twice where there are several, so that a machine that grows slower meanwhile is not taken for one
+        # side.
         sides = [*filter(None, [self.baseline]), *([UNLOGGED] if self.log else []), OURS]
         return tuple(sides) * (2 if len(sides) > 1 else 1)
 

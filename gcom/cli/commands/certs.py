@@ -186,6 +186,8 @@ def renew(
     key_file, certificate_file = folder / identity_files.KEY, folder / identity_files.CERTIFICATE
     who = keys.read_certificate(private_files.read(certificate_file), str(certificate_file)).identity
     key = keys.load_key(private_files.read_private(key_file), str(key_file))
+    # For the same key, so that one file is replaced, whole: a process that reads both never has a pair that does not
+    # fit.
     private_files.write(certificate_file, _authority(authority).issue(key.public_key(), who, now_utc(), days))
     notice(f"wrote a new certificate of {who} into {str(folder)!r}, valid for {days:g} days")
 

@@ -91,6 +91,7 @@ def _dial(address: Address) -> None:
 
 def _authority(address: Address, mine: pyro.Credentials) -> Iterator[Finding]:
     """Look at what the registry tells everybody: its authority, its clock, its version."""
+    # What a registry tells everybody, so that an identity that is not believed any more still finds out why.
     match _told(address):
         case {"authority": str() as pem, "protocol": int() as protocol, "time": float() as clock}:
             if _fingerprint(pem) != _fingerprint(Path(mine.files.ca).read_text()):
@@ -122,6 +123,7 @@ def _told(address: Address) -> object:
 
 
 def _clock(ahead_s: float) -> None:
+    # Of certificates it would only be seen as one that has expired, or is not valid yet.
     if abs(ahead_s) > CLOCK_S:
         which = "slow" if ahead_s > 0 else "fast"
         raise Ill("clock", f"this machine's clock is {abs(ahead_s):.0f} s {which} by the registry's: set one of them")
@@ -156,6 +158,7 @@ def _reachable(address: Address, mine: pyro.Credentials) -> Finding:
             match ask(address, asked, mine, CALL_S):
                 case {"reached": ""}:
                     return Finding("reachable", True, f"the registry reaches us at {server.address}")
+                # The registry dialled us, since this process itself may reach an address that nobody else does.
                 case {"reached": str() as why}:
                     raise Ill(
                         "advertised",

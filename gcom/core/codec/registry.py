@@ -62,8 +62,9 @@ def _definition(*given: Any) -> Definition:
 def _encode_definition(it: Definition) -> list[Any]:
     split = [it.netsplit.value, it.tie_breaker.value]
     # Only where it is not the default: a definition of before it could be said, on a disk, say, reads as ever.
-    timing = [] if it.detection == LAN else [str(it.detection)]
-    return [it.group, it.ordering.value, it.multicast.value, list(it.static), it.safe, *split, *timing]
+    timing = [] if it.detection == LAN and not it.home else [str(it.detection)]
+    home = [it.home] if it.home else []
+    return [it.group, it.ordering.value, it.multicast.value, list(it.static), it.safe, *split, *timing, *home]
 
 
 def _decode_view(given: Any) -> View:

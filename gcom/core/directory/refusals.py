@@ -6,6 +6,7 @@ from gcom.core.directory.rows import DissolvedInstance, Row
 from gcom.core.messages.registry import Refusal
 from gcom.values import limits, names
 from gcom.values.definition import Definition
+from gcom.values.names import Address
 from gcom.values.view import View
 
 NO_WITNESS = Refusal(
@@ -19,10 +20,16 @@ def unknown(group: str) -> Refusal:
     return Refusal("UnknownGroup", text)
 
 
-def other_definition(row: Row, wanted: Definition) -> Refusal:
+def elsewhere(home: Address) -> Refusal:
+    """Return the refusal of what the group's home registry alone may answer."""
+    text = f"the home registry of this group is {home}: name it among your registries (--registry HOST:PORT,HOST:PORT)"
+    return Refusal("Unavailable", text)
+
+
+def different(present: Definition, wanted: Definition) -> Refusal:
     return Refusal(
         "GroupExists",
-        f"group {wanted.group!r} exists with another definition: {row.definition.differences(wanted)}; "
+        f"group {wanted.group!r} exists with another definition: {present.differences(wanted)}; "
         "use that definition, or another name",
     )
 

@@ -15,15 +15,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import assert_never
 
+from gcom.core.directory import copies
 from gcom.core.directory.askers import Askers, askers, sequencer_askers
 from gcom.core.directory.pages import page
 from gcom.core.directory.refusals import (
     NO_WITNESS,
+    different,
     dissolved,
     full,
     in_use,
     not_invited,
-    other_definition,
     stale,
     starting,
     unknown,
@@ -119,6 +120,8 @@ class Directory:
     def ask(self, request: Request, now_ms: int) -> Answer:
         """Carry out one request, whole or not at all. `now_ms` never goes back."""
         self.tick(now_ms)
+        if elsewhere := copies.refused(request, self._rows):
+            return elsewhere
         match request:
             case Create():
                 return self._on_create(request)
@@ -153,7 +156,7 @@ class Directory:
             return self._unready(wanted.group) or self._full(wanted.group) or self._found(wanted)
         # Creating it again with the same words is no error: several members may start with "create it first".
         if row.definition != wanted:
-            return other_definition(row, wanted)
+            return different(row.definition, wanted)
         return self._entry(row)
 
     def _found(self, wanted: Definition) -> GroupInfo:
@@ -236,7 +239,7 @@ class Directory:
         if row.instance != request.instance:
             return self._on_rival(row, request)
         if row.definition != request.definition:
-            return other_definition(row, request.definition)
+            return different(row.definition, request.definition)
         # This registry ended between its vote and its table: the vote is the decision, and heals the table.
         decided = self._witness.decided(request.instance, request.view.number)
         if decided and decided.decision.succession:
@@ -267,7 +270,7 @@ class Directory:
         noted = row.noted if number < row.noted_view else ()
         now_ms = self._running_ms
         renewed_ms, forked_ms = (row.renewed_ms, row.forked_ms) if request.detached else (now_ms, None)
-        row = replace(row, view=request.view, noted=noted, heard_ms=now_ms, renewed_ms=renewed_ms, forked_ms=forked_ms)
+        row = row.heard_of(request.view, noted, now_ms, renewed_ms, forked_ms)
         return self._put(row.with_seats(request.away))
 
     def _on_rival(self, row: Row, request: Register) -> Answer:
@@ -395,7 +398,13 @@ class Directory:
     def bury(self, group: str, instance: str, view: int, dead: Iterable[str]) -> bool:
         """Forget a group all of whose processes are `dead`, as their kernel says; return whether it was forgotten."""
         row = self._rows.get(group)
-        if row is None or (row.instance, row.number) != (instance, view) or not row.known.keys() <= set(dead):
+        # A copy may lack a view, and who is in it: only the home knows everybody who may have the name.
+        if (
+            row is None
+            or row.definition.home
+            or (row.instance, row.number) != (instance, view)
+            or not row.known.keys() <= set(dead)
+        ):
             return False
         # Of sides that go on by themselves one that was put out may be unknown here: it did not see all leave.
         if row.definition.netsplit is Netsplit.PARTITIONABLE:
@@ -415,7 +424,8 @@ class Directory:
     def _entry(self, row: Row) -> GroupInfo:
         members, addresses = (row.view.members, row.view.addresses) if row.view else ((), ())
         alive, forked = row.alive(self._running_ms), row.forked(self._running_ms)
-        others = tuple((who, at) for who, at in row.known.items() if who not in members)[: limits.SEATS_MAX]
+        known = row.known if row.noted or row.older else {}
+        others = tuple((who, at) for who, at in known.items() if who not in members)[: limits.SEATS_MAX]
         where = (row.definition, row.instance, row.number, members, addresses)
         return GroupInfo(*where, alive, forked, others, not alive and row.heard(self._running_ms), row.after)
 

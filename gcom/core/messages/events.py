@@ -20,6 +20,7 @@ class Start:
 class Submit:
     """Messages to multicast, already checked: bytes or text, none over MESSAGE_BYTES_MAX."""
 
+    # A list and not one: what waited while the link was busy becomes one run, which costs as much as one message.
     payloads: list[Payload]
 
 

@@ -114,8 +114,10 @@ def _checked(files: CertificateFiles) -> Certificate:
 def _bare_context(protocol: int) -> ssl.SSLContext:
     context = ssl.SSLContext(protocol)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
+    # Hosts are not compared: the identity in the certificate is (docs/protocols/security.md).
     context.check_hostname = False
     if protocol == ssl.PROTOCOL_TLS_SERVER:
+        # Without tickets each connection shows its certificate anew, so that one that was revoked meanwhile is seen.
         context.num_tickets = 0
     return context
 

@@ -46,6 +46,7 @@ def is_loopback(host: str) -> bool:
 def loopback(host: str) -> str:
     """Return the loopback IP address that `host` means; raises BadValue for any other."""
     if not is_loopback(host):
+        # First, so that a name that means nothing is said to be that, and not to be without security.
         _resolved(host)
         raise BadValue(
             f"host {host!r} is not on this machine alone; other machines need mutual TLS: {HOW_SECURE}. "

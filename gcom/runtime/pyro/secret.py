@@ -53,6 +53,7 @@ class Exchange:
     def by_server(self, secret: UserSecret, answer: object) -> bool:
         """Tell whether a server's answer proves that it knows the secret."""
         match answer:
+            # A nonce of another length could move the borders of what the proof is over.
             case {"challenge": bytes() as nonce, "proof": bytes() as proof} if len(nonce) == NONCE_BYTES:
                 self.answer = nonce
                 return hmac.compare_digest(proof, secret.proof(_SERVER, self))

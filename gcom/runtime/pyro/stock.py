@@ -38,6 +38,7 @@ def read_body(message: WireMessage) -> Any:
 
 def read_serpent(body: bytes) -> Any:
     """Return serpent as plain values; raises Bad for anything that a stock proxy would not write."""
+    # Before anything looks at it: what it costs to refuse a text is bounded by this.
     if len(body) > SERPENT_BYTES_MAX:
         raise Bad("too large", f"more than {SERPENT_BYTES_MAX} bytes of serpent: {WORDS}")
     try:
@@ -70,6 +71,7 @@ def _plain(value: Any) -> Any:
     match value:
         case dict():
             return plain_map({key: _plain(found) for key, found in value.items()})
+        # In some order that is always the same, since a set has none.
         case set():
             return sorted(map(_plain, value), key=repr)
         case tuple() | list():
@@ -88,6 +90,7 @@ def dump(value: object, serializer: int = MSGPACK) -> bytes:
 def failure(error: Any, serializer: int = MSGPACK) -> bytes:
     """Return an exception in the form that a stock proxy reads: its class and text, never a traceback."""
     name = f"Pyro5.errors.{type(error).__name__}"
+    # Never the traceback, which stock Pyro5 would send: it shows a stranger what runs here.
     told = {"__class__": name, "__exception__": True, "args": [str(error)[:1000]], "attributes": {}}
     return dump(told, serializer)
 

@@ -56,6 +56,10 @@ class SecureSocket:
         self._tls = context.wrap_bio(self._in, self._out, server_side=server)
         self._state = Lock()  # of the TLS object: nothing waits with it
         self._sending = Lock()  # held while bytes go out, so that they go in order
+        # Waiting is done by `poll`, with what is left of the time for the whole operation.
+        self._readable, self._writable = select.poll(), select.poll()
+        self._readable.register(raw.fileno(), select.POLLIN)
+        self._writable.register(raw.fileno(), select.POLLOUT)
         raw.setblocking(False)
         self._handshake(deadline)
         self.certificate: dict[str, Any] = self._tls.getpeercert() or {}
@@ -85,6 +89,7 @@ class SecureSocket:
 
     def sendall(self, data: bytes) -> None:
         deadline = self._deadline()
+        # Held over both, so that records leave in the order in which they were encrypted: TLS refuses any other.
         with self._sending:
             with self._state:
                 rest = memoryview(data)
@@ -95,26 +100,38 @@ class SecureSocket:
 
     def recv(self, size: int, flags: int = 0) -> bytes:
         """Return bytes as they come, or `b""` at the end. With MSG_PEEK, bytes of TLS: whether there are any."""
+        # Only whether anything came is asked: an idle connection that was closed, or a request that waits.
         if flags & socket.MSG_PEEK:
             return self._raw.recv(size, flags)
         buffer = bytearray(size)
         return bytes(buffer[: self.recv_into(buffer, size)])
 
     def recv_into(self, buffer: Any, size: int = 0, flags: int = 0) -> int:
-        """Read some bytes, and return how many; 0 is the end. It need not wait for all of them."""
-        deadline = self._deadline()
+        """Read some bytes, with MSG_WAITALL all of them, and return how many; fewer, or 0, is the end."""
+        deadline, rest = self._deadline(), memoryview(buffer)[: size or None]
         while True:
             with self._state:
-                try:
-                    count: Any = self._tls.read(size or len(buffer), buffer)
-                    return int(count)
-                except ssl.SSLWantReadError:
-                    pass
-                except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
-                    return 0
-                except ssl.SSLError as error:
-                    raise self._failure(error) from error
-            self._take_in(deadline)
+                # A call of OpenSSL lets go of the interpreter, and may wait long for it: none is made in vain.
+                count = self._read(rest) if self._in.pending or self._tls.pending() or self._in.eof else -1
+            if count > 0:
+                rest = rest[count:]
+            if count == 0 or not rest or (count > 0 and not flags & socket.MSG_WAITALL):
+                return (size or len(buffer)) - len(rest)
+            if count < 0:
+                self._take_in(deadline)
+
+    def _read(self, buffer: memoryview) -> int:
+        """Read what there is of TLS; 0 is the end, and -1 that more must come first. Holds the lock of the state."""
+        try:
+            count: Any = self._tls.read(len(buffer), buffer)
+            return int(count)
+        except ssl.SSLWantReadError:
+            return -1
+        # With and without a goodbye: a message carries its length, so one that was cut off is seen anyway.
+        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            return 0
+        except ssl.SSLError as error:
+            raise self._failure(error) from error
 
     # for one who never waits; these raise BlockingIOError where they would have to
 
@@ -171,11 +188,13 @@ class SecureSocket:
     def _take_in(self, deadline: float | None) -> None:
         """Wait for bytes of TLS; an end is taken in, too."""
         while True:
+            # Nothing is there as a rule: who has been answered waits for the next request, who has asked for an answer.
+            self._wait(self._readable, deadline)
             try:
                 data = self._raw.recv(_READ_BYTES)
                 break
             except BlockingIOError:
-                self._wait(select.POLLIN, deadline)
+                continue
         with self._state:
             if data:
                 self._in.write(data)
@@ -188,19 +207,17 @@ class SecureSocket:
             try:
                 rest = rest[self._raw.send(rest) :]
             except BlockingIOError:
-                self._wait(select.POLLOUT, deadline)
+                self._wait(self._writable, deadline)
 
-    def _wait(self, event: int, deadline: float | None) -> None:
+    def _wait(self, poll: select.poll, deadline: float | None) -> None:
         left = None if deadline is None else deadline - monotonic()
-        descriptor = self._raw.fileno()
-        if descriptor < 0:
+        # Another thread closed it: there is nothing to wait for any more.
+        if self._raw.fileno() < 0:
             raise OSError(errno.EBADF, "closed by this side")
-        waiting = select.poll()
-        waiting.register(descriptor, event)
-        if left is not None and (left <= 0 or not waiting.poll(left * 1000)):
+        if left is not None and (left <= 0 or not poll.poll(left * 1000)):
             raise TimeoutError("out of time")
         if left is None:
-            waiting.poll()
+            poll.poll()
 
     def _deadline(self) -> float | None:
         if self._timeout == 0:
@@ -223,6 +240,7 @@ def dialled(
     secure = SecureSocket(sock, credentials.client, deadline, server=False)
     if is_revoked(secure, credentials):
         raise Untrusted(f"its certificate ({secure.peer}) is revoked")
+    # Not the host is compared but the identity: addresses change, and a member's certificate is no other's anywhere.
     if credentials.verifies and not (secure.peer.registries if member is None else member in secure.peer.members):
         wanted = "a registry" if member is None else f"{identity.MEMBER}/{member}"
         raise Untrusted(f"its certificate is of {secure.peer}, and not of {wanted}: another listens at this address")
@@ -235,6 +253,7 @@ def accepted(sock: socket.socket, credentials: Credentials, deadline: float, *, 
     Raises PlainSpoken, ssl.SSLError, EOFError, OSError. Whether its certificate was revoked is `is_revoked`'s.
     """
     sock.settimeout(max(0.001, deadline - monotonic()))
+    # A GCom without certificates gets words, in its own form; in TLS it could not read them.
     if sock.recv(1, socket.MSG_PEEK) == _PLAIN_GCOM:
         raise PlainSpoken
     context = credentials.open_server if openly else credentials.server
@@ -253,6 +272,8 @@ class PlainSpoken(Exception):
 @contextmanager
 def serving(who: Identity | None, sock: Connection) -> Iterator[None]:
     """Have `peer` and `peer_serial` tell whose request is being served, while it is."""
+    # A context variable, for a server's threads serve many connections, and a request may be looked at far from its
+    # socket.
     token = _PEER.set(who)
     serial = _SERIAL.set(sock.serial if isinstance(sock, SecureSocket) else 0)
     try:

@@ -1,18 +1,15 @@
-"""The client of a registry's directory.
-
-A request may be asked again when the connection breaks: the directory answers the repetition of each as it answered
-the first time (gcom/core/directory/table.py), except that a `Remove` carried out twice finds no group.
-"""
+"""The client of the directory that one registry keeps, or several together (gcom/core/directory/several.py)."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from threading import Event
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Lock
 from time import monotonic
 
 from gcom import errors
-from gcom.core.codec.registry import decode_answer, encode_request
+from gcom.core.directory.several import Answers, Homes, Puts, converse, within
 from gcom.core.messages.registry import (
     Answer,
     Create,
@@ -26,17 +23,18 @@ from gcom.core.messages.registry import (
     Request,
 )
 from gcom.runtime import pyro
+from gcom.runtime.registry.registry_client import RegistryClient
 from gcom.runtime.security.process import Security, credentials_for
 from gcom.values import names
 from gcom.values.definition import Definition
 from gcom.values.names import Address
 
 STARTING_S, STARTING_POLL_S = 15.0, 0.25  # how long a registry that starts is waited for, and how often it is asked
-_IDLE_MAX = 2  # connections kept between requests
+_WORKERS = 8  # that ask several registries at once
 
 
 class DirectoryClient:
-    """A client of the registry at `address`; any thread may ask, none waits for another.
+    """A client of the registry at `address`, or of several, `HOST:PORT,HOST:PORT`; any thread may ask.
 
     Every method raises RegistryUnavailable within `timeout_s` seconds if there is no registry, and VersionMismatch if
     it speaks another protocol version.
@@ -53,34 +51,55 @@ class DirectoryClient:
 
         Raises BadValue for an address off loopback where this user has no identity.
         """
-        self.address = names.address(address)
-        self._credentials = credentials or credentials_for(self.address)
-        self._put = put
-        self._timeout_s = timeout_s
-        self._idle: list[pyro.Caller] = []  # append and pop are atomic
+        self.addresses = names.addresses(address)
+        self.address = self.addresses[0]
+        credentials = credentials or credentials_for(self.address)
+        self._each = {at: RegistryClient(at, timeout_s, put, credentials) for at in self.addresses}
+        self._homes, self._lock = Homes(), Lock()
+        self._workers = ThreadPoolExecutor(_WORKERS, "gcom registries")  # without a thread until several are asked
         self._closed = Event()
 
     def ask(self, request: Request) -> Answer:
         """Return the directory's answer; a refusal is an answer."""
-        deadline = monotonic() + self._timeout_s
+        if len(self.addresses) == 1:
+            return self._ask_only(request)
+        talk = converse(request, self.addresses, self._homes)
+        failures: list[errors.GComError] = []
+        answers: Answers | None = None
         try:
-            data = self._call(encode_request(request), deadline)
-            answer = decode_answer(data)
-        except pyro.ConnectionRefused as error:
-            raise errors.RegistryUnavailable(f"no registry at {self.address}: {self._how_to_start()}") from error
-        except (pyro.ConnectionLost, pyro.TimedOut) as error:
-            raise errors.RegistryUnavailable(
-                f"no answer from the registry: {error}; if it does not run, {self._how_to_start()}"
-            ) from error
-        except errors.VersionMismatch as error:
-            raise errors.VersionMismatch(f"registry {self.address}: {error}") from error
-        except errors.Untrusted as error:
-            raise errors.Untrusted(f"registry {error}") from error
-        except errors.PeerError as error:
-            raise errors.RegistryUnavailable(f"what answers at {self.address} is no gcom-registry: {error}") from error
-        if isinstance(answer, Refusal) and answer.code == "VersionMismatch":
-            raise errors.VersionMismatch(f"registry {self.address}: {answer.text}")
-        return answer
+            while True:
+                with self._lock:  # of the homes; not while registries are asked
+                    puts = next(talk) if answers is None else talk.send(answers)
+                answers = self._ask_each(puts, failures)
+        except StopIteration as over:
+            answer: Answer | None = over.value
+        if answer is not None:
+            return answer
+        if failures:
+            raise failures[0]
+        raise errors.RegistryUnavailable("no registry has told which of them is the group's home: look it up first")
+
+    def _ask_only(self, request: Request) -> Answer:
+        answer = self._each[self.address].ask(request)
+        if not isinstance(request, Create | Lookup):
+            return answer
+        # A copy, of a group that is at home at a registry which is not in the list.
+        return within(answer, self.addresses) or answer
+
+    def _ask_each(self, puts: Puts, failures: list[errors.GComError]) -> dict[Address, Answer | None]:
+        """Put requests to several registries at once; one that does not answer says nothing."""
+        try:
+            asked = {at: self._workers.submit(self._each[at].ask, request) for at, request in puts.items()}
+        except RuntimeError as error:  # what submit raises after shutdown
+            raise errors.RegistryUnavailable("the registries are not asked any more: this client is closed") from error
+        answers: dict[Address, Answer | None] = {}
+        for at, future in asked.items():
+            try:
+                answers[at] = future.result()
+            except errors.GComError as error:
+                answers[at] = None
+                failures.append(error)
+        return answers
 
     def groups(self) -> tuple[GroupInfo, ...]:
         """Return all groups, sorted by name."""
@@ -119,11 +138,12 @@ class DirectoryClient:
     def close(self) -> None:
         """Drop the connections; requests in progress go on."""
         self._closed.set()
-        while self._idle:
-            self._idle.pop().close()
+        self._workers.shutdown(wait=False)
+        for each in self._each.values():
+            each.close()
 
     def __repr__(self) -> str:
-        return f"<gcom.Directory at {self.address}>"
+        return f"<gcom.Directory at {','.join(self.addresses)}>"
 
     def _entry(self, request: Request) -> GroupInfo:
         answer = _accepted(self._ask_patiently(request))
@@ -139,41 +159,6 @@ class DirectoryClient:
             starting = isinstance(answer, Refusal) and answer.code == "RegistryStarting"
             if not starting or monotonic() >= deadline or self._closed.wait(STARTING_POLL_S):
                 return answer
-
-    def _call(self, data: bytes, deadline: float) -> bytes:
-        try:
-            caller = self._idle.pop()
-        except IndexError:
-            caller = pyro.Caller(self.address, pyro.DIRECTORY, self._credentials)
-        try:
-            answer = self._call_by(caller, data, deadline)
-        except errors.GComError:
-            caller.close()  # as it is after a failure of its own, but not after one that was put in on purpose
-            raise
-        self._keep(caller)
-        return answer
-
-    def _call_by(self, caller: pyro.Caller, data: bytes, deadline: float) -> bytes:
-        kept = caller.connected
-        try:
-            # Never 0: to a socket that means not to wait at all, not even for an answer that is there.
-            return self._put(caller, data, max(0.001, deadline - monotonic()))
-        except (pyro.ConnectionLost, pyro.ConnectionRefused):
-            if not kept:
-                raise
-            # The connection was kept from an earlier request, and the registry was restarted since.
-            return self._put(caller, data, max(0.001, deadline - monotonic()))
-
-    def _keep(self, caller: pyro.Caller) -> None:
-        if self._closed.is_set() or len(self._idle) >= _IDLE_MAX:
-            caller.close()
-        else:
-            self._idle.append(caller)
-
-    def _how_to_start(self) -> str:
-        host, port = names.split_address(self.address)
-        where = "" if host in ("127.0.0.1", "localhost", "::1") else " on that machine"
-        return f"start one{where} with: gcom-registry --port {port}"
 
 
 def _accepted(answer: Answer) -> Answer:

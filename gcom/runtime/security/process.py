@@ -35,15 +35,28 @@ class Listening:
     certificates: CertificateFiles | None = None
 
 
-def registry_address(text: str | None = None, name: str | None = None) -> Address:
-    """Return `text`, else GCOM_REGISTRY, else the registry that invited `name`, else the default; raises BadValue.
+def registry_addresses(text: str | None = None, name: str | None = None) -> tuple[Address, ...]:
+    """Return the addresses in `text`, else in GCOM_REGISTRY, else of the registry that invited `name`, else the
+    default; raises BadValue.
 
     Without a name, the registry of the identity that was stored last.
     """
-    found = names.address(text or os.environ.get(REGISTRY_VARIABLE) or _inviting(name) or REGISTRY_DEFAULT)
-    if names.split_address(found)[1] == 0:
-        raise BadValue(f"registry address {found!r} has no port: {REGISTRY_DEFAULT} is the usual one")
+    found = names.addresses(text or os.environ.get(REGISTRY_VARIABLE) or _inviting(name) or REGISTRY_DEFAULT)
+    places = [names.split_address(address) for address in found]
+    for address, (_, port) in zip(found, places, strict=True):
+        if port == 0:
+            raise BadValue(f"registry address {address!r} has no port: {REGISTRY_DEFAULT} is the usual one")
+    # A process is secure or local, as a whole.
+    if len({pyro.is_loopback(host) for host, _ in places}) > 1:
+        raise BadValue(
+            f"registries {','.join(found)}: some are on loopback, some are not; name all by addresses of one kind"
+        )
     return found
+
+
+def registry_address(text: str | None = None, name: str | None = None) -> Address:
+    """Return the first of `registry_addresses`."""
+    return registry_addresses(text, name)[0]
 
 
 def _inviting(name: str | None) -> Address | None:

@@ -9,7 +9,7 @@ from gcom.sim.faults.population import Population
 from gcom.sim.network import Network
 from gcom.sim.node import SimNode
 from gcom.sim.plan.events import DISSOLVES, LISTENS, Fault, Move, TroubleEvent
-from gcom.sim.registry import Registry
+from gcom.sim.registries import Registries
 from gcom.sim.simulation import Simulation
 
 AGAIN_MS = 150  # until an event that found no node is tried again
@@ -22,11 +22,11 @@ class FaultDriver:
         self,
         simulation: Simulation,
         network: Network,
-        registry: Registry,
+        registries: Registries,
         failpoints: Failpoints,
         population: Population,
     ) -> None:
-        self._simulation, self._network, self._registry = simulation, network, registry
+        self._simulation, self._network, self._registries = simulation, network, registries
         self._failpoints, self._population = failpoints, population
 
     def schedule(self) -> None:
@@ -43,9 +43,9 @@ class FaultDriver:
             case Fault.PARTITION:
                 self._network.split(event)
             case Fault.OUTAGE:
-                self._registry.fail(event)
+                self._registries.each[event.registry].fail(event)
             case Fault.AMNESIA:
-                self._registry.arm(event)
+                self._registries.each[event.registry].arm(event)
             case Fault.EFFECT | Fault.FRAME | Fault.STALL | Fault.ECHO:
                 self._failpoints.arm(event)
             case Move.JOIN:

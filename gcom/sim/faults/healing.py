@@ -15,7 +15,7 @@ from gcom.sim.faults.population import Population
 from gcom.sim.network import LATE_MS_MAX, Network
 from gcom.sim.node import SimNode
 from gcom.sim.plan.events import Fault, TroubleEvent
-from gcom.sim.registry import Registry
+from gcom.sim.registries import Registries
 from gcom.sim.simulation import Simulation
 from gcom.values.definition import Multicast
 from gcom.values.names import Process
@@ -29,9 +29,14 @@ class Healing:
     """The end of every fault, and the wait for progress."""
 
     def __init__(
-        self, simulation: Simulation, network: Network, registry: Registry, population: Population, rng: Random
+        self,
+        simulation: Simulation,
+        network: Network,
+        registries: Registries,
+        population: Population,
+        rng: Random,
     ) -> None:
-        self._simulation, self._network, self._registry = simulation, network, registry
+        self._simulation, self._network, self._registries = simulation, network, registries
         self._population = population
         self._rng = rng
         self._marks: list[tuple[Process, int]] = []
@@ -108,8 +113,9 @@ class Healing:
         self._network.heal()
         # The hardest moment for a registry to start again: all who were cut off register at once.
         if simulation.plan.forgets:
-            self._registry.restart(TroubleEvent(Fault.AMNESIA, 0))
-        self._registry.heal()
+            self._registries.first.restart(TroubleEvent(Fault.AMNESIA, 0))
+        for registry in self._registries.each:
+            registry.heal()
         for node in self._population.everybody:
             node.reads_slowly = ""
             if node.paused:

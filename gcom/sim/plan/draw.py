@@ -13,6 +13,7 @@ from random import Random
 from gcom.sim.plan.boundaries import Ambush, ambush
 from gcom.sim.plan.events import (
     CHUNK,
+    FORGETS,
     HEIR,
     LATE_RUNS,
     LEAVER,
@@ -20,6 +21,7 @@ from gcom.sim.plan.events import (
     ORDER,
     REGISTRY,
     RUNS,
+    STOPPED,
     VOTE,
     Fault,
     Move,
@@ -58,6 +60,7 @@ TIMED = (
     Fault.STALL,
     Fault.ECHO,
 )
+HOW_DOWN = ("silent", "unreachable", STOPPED)
 EFFECTS = ("Sent", "Deliver", "Installed", "Suspected")  # a step with one of these may be cut short
 OF_A_CHANGE = ("Prepare", "Promise", "Cut", "CutOk", "Install", "Install", "Install")
 ITEMS = (RUNS, LATE_RUNS, *OF_A_CHANGE)  # a frame with one of these may be a process's last
@@ -66,9 +69,9 @@ STALLS = ("Prepare", "Promise", "Cut", "Cut", "CutOk", "Install")  # a process p
 ENDS = ("Prepare", "Promise", "Cut", "CutOk", "CutOk", "Install")
 
 
-def draw(seed: int) -> Plan:
-    """Draw the plan of a seed."""
-    plan = _drawn(seed)
+def draw(seed: int, several: bool = True) -> Plan:
+    """Draw the plan of a seed; without `several`, of a group that has one registry."""
+    plan = _drawn(seed, several)
     found = ambush(seed, plan.names, plan.fault_ms + REST_MS, bool(plan.definition.static))
     return _lengthened(plan, found) if found else plan
 
@@ -92,7 +95,7 @@ def _lengthened(plan: Plan, ambush: Ambush) -> Plan:
     )
 
 
-def _drawn(seed: int) -> Plan:
+def _drawn(seed: int, may_be_several: bool) -> Plan:
     rng = Random(seed)
     members = rng.choice((2, 3, 3, 4, 4, 5, 5, 5, 6, 7, 8, 9))
     definition = _definition(rng, seed, members)
@@ -109,6 +112,10 @@ def _drawn(seed: int) -> Plan:
     # Streams of their own for what was added to plans later: the draws of older seeds stay what they were, and so do
     # the mutants that they catch.
     keeping, more = Random(f"state {seed}"), Random(f"more {seed}")
+    several = Random(f"registries {seed}")
+    events = _with_state(keeping, _events(rng, names, late, fault_ms))
+    # Without faults the first registry founds the group. In a cold start it may not answer then, and two be founded.
+    registries = 2 if may_be_several and several.random() < 0.35 and not cold else 1
     return Plan(
         seed=seed,
         definition=definition,
@@ -132,7 +139,8 @@ def _drawn(seed: int) -> Plan:
         posting=more.choice((0.0, 0.05, 0.2)),
         load_bytes=PIECES_LOAD_BYTES if more.random() < 0.4 and pieces else limits.LOAD_BYTES_MAX,
         forgets=more.random() < 0.25,
-        events=_with_state(keeping, _events(rng, names, late, fault_ms)),
+        registries=registries,
+        events=_of_registries(several, events, fault_ms) if registries > 1 else events,
     )
 
 
@@ -309,6 +317,24 @@ def _with_state(rng: Random, events: list[TroubleEvent]) -> tuple[TroubleEvent, 
     found = [
         replace(event, detail=CHUNK) if event.kind is Fault.FRAME and rng.random() < 0.4 else event for event in events
     ]
+    return tuple(sorted(found, key=lambda event: event.at_ms))
+
+
+def _of_registries(rng: Random, events: tuple[TroubleEvent, ...], fault_ms: int) -> tuple[TroubleEvent, ...]:
+    """Have some of the registry's troubles happen to the second one, and more: it dies, forgets, and comes back."""
+    found = [
+        replace(event, registry=rng.randint(0, 1)) if event.kind in (Fault.OUTAGE, Fault.AMNESIA) else event
+        for event in events
+    ]
+    for _ in range(rng.randint(1, 4)):
+        at_ms, which = rng.randint(200, fault_ms - 1_500), rng.randint(0, 1)
+        if rng.random() < 0.4:
+            event = TroubleEvent(Fault.OUTAGE, at_ms, rng.randint(1_300, 6_000), (), rng.choice(HOW_DOWN))
+        else:
+            # A copy may be lost: the home has all. A home that is lost makes strangers, which is no defect.
+            how = FORGETS if which and rng.random() < 0.5 else ""
+            event = TroubleEvent(Fault.AMNESIA, at_ms, rng.choice((0, rng.randint(50, 6_000))), detail=how)
+        found.append(replace(event, registry=which))
     return tuple(sorted(found, key=lambda event: event.at_ms))
 
 

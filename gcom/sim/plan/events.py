@@ -76,3 +76,4 @@ class TroubleEvent:
     until: str = ""
     last: bool = False
     whom: str = ""
+    registry: int = 0  # of an outage or a restart: which, by its place in the list

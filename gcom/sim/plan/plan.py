@@ -35,6 +35,7 @@ class Plan:
     posting: float  # how often an application writes a letter, or calls, when it may write
     load_bytes: int  # bound on a frame's runs
     forgets: bool  # the registry starts again at the heal
+    registries: int  # of which the first is the group's home, unless faults begin before it is formed
     events: tuple[TroubleEvent, ...]
     boundary: str = ""  # the ambush at its end, between two instances, if it has one
 

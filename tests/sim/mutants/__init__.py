@@ -1,6 +1,17 @@
 """The core, broken in one place at a time."""
 
-from tests.sim.mutants import boundary, changes, continuity, letters, links, membership, multicast, orders, state
+from tests.sim.mutants import (
+    boundary,
+    changes,
+    continuity,
+    letters,
+    links,
+    membership,
+    multicast,
+    orders,
+    registries,
+    state,
+)
 from tests.sim.mutants.table import MUTANTS, SEEDS, TOLD, Catch, Mutant, hunt, replay
 
 __all__ = [
@@ -18,6 +29,7 @@ __all__ = [
     "membership",
     "multicast",
     "orders",
+    "registries",
     "replay",
     "state",
 ]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QTextCursor, QTextOption
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from chat_gui.model.completion import InputHistory, candidates
+from chat_gui.model.text import folded, unfolded
+from chat_gui.view.writing.completion_list import CompletionList
 
 LINES_SHOWN_MAX = 6
-WRAPPED_CHARS_MAX = 20_000  # a longer text is broken anywhere
 
 
 class MessageInput(QPlainTextEdit):
@@ -29,6 +30,8 @@ class MessageInput(QPlainTextEdit):
         self.setAccessibleName(self.tr("Message"))
         self.setPlaceholderText(self.tr("Message, or /help"))
         self.setTabChangesFocus(False)
+        self._list = CompletionList(self)
+        self._list.chosen.connect(self._on_chosen)
         self.textChanged.connect(self._fit)
         self._fit()
 
@@ -44,20 +47,23 @@ class MessageInput(QPlainTextEdit):
         self.moveCursor(QTextCursor.MoveOperation.End)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Paste; a long text at once."""
-        self._wrap(self.document().characterCount() + len(source.text()))
-        super().insertFromMimeData(source)
+        """Paste text, its long lines folded."""
+        if source.hasText():
+            self.insertPlainText(folded(source.text()))
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """Copy what was typed, without the folds."""
+        data = QMimeData()
+        data.setText(unfolded(self.textCursor().selection().toPlainText()))
+        return data
 
     def setPlainText(self, text: str) -> None:
-        """Show a text in place of what is there; a long one at once."""
-        self._wrap(len(text))
-        super().setPlainText(text)
+        """Show a text in place of what is there, its long lines folded."""
+        super().setPlainText(folded(text))
 
-    def _wrap(self, characters: int) -> None:
-        # Qt looks for the end of a word from each line anew: a word of a million characters would take minutes.
-        long = characters > WRAPPED_CHARS_MAX
-        mode = QTextOption.WrapMode
-        self.setWordWrapMode(mode.WrapAnywhere if long else mode.WrapAtWordBoundaryOrAnywhere)
+    def toPlainText(self) -> str:
+        """Return what was typed, without the folds."""
+        return unfolded(super().toPlainText())
 
     def _fit(self) -> None:
         lines = min(LINES_SHOWN_MAX, max(1, self.document().blockCount()))
@@ -79,7 +85,7 @@ class MessageInput(QPlainTextEdit):
             if not self._complete(-1 if key == Qt.Key.Key_Backtab else 1):
                 self.focusNextPrevChild(key == Qt.Key.Key_Tab)
             return
-        self._cycle = None
+        self.end_completion()
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not shift:
             if self.toPlainText().strip():
                 self.entered.emit(self.toPlainText())
@@ -97,7 +103,7 @@ class MessageInput(QPlainTextEdit):
 
     def _complete(self, step: int) -> bool:
         """Complete the word at the cursor, or go to its next form; False: there is nothing to complete."""
-        text, cursor = self.toPlainText(), self.textCursor()
+        text, cursor = super().toPlainText(), self.textCursor()
         if self._cycle is None:
             start, found = candidates(text, cursor.position(), self._members(), self._groups())
             if not found or not text:
@@ -106,7 +112,30 @@ class MessageInput(QPlainTextEdit):
         else:
             start, found, before = self._cycle
             at = (before + step) % len(found)
+        self._put(start, found, at)
+        return True
+
+    def _put(self, start: int, found: list[str], at: int) -> None:
+        cursor = self.textCursor()
         cursor.setPosition(start, QTextCursor.MoveMode.KeepAnchor)
         cursor.insertText(found[at])
         self._cycle = start, found, at
-        return True
+        begin = QTextCursor(self.document())
+        begin.setPosition(start)
+        self._list.show_choice(found, at, self.viewport().mapToGlobal(self.cursorRect(begin).topLeft()))
+
+    def _on_chosen(self, at: int) -> None:
+        if self._cycle is not None:
+            start, found, _ = self._cycle
+            self._put(start, found, at)
+            self.end_completion()
+
+    def end_completion(self) -> None:
+        """Take the word as it stands now."""
+        self._cycle = None
+        self._list.hide()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """End the completion: its list belongs to what is typed."""
+        super().focusOutEvent(event)
+        self.end_completion()

@@ -93,6 +93,7 @@ class CommandRunner:
 
     def _say(self, group: str, kind: MessageKind, text: str, to: str = "") -> bool:
         message = ChatMessage(kind, clean(text), secrets.token_hex(6), now_ms())
+        # Encoded only to see whether it fits a message: TextTooLong leaves the text in the input.
         encode(message)
         if why := self._host.client.send(group, message, to):
             self._note(group, translate("chat", "not sent: {}").format(why))
@@ -103,6 +104,7 @@ class CommandRunner:
     def rename(self, nick: str) -> None:
         """Tell all groups the name under which this chat comes back to them, and do so. Raises BadCommand."""
         try:
+            # Checked before it is told to all groups: a nick that cannot be is told to nobody.
             gcom.Definition("x", static=(nick,))
         except gcom.BadValue as error:
             raise BadCommand(str(error)) from error

@@ -1,0 +1,78 @@
+"""What a search found on disk: the hits, and around the one that is chosen what was said before and after it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QSplitter, QVBoxLayout, QWidget
+
+from chat_gui.model.query import Query
+from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.model.updates import FoundOnDisk, SurroundingsCame
+from chat_gui.view.conversation_view import ConversationView
+
+
+class FoundDialog(QDialog):
+    """Two lists: hits above, and below the surroundings of one, for which `around_wanted` asks by group and key."""
+
+    around_wanted = Signal(str, int)
+
+    def __init__(self, found: FoundOnDisk, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Found in the scrollback: {}").format(found.text[:60]))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.hits = ConversationView(lambda *_: (), self)
+        self.hits.setAccessibleName(self.tr("Hits"))
+        self.around = ConversationView(lambda *_: (), self)
+        self.around.setAccessibleName(self.tr("What was said around it"))
+        self._places: list[tuple[str, int]] = []  # by row of the list: group and key; a heading has no key
+        self._wanted = ("", 0)
+        rows: list[ChatRow] = []
+        several = len({group for group, _ in found.found}) > 1
+        for group, row in found.found:
+            if several and (not self._places or self._places[-1][0] != group):
+                rows.append(ChatRow(0, RowKind.DAY, row.at_ms, "", group))
+                self._places.append((group, 0))
+            rows.append(replace(row, text=_with_day(row)))
+            self._places.append((group, row.key))
+        self.hits.rows.append(rows, trim=False)
+        for view in (self.hits, self.around):
+            view.mark(Query.parse(found.text).text)
+        split = QSplitter(Qt.Orientation.Vertical, self)
+        split.setChildrenCollapsible(False)
+        split.addWidget(self.hits)
+        split.addWidget(self.around)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.addWidget(QLabel(self.tr("Choose a line to see what was said around it."), self))
+        layout.addWidget(split, 1)
+        layout.addWidget(buttons)
+        self.resize(720, 560)
+        self.hits.selectionModel().currentChanged.connect(self._on_chosen)
+        self.hits.setCurrentIndex(self.hits.rows.index(len(rows) - 1))
+
+    def _on_chosen(self, index: QModelIndex) -> None:
+        group, key = self._places[index.row()] if index.isValid() else ("", 0)
+        if key:
+            self._wanted = group, key
+            self.around_wanted.emit(group, key)
+
+    def ask(self) -> None:
+        """Ask for the surroundings of the hit that is chosen."""
+        if self._wanted[1]:
+            self.around_wanted.emit(*self._wanted)
+
+    def show_around(self, came: SurroundingsCame) -> None:
+        """Show the surroundings of the hit that is chosen now."""
+        if (came.group, came.key) == self._wanted:
+            self.around.rows.beginResetModel()
+            self.around.rows.rows = list(came.rows)
+            self.around.rows.endResetModel()
+            self.around.reveal(came.key)
+
+
+def _with_day(row: ChatRow) -> str:
+    return f"({datetime.fromtimestamp(row.at_ms / 1000):%Y-%m-%d}) {row.text}"

@@ -1,0 +1,229 @@
+"""Several registries for one process: whom a request goes to, and what their answers come to together.
+
+A group has one *home* among them: the registry at which it was created. The home alone gives its name away, notes its
+joiners and votes for its successors, so two registries never decide the same thing, and need not agree
+(docs/protocols/registries.md). All others hold copies, which members register: they tell newcomers where the group is.
+
+A registry does not know by which address it is known. So a definition names the home as its holder sees it: empty means
+the registry that it came from, or goes to (`told`, `heard`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from gcom.core.directory.refusals import different, elsewhere
+from gcom.core.messages.registry import (
+    Answer,
+    Claim,
+    Create,
+    Entries,
+    Fork,
+    GroupInfo,
+    ListGroups,
+    Lookup,
+    Note,
+    Refusal,
+    Register,
+    Remove,
+    Request,
+    Unregister,
+)
+from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPrepare
+from gcom.values import limits, lineage
+from gcom.values.definition import Definition, Netsplit
+from gcom.values.names import Address
+
+AtHome = Claim | Note | Fork | WitnessPrepare | WitnessAccept  # the home alone may answer these
+Puts = Mapping[Address, Request]
+Answers = Mapping[Address, Answer | None]
+Conversation = Generator[Puts, Answers, Answer | None]
+
+
+class Homes:
+    """The homes of the instances that a process has heard of; the oldest are forgotten."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Address] = {}
+
+    def learn(self, instance: str, definition: Definition) -> None:
+        """Record the home of an instance."""
+        self._known.pop(instance, None)
+        self._known[instance] = definition.home
+        for oldest in list(self._known)[: -limits.GONE_MAX]:
+            del self._known[oldest]
+
+    def of(self, instance: str) -> Address:
+        """Return the home of an instance; empty if it is not known."""
+        return self._known.get(instance, "")
+
+
+def converse(request: Request, registries: Sequence[Address], homes: Homes) -> Conversation:
+    """Yield what to put to which registries, take what they answered, and return what it comes to; None: no answer."""
+    match request:
+        case Create(definition):
+            return (yield from _create(definition, registries, homes))
+        case Remove(group):
+            found = yield from converse(Lookup(group), registries, homes)
+            if not isinstance(found, GroupInfo):
+                return found
+            return (yield from _ask(request, [found.definition.home], homes)).get(found.definition.home)
+        case Claim() | Note() | Fork() | WitnessPrepare() | WitnessAccept():
+            home = homes.of(request.instance)
+            if home not in registries:
+                return elsewhere(home) if home else None
+            return (yield from _ask(request, [home], homes)).get(home)
+        case Register():
+            homes.learn(request.instance, request.definition)
+            return registered((yield from _ask(request, registries, homes)))
+        case Lookup():
+            return within(found_by((yield from _ask(request, registries, homes))), registries)
+        case ListGroups():
+            return _listed((yield from _ask(request, registries, homes)))
+        case Unregister():
+            answers = yield from _ask(request, registries, homes)
+            return answers.get(homes.of(request.instance)) or _any(answers)
+        case _:
+            assert_never(request)
+
+
+def _ask(
+    request: Request, registries: Sequence[Address], homes: Homes
+) -> Generator[Puts, Answers, dict[Address, Answer | None]]:
+    """Put a request, as each is told it; return the answers, as they are heard, in the order of the list."""
+    answers = yield {at: told(request, at) for at in registries}
+    heard_of = {at: heard(answers.get(at), at) for at in registries}
+    for answer in heard_of.values():
+        for entry in _entries(answer):
+            homes.learn(entry.instance, entry.definition)
+    return heard_of
+
+
+def _create(definition: Definition, registries: Sequence[Address], homes: Homes) -> Conversation:
+    """Found a name that no registry that answers knows, at the first of these."""
+    answers = yield from _ask(Lookup(definition.group), registries, homes)
+    found = within(found_by(answers), registries)
+    if isinstance(found, GroupInfo):
+        return found if found.definition == definition else different(found.definition, definition)
+    # 1. A registry has just started, and gives no name away: the group may register there. 2. Another knows nothing.
+    if not _is_unknown(found):
+        return found
+    first = next(at for at, answer in answers.items() if _is_unknown(answer))
+    return (yield from _ask(Create(definition), [first], homes))[first]
+
+
+def within(found: Answer | None, registries: Sequence[Address]) -> Answer | None:
+    """Return an entry whose home this process can ask, or the refusal: a member must be able to ask it for votes."""
+    home = found.definition.home if isinstance(found, GroupInfo) else ""
+    return elsewhere(home) if home and home not in registries else found
+
+
+def _is_unknown(answer: Answer | None) -> bool:
+    return isinstance(answer, Refusal) and answer.code == "UnknownGroup"
+
+
+# how a definition is seen
+
+
+def told(request: Request, at: Address) -> Request:
+    """Return a request as the registry at an address is told it: its own groups have no other home."""
+    match request:
+        case Create() | Register():
+            return replace(request, definition=_seen(request.definition, at, ""))
+        case _:
+            return request
+
+
+def heard(answer: Answer | None, at: Address) -> Answer | None:
+    """Return a registry's answer as this process takes it: what has no other home is at home there."""
+    match answer:
+        case GroupInfo():
+            return _at_home(answer, at)
+        case Entries(groups):
+            return replace(answer, groups=tuple(_at_home(entry, at) for entry in groups))
+        case _:
+            return answer
+
+
+def _at_home(entry: GroupInfo, at: Address) -> GroupInfo:
+    return replace(entry, definition=_seen(entry.definition, "", at))
+
+
+def _seen(definition: Definition, home: Address, now: Address) -> Definition:
+    return replace(definition, home=now) if definition.home == home else definition
+
+
+# what answers come to
+
+
+def _entries(answer: Answer | None) -> tuple[GroupInfo, ...]:
+    return answer.groups if isinstance(answer, Entries) else (answer,) if isinstance(answer, GroupInfo) else ()
+
+
+def _order(entry: GroupInfo, at: Address) -> tuple[bool, bool, tuple[object, ...], int, bool]:
+    """Return a key by which the entry that counts comes first: the newest of those that somebody is in."""
+    if entry.definition.netsplit is Netsplit.PRIMARY:
+        above: tuple[object, ...] = lineage.precedence(entry.instance)
+    else:
+        above = lineage.precedence_by_size(len(entry.members), entry.view, entry.instance)
+    return not entry.members, not entry.alive, above, -entry.view, entry.definition.home != at
+
+
+def _best(found: Mapping[Address, GroupInfo]) -> GroupInfo | None:
+    if not found:
+        return None
+    best = found[min(found, key=lambda at: _order(found[at], at))]
+    # An operator orders at the home; a copy may have the later view.
+    forked = any(entry.forked for entry in found.values() if entry.instance == best.instance)
+    return replace(best, forked=forked)
+
+
+def found_by(answers: Answers) -> Answer | None:
+    """Return the answer to a look-up: a home's word of its own groups, else a copy's, else why there is none."""
+    # 1. All members of a group die, and its home buries it. 2. A copy lists it still. If the copy counted, a newcomer
+    # would ask the home for a name that the home does not know, and look again, for ever.
+    silent = {at for at, answer in answers.items() if not (_is_unknown(answer) or isinstance(answer, GroupInfo))}
+    entries = {at: answer for at, answer in answers.items() if isinstance(answer, GroupInfo)}
+    spoken = answers.keys() - silent
+    said = {at: it for at, it in entries.items() if it.definition.home == at or it.definition.home not in spoken}
+    over = next((it for it in answers.values() if isinstance(it, Refusal) and it.code == "Dissolved"), None)
+    others = {at: answer for at, answer in answers.items() if at not in entries}
+    return over or _best(said) or _starting(others) or _any(others)
+
+
+def registered(answers: Answers) -> Answer | None:
+    """Return the answer to a registration: that its instance is over, else the newest entry, else any refusal."""
+    decided = next((it for it in answers.values() if isinstance(it, WitnessDecided)), None)
+    over = next((it for it in answers.values() if isinstance(it, Refusal) and it.code == "Dissolved"), None)
+    entries = {at: answer for at, answer in answers.items() if isinstance(answer, GroupInfo)}
+    return decided or over or _best(entries) or _any(answers)
+
+
+def _starting(answers: Answers) -> Refusal | None:
+    starting = (it for it in answers.values() if isinstance(it, Refusal) and it.code == "RegistryStarting")
+    return next(starting, None)
+
+
+def _any(answers: Answers) -> Answer | None:
+    return next((answer for answer in answers.values() if answer is not None), None)
+
+
+def _listed(answers: Answers) -> Answer | None:
+    """Return one list of all groups, as far as every page that has more after it goes."""
+    pages = {at: answer for at, answer in answers.items() if isinstance(answer, Entries)}
+    if not pages:
+        return _any(answers)
+    ends = [page.groups[-1].definition.group for page in pages.values() if page.more and page.groups]
+    last = min(ends, default=None)
+    by_name: dict[str, dict[Address, GroupInfo]] = {}
+    for at, page in pages.items():
+        for entry in page.groups:
+            if last is None or entry.definition.group <= last:
+                by_name.setdefault(entry.definition.group, {})[at] = entry
+    best = [found_by({**dict.fromkeys(pages, _NONE), **found}) for _, found in sorted(by_name.items())]
+    return Entries(tuple(it for it in best if isinstance(it, GroupInfo)), more=last is not None)
+
+
+_NONE = Refusal("UnknownGroup", "")

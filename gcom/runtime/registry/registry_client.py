@@ -1,0 +1,102 @@
+"""The client of one registry's directory: requests over connections that are kept between them.
+
+A request may be asked again when the connection breaks: the directory answers the repetition of each as it answered
+the first time (gcom/core/directory/table.py), except that a `Remove` carried out twice finds no group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event
+from time import monotonic
+
+from gcom import errors
+from gcom.core.codec.registry import decode_answer, encode_request
+from gcom.core.messages.registry import Answer, Refusal, Request
+from gcom.runtime import pyro
+from gcom.runtime.security.process import Security
+from gcom.values import names
+from gcom.values.names import Address
+
+_IDLE_MAX = 2  # connections kept between requests
+
+
+class RegistryClient:
+    """The connections to the registry at `address`; any thread may ask, none waits for another."""
+
+    def __init__(
+        self,
+        address: Address,
+        timeout_s: float,
+        put: Callable[[pyro.Caller, bytes, float], bytes],
+        credentials: Security,
+    ) -> None:
+        self.address = address
+        self._credentials = credentials
+        self._put = put
+        self._timeout_s = timeout_s
+        self._idle: list[pyro.Caller] = []  # append and pop are atomic
+        self._closed = Event()
+
+    def ask(self, request: Request) -> Answer:
+        """Return the directory's answer; a refusal is an answer."""
+        deadline = monotonic() + self._timeout_s
+        try:
+            data = self._call(encode_request(request), deadline)
+            answer = decode_answer(data)
+        except pyro.ConnectionRefused as error:
+            raise errors.RegistryUnavailable(f"no registry at {self.address}: {self._how_to_start()}") from error
+        except (pyro.ConnectionLost, pyro.TimedOut) as error:
+            raise errors.RegistryUnavailable(
+                f"no answer from the registry: {error}; if it does not run, {self._how_to_start()}"
+            ) from error
+        except errors.VersionMismatch as error:
+            raise errors.VersionMismatch(f"registry {self.address}: {error}") from error
+        except errors.Untrusted as error:
+            raise errors.Untrusted(f"registry {error}") from error
+        except errors.PeerError as error:
+            raise errors.RegistryUnavailable(f"what answers at {self.address} is no gcom-registry: {error}") from error
+        if isinstance(answer, Refusal) and answer.code == "VersionMismatch":
+            raise errors.VersionMismatch(f"registry {self.address}: {answer.text}")
+        return answer
+
+    def close(self) -> None:
+        """Drop the connections; requests in progress go on."""
+        self._closed.set()
+        while self._idle:
+            self._idle.pop().close()
+
+    def _call(self, data: bytes, deadline: float) -> bytes:
+        try:
+            caller = self._idle.pop()
+        except IndexError:
+            caller = pyro.Caller(self.address, pyro.DIRECTORY, self._credentials)
+        try:
+            answer = self._call_by(caller, data, deadline)
+        except errors.GComError:
+            caller.close()  # as it is after a failure of its own, but not after one that was put in on purpose
+            raise
+        self._keep(caller)
+        return answer
+
+    def _call_by(self, caller: pyro.Caller, data: bytes, deadline: float) -> bytes:
+        kept = caller.connected
+        try:
+            # Never 0: to a socket that means not to wait at all, not even for an answer that is there.
+            return self._put(caller, data, max(0.001, deadline - monotonic()))
+        except (pyro.ConnectionLost, pyro.ConnectionRefused):
+            if not kept:
+                raise
+            # The connection was kept from an earlier request, and the registry was restarted since.
+            return self._put(caller, data, max(0.001, deadline - monotonic()))
+
+    def _keep(self, caller: pyro.Caller) -> None:
+        if self._closed.is_set() or len(self._idle) >= _IDLE_MAX:
+            caller.close()
+        else:
+            self._idle.append(caller)
+
+    def _how_to_start(self) -> str:
+        host, port = names.split_address(self.address)
+        where = "" if host in ("127.0.0.1", "localhost", "::1") else " on that machine"
+        return f"start one{where} with: gcom-registry --port {port}"
