@@ -322,3 +322,12 @@ class TestHandover:
         for effect in effects:
             assert queue.put(effect) == []
         assert list(queue.arrivals) == effects
+
+
+def test_who_goes_on_in_a_successor_knows_who_has_failed_it() -> None:
+    transfer = waiting()
+    transfer.on_refused(A, StateRefused(2, "its get_state raised"))
+    successor = Transfer(C, gives=True, takes=True)
+    successor.inherit(transfer)
+    (lost,) = successor.enter(decision(1, {C: (C, 1)}), 0, "i-1-7")
+    assert lost == StateUnavailable(1, f"{A}: its get_state raised")

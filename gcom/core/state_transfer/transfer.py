@@ -178,6 +178,7 @@ class Transfer:
         """Go on in an instance that succeeds this process's own: it stands with the state as it stood there."""
         self.keeping, self._lacking = former.keeping, former._lacking
         self._since, self._own = former._since, former._own
+        self._failed = dict(former._failed)  # or a loss in the first view would be told without its reasons
 
     @property
     def own(self) -> OwnState | None:
