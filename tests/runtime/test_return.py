@@ -156,7 +156,7 @@ def test_whose_name_was_taken_meanwhile_does_not_come_back(here: Cluster) -> Non
         other = here.node("carol").join("news", timeout_s=LIMIT_S)
     assert next_of(carol, gcom.Departure).reason == "expelled"
     assert next_of(carol, gcom.Departure) == gcom.Departure("taken", None)
-    with pytest.raises(gcom.Detached, match="its name was another's when it came back; join again"):
+    with pytest.raises(gcom.Detached, match="the name was another's when it came back; join again"):
         carol.send("late")
     with pytest.raises(gcom.Detached):
         carol.receive()

@@ -129,7 +129,7 @@ def test_all_who_had_the_state_are_gone_when_it_comes_back(expect_log: ExpectLog
         carol.node.inject("")
         until(lambda: carol.texts == {"theirs"} and bool(carol.unmerged), "the state of who went on")
         assert [it.data for it in carol.unmerged] == [b"before"]
-        assert "begins anew" in carol.unmerged[0].reason
+        assert "nobody could give" in carol.unmerged[0].reason
 
 
 def test_the_older_of_two_groups_of_one_name_keeps_it_whatever_their_definitions(
@@ -153,3 +153,18 @@ def test_the_older_of_two_groups_of_one_name_keeps_it_whatever_their_definitions
         assert [it.data for it in zoe.unmerged] == [b"theirs"]
         members[0].group.send("after")
         until(lambda: all(member.texts == {"before", "after"} for member in members), "the older group goes on")
+
+
+def test_whose_name_another_process_has_taken_is_handed_what_it_had(expect_log: ExpectLog) -> None:
+    """It ends for good, and nothing tells it whether the others have its state."""
+    expect_log("on purpose")
+    with ExitStack() as stack:
+        registry = stack.enter_context(gcom.embedded())
+        alice, bob, carol = members = trio(stack, registry.address)
+        put_out(carol, members, "cut=carol<>bob+registry")
+        for member in (alice, bob):
+            member.node.inject("")
+        Notes(stack, "carol", registry.address).group.wait_for_members(3, LIMIT_S)
+        carol.node.inject("")
+        until(lambda: carol.departures == ["expelled", "taken"], "its end")
+        assert [it.data for it in carol.unmerged] == [b"before"]

@@ -131,7 +131,12 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class StateLost:
-    """A state that nobody can give: this process goes on from `view` without. `reason` says who failed how."""
+    """A state that nobody can give: this process goes on from `view` without. `reason` says who failed how.
+
+    The application begins anew, empty: all who are told so go on from one point, and give to others what they have seen
+    since. One that keeps what it had of its own has another state than the others, for good; it is handed that by a
+    StateUnmerged event just before, to keep it aside.
+    """
 
     view: int
     reason: str

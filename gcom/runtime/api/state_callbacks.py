@@ -35,6 +35,7 @@ class StateCallbacks:
     def __init__(self, host: Host, membership: Membership) -> None:
         self._host = host
         self._membership = membership
+        self._told: Session | None = None  # whose state the application was handed last, to keep it aside
 
     def take(self, source: Session, view: int) -> None:
         """Give the state at the barrier of a view: everything before it has been dealt with by this thread."""
@@ -64,7 +65,9 @@ class StateCallbacks:
         with self._leaving_at_failure(source, "get_state"):
             data = _checked(get_state())
         instance, group = source.machine.instance, source.machine.group
-        return SetAside(data, f"all who had the state of instance {instance} died, and it begins anew ({group!r})")
+        return SetAside(
+            data, f"nobody could give the state that group {group!r} had, and instance {instance} goes on without it"
+        )
 
     def merge(self, source: Session, data: bytes) -> None:
         """Merge a state that was brought, at the barrier of a view: all members do it there."""
@@ -97,8 +100,9 @@ class StateCallbacks:
         Without an `instance` it gives way to one that it has not entered yet.
         """
         machine = former.machine
-        if instance and (_gave_way(former) or lineage.carries_on(instance, machine.instance)):
-            return None  # it was told; or what takes the place of its state has come of that
+        # It was told; or what takes the place of its state has come of that.
+        if former is self._told or (instance and lineage.carries_on(instance, machine.instance)):
+            return None
         uses, definition = self._membership.uses, machine.definition
         replaced = uses.get_state is not None and uses.set_state is not None
         if not replaced or definition is None or definition.netsplit is Netsplit.PARTITIONABLE:
@@ -106,9 +110,8 @@ class StateCallbacks:
         assert uses.get_state is not None, "it is replaced"
         with self._leaving_at_failure(former, "get_state"):
             data = _checked(uses.get_state())
-        return SetAside(
-            data, f"instance {machine.instance} {_became(machine.instance, instance)} ({definition.group!r})"
-        )
+        self._told = former
+        return SetAside(data, f"instance {machine.instance} {_became(former, instance)} ({definition.group!r})")
 
     def give_up(self, source: Session, ended: Ended) -> SetAside | None:
         """Return what is still to be merged, before the last end, which is read again after it."""
@@ -122,6 +125,8 @@ class StateCallbacks:
             data = self._membership.reconciliation.give_up()
         if data is not None:
             return SetAside(data, "the process ended before it had brought this state; others may have merged it")
+        if ended.reason == "taken" and (aside := self.set_aside(source)):
+            return aside
         arrivals.popleft()
         return None
 
@@ -159,17 +164,15 @@ class StateCallbacks:
             raise StateFailed(text) from error
 
 
-def _became(former: str, instance: str) -> str:
-    """Return in words why an instance's state goes no further; `instance` is the one entered, if it is known."""
+def _became(former: Session, instance: str) -> str:
+    """Return in words why a session's state goes no further; `instance` is the one entered, if it is known."""
+    if not instance and former.ended and former.ended.reason == "taken":
+        return "goes on without this process, whose name or group's name is another's; it may have this state or not"
     if not instance:
         return "gave way to another one"
-    if lineage.descends(instance, former):
+    if lineage.descends(instance, former.machine.instance):
         return f"was given up by an operator, and {instance} begun anew, without its state"
     return f"was forgotten by its registry, and {instance} founded by others"
-
-
-def _gave_way(session: Session) -> bool:
-    return session.ended is not None and session.ended.reason == "merge"
 
 
 def _too_large(data: bytes | None) -> SetAside:
