@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QListView
 
 from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
-from chat_gui.model.updates import FoundOnDisk
+from chat_gui.model.updates import FoundOnDisk, SurroundingsCame
 from chat_gui.storage.places import Places
 from chat_gui.storage.scrollback import Scrollback, talk_of
 from chat_gui.view.window import ChatWindow
@@ -29,6 +34,10 @@ def _fill(path: Path, rows: list[ChatRow], group: str = "news") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(Scrollback(path)) as scrollback:
         scrollback.add((talk_of(REGISTRY, group), row) for row in rows)
+
+
+def _is_chosen(view: QListView, row: int) -> bool:
+    return [index.row() for index in view.selectedIndexes()] == [row]
 
 
 def _keys(scrollback: Scrollback, text: str, most: int = 100, before: int = 1_000) -> list[int]:
@@ -92,3 +101,33 @@ def test_what_was_found_for_an_older_text_is_not_shown(opened: Opener) -> None:
     window.desk.search.field.setText("new")
     window.on_updates([FoundOnDisk("old", (("news", _row(1)),), False)])
     assert not window.desk.search.older.isVisible()
+
+
+def test_hits_of_two_groups_under_one_key_have_heights_of_their_own(opened: Opener) -> None:
+    window = opened()
+    rows = {"news": _row(7, text="short"), "work": _row(7, text="a long line " * 40)}
+    window.desk.show_found(FoundOnDisk("line", tuple(rows.items()), False))
+    dialog = window.desk._found
+    assert dialog is not None
+    heights = {}
+    for at, group in ((1, "news"), (3, "work")):
+        dialog.hits.setCurrentIndex(dialog.hits.rows.index(at))
+        dialog.show_around(SurroundingsCame(group, 7, (rows[group],)))
+        heights[group] = dialog.around.sizeHintForRow(0)
+        assert dialog.hits.sizeHintForRow(at) >= heights[group]
+    assert heights["work"] > 2 * heights["news"]
+    dialog.reject()
+
+
+def test_keys_pass_over_the_headings_of_hits(opened: Opener) -> None:
+    window = opened()
+    window.desk.show_found(FoundOnDisk("line", (("news", _row(1)), ("work", _row(2))), False))
+    dialog = window.desk._found
+    assert dialog is not None
+    wanted: list[tuple[str, int]] = []
+    dialog.around_wanted.connect(lambda group, key: wanted.append((group, key)))
+    for key, row in ((Qt.Key.Key_Up, 1), (Qt.Key.Key_Up, 1), (Qt.Key.Key_Down, 3)):
+        QTest.keyClick(dialog.hits, key)
+        wait_until(partial(_is_chosen, dialog.hits, row))
+    assert [key for _, key in wanted] == [1, 1, 2]
+    dialog.reject()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QSplitter, QVBoxLayout, QWidget
 
 from chat_gui.model.query import Query
@@ -29,13 +29,15 @@ class FoundDialog(QDialog):
         self.around.setAccessibleName(self.tr("What was said around it"))
         self._places: list[tuple[str, int]] = []  # by row of the list: group and key; a heading has no key
         self._wanted = ("", 0)
+        self._step = 1  # from a heading on to a hit, as the keys went
         rows: list[ChatRow] = []
         several = len({group for group, _ in found.found}) > 1
         for group, row in found.found:
             if several and (not self._places or self._places[-1][0] != group):
                 rows.append(ChatRow(0, RowKind.DAY, row.at_ms, "", group))
                 self._places.append((group, 0))
-            rows.append(replace(row, text=_with_day(row)))
+            # Keys of two groups may be equal; those of a list are not. All is earlier, so nothing need look so.
+            rows.append(replace(row, key=len(rows) + 1, text=_with_day(row), earlier=False))
             self._places.append((group, row.key))
         self.hits.rows.append(rows, trim=False)
         for view in (self.hits, self.around):
@@ -54,11 +56,20 @@ class FoundDialog(QDialog):
         self.hits.selectionModel().currentChanged.connect(self._on_chosen)
         self.hits.setCurrentIndex(self.hits.rows.index(len(rows) - 1))
 
-    def _on_chosen(self, index: QModelIndex) -> None:
+    def _on_chosen(self, index: QModelIndex, before: QModelIndex) -> None:
         group, key = self._places[index.row()] if index.isValid() else ("", 0)
         if key:
             self._wanted = group, key
             self.around_wanted.emit(group, key)
+        elif index.isValid():
+            self._step = -1 if 0 < index.row() < before.row() else 1
+            QTimer.singleShot(0, self._pass_heading)  # the list selects the row after it told of it
+
+    @Slot()
+    def _pass_heading(self) -> None:
+        row = self.hits.currentIndex().row()
+        if row >= 0 and not self._places[row][1]:
+            self.hits.setCurrentIndex(self.hits.rows.index(row + self._step))
 
     def ask(self) -> None:
         """Ask for the surroundings of the hit that is chosen."""
@@ -69,8 +80,10 @@ class FoundDialog(QDialog):
         """Show the surroundings of the hit that is chosen now."""
         if (came.group, came.key) == self._wanted:
             self.around.rows.beginResetModel()
-            self.around.rows.rows = list(came.rows)
+            self.around.rows.rows = [replace(row, earlier=False) for row in came.rows]
             self.around.rows.endResetModel()
+            self.around.delegate.restyle()  # rows of another group may have the same keys, not the same heights
+            self.around.doItemsLayout()
             self.around.reveal(came.key)
 
 
