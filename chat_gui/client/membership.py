@@ -96,7 +96,7 @@ class ChatMembership:
 
     @property
     def pulse(self) -> Pulse | None:
-        """What was last seen of the other members; asking waits for nothing."""
+        """The other members' round trips and silences as last seen; asking waits for nothing."""
         return self._pulse
 
     @property

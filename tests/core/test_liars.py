@@ -90,7 +90,7 @@ class Liar:
         return {who: self._number() for who in self._rng.sample(self._pool, self._rng.randint(0, 4))}
 
     def _streams(self) -> dict[Process, int]:
-        """How far some streams go, the order's perhaps among them."""
+        """Draw the highest number of some streams, the order's perhaps among them."""
         return {**self._counts(), **({frames.ORDER: self._number()} if self._chance(2) else {})}
 
     def _orders(self) -> Orders | None:

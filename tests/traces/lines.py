@@ -51,7 +51,7 @@ def place(serial: int, count: int) -> str:
 
 
 def ends(streams: Mapping[Process, int]) -> str:
-    """How far each stream is known; not those without any message."""
+    """Write the last known number of each stream; not of those without any message."""
     return "{" + ", ".join(f"{who(sender)}:{last}" for sender, last in sorted(streams.items()) if last) + "}"
 
 

@@ -41,7 +41,7 @@ def places_of_lost_frames_stay_taken(patch: Patch) -> None:
 
 @mutant(reliable, lossy)
 def one_run_is_lost_from_the_middle(patch: Patch) -> None:
-    """What was put behind the oldest unanswered frame is taken for arrived when a connection breaks."""
+    """Runs put behind the oldest unanswered frame are taken for arrived when a connection breaks."""
 
     def skip(self: Reliable, peer: Process) -> None:
         known = self.out.peers.get(peer)
