@@ -225,9 +225,9 @@ class SimSession:
                 self.lost = self.machine.returns and not final  # else its application begins anew
                 self.node.on_failed()
             case Ended(_, reason):
-                # A real process comes back from these by itself, with the state that it had; from a
-                # leave it does not.
-                self.lost = reason in RETURNS
+                # A real process comes back from these by itself, with the state that it had. It does not if it was
+                # asked to leave meanwhile, whatever became of it: if it comes again, it begins anew.
+                self.lost = reason == "succession" or (reason in RETURNS and not self.machine.leaving)
                 self.application.posted(effect)
                 self.node.on_ended(reason)
             case _:
