@@ -311,6 +311,10 @@ class Chat:
                 talk.notice(
                     translate("chat", "nobody can give the topic and what was said before: {}").format(reason), now_ms
                 )
+            case gcom.StateRestored(_, reason):
+                talk.notice(
+                    translate("chat", "what was said while this chat was out is lost: {}").format(reason), now_ms
+                )
             case gcom.StateUnmerged(_, reason):
                 talk.notice(
                     translate("chat", "what this side said meanwhile stays here alone: {}").format(reason), now_ms

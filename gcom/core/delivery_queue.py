@@ -18,6 +18,7 @@ from gcom.core.messages.effects import (
     Quorum,
     SetState,
     Skip,
+    StateRestored,
     StateUnavailable,
     Suspected,
     TakeState,
@@ -35,6 +36,7 @@ Handed = (
     | UnicastLost
     | TakeState
     | SetState
+    | StateRestored
     | StateUnavailable
     | MergeState
 )
@@ -70,6 +72,10 @@ class DeliveryQueue(Generic[Own]):
                 self._open()
                 self.arrivals.append(effect)
                 self.arrivals.extend(kept)
+            case StateRestored():
+                waiting = [] if self.is_open else list(self.tail)
+                self._open()
+                self.arrivals.extend((effect, *waiting))
             case _:
                 self.tail.append(effect)
         return covered

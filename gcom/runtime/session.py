@@ -40,6 +40,7 @@ from gcom.core.messages.effects import (
     Serve,
     SetState,
     Skip,
+    StateRestored,
     StateUnavailable,
     Suspected,
     TakeState,
@@ -346,7 +347,7 @@ class Session:
                     self._host.ask_registry(self, request)
                 case AskSequencer(question):
                     self._host.ask_sequencer(self, question)
-                case TakeState() | AwaitState() | SetState() | StateUnavailable() | MergeState():
+                case TakeState() | AwaitState() | SetState() | StateRestored() | StateUnavailable() | MergeState():
                     done += self._on_state(effect)
                 case DeliverUnicast() | UnicastLost() | Serve() | Answered() | GroupCallOver():
                     follows += self._on_mail(effect)
@@ -403,6 +404,8 @@ class Session:
                 self.state_awaited, self.state_awaited_ms = True, self._host.now_ms()
             case StateUnavailable():
                 self.state_awaited, self.state_lost = False, True
+            case StateRestored():
+                self.state_awaited = False
             case MergeState(_, sender, data):
                 awaiting = not self._queue.is_open
                 self.membership.reconciliation.merged(self.machine.process, sender, data, awaiting=awaiting)

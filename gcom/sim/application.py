@@ -21,6 +21,7 @@ from gcom.core.messages.effects import (
     OfMail,
     SetState,
     Skip,
+    StateRestored,
     StateUnavailable,
     TakeState,
 )
@@ -53,7 +54,7 @@ class Application:
         self._rng = rng
         self._queue: DeliveryQueue[Ended] = DeliveryQueue()
         self._state = State()
-        self._lost: StateUnavailable | None = None  # told, and its barrier not reached
+        self._lost: StateRestored | StateUnavailable | None = None  # told, and its barrier not reached
         self._view = 0  # installed, but not reached by the reader
         self._reading = False
         self._composed = 0
@@ -162,6 +163,8 @@ class Application:
             case SetState():
                 self._session.checker.states.on_given(self._session.process, self._view)
                 self._reconciliation.given()
+            case StateRestored(view):
+                self._session.checker.states.on_given(self._session.process, view)
             case StateUnavailable():
                 self._bring(self._reconciliation.lost())
             case MergeState(_, sender, data):
@@ -258,7 +261,7 @@ class Application:
                 self._give(view)
             case DeliverUnicast():
                 self._endpoint.read(arrival)
-            case StateUnavailable():
+            case StateUnavailable() | StateRestored():
                 self._take_in(arrival)
                 self._lost = arrival
             case _:
@@ -277,6 +280,9 @@ class Application:
                 lost = State(view, since=rank(self._session.machine.instance, view))
                 self._simulation.continuity.on_given(self._session.process, self._state, lost, told=uncovered)
                 self._state = lost
+            case StateRestored(view):
+                # It has what it had. All others of the group go on from that, so it is an origin, as a loss is.
+                self._state.origin, self._state.since = view, rank(self._session.machine.instance, view)
             case MergeState(_, _, data) if self._keeps:
                 self._state = self._state.merged(State.load(data))
             case _:
@@ -293,7 +299,8 @@ class Application:
     def _begin(self, view: View) -> None:
         """Report the state at the barrier of a view."""
         states, process = self._session.checker.states, self._session.process
-        if self._lost:
+        # Who goes on with its own state first reads what it held back of earlier views.
+        if self._lost and self._lost.view <= view.number:
             states.on_lost(process, view, self._lost.reason)
             self._lost = None
         if self._keeps:

@@ -28,6 +28,7 @@ from gcom.core.messages.effects import (
     Serve,
     SetState,
     Skip,
+    StateRestored,
     StateUnavailable,
     Suspected,
     TakeState,
@@ -214,6 +215,7 @@ class SimSession:
                 | TakeState()
                 | AwaitState()
                 | SetState()
+                | StateRestored()
                 | StateUnavailable()
                 | MergeState()
             ):

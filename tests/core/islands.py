@@ -13,12 +13,12 @@ from gcom.core.delivery_queue import DeliveryQueue, Handed
 from gcom.core.machine import GroupMachine
 from gcom.core.messages import events
 from gcom.core.messages.effects import (
-    AwaitState,
     Deliver,
     Effect,
     Ended,
     Installed,
     MergeState,
+    OfState,
     SetState,
     Skip,
     StateUnavailable,
@@ -76,7 +76,8 @@ class Islands(Network):
         if isinstance(effect, Ended):
             queue.end(effect)
         elif isinstance(
-            effect, Deliver | Skip | Installed | TakeState | AwaitState | SetState | StateUnavailable | MergeState
+            effect,
+            Deliver | Skip | Installed | OfState,
         ):
             if isinstance(effect, Installed) and who not in self._entered:
                 self._entered.add(who)

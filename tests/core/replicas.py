@@ -13,11 +13,11 @@ from gcom.core.delivery_queue import DeliveryQueue, Handed
 from gcom.core.machine import GroupMachine
 from gcom.core.messages import events
 from gcom.core.messages.effects import (
-    AwaitState,
     Deliver,
     Effect,
     Ended,
     Installed,
+    OfState,
     SetState,
     Skip,
     StateUnavailable,
@@ -79,7 +79,7 @@ class Replicas(Network):
         application = self.applications[who]
         if isinstance(effect, Ended):
             application.queue.end(effect)
-        elif isinstance(effect, Deliver | Skip | Installed | TakeState | AwaitState | SetState | StateUnavailable):
+        elif isinstance(effect, Deliver | Skip | Installed | OfState):
             for covered in application.queue.put(effect):
                 self._consumed(who, covered)
 

@@ -13,6 +13,7 @@ from gcom.core.messages.effects import (
     Installed,
     SetState,
     Skip,
+    StateRestored,
     StateUnavailable,
     TakeState,
 )
@@ -30,8 +31,8 @@ def decision(number: int, given: dict[Process, Source], *members: Process) -> De
     return Decision(view(*(members or (A, B, C)), number=number), (), {}, {}, sources=given)
 
 
-def awaited(source: Source, *failed: Process) -> Standing:
-    return Standing(Keeping.AWAITED, source, failed)
+def awaited(source: Source, *failed: Process, own: int = 0) -> Standing:
+    return Standing(Keeping.AWAITED, source, failed, own)
 
 
 def waiting(source: Source = (A, 2), now_ms: int = 0) -> Transfer:
@@ -54,22 +55,42 @@ def test_the_table_of_standings_lists_every_one() -> None:
 @pytest.mark.parametrize(
     ("standings", "joiners", "expected"),
     [
-        ({A: WHOLE, B: WHOLE}, [C], {C: (A, 7)}),
-        ({A: NOTHING, B: LATER, C: WHOLE}, [D], {D: (C, 7)}),
-        ({A: NOTHING, B: LATER, C: LATER}, [D], {D: (B, 7)}),
-        ({A: NOTHING}, [D], {D: (D, 7)}),
-        ({A: WHOLE, B: WHOLE}, [], {}),
-        ({A: WHOLE, B: awaited((A, 4))}, [], {B: (A, 4)}),  # goes on
-        ({B: awaited((A, 4)), C: WHOLE}, [], {B: (C, 7)}),  # the donor is gone
-        ({A: WHOLE, B: awaited((A, 4), A), C: WHOLE}, [D], {B: (C, 7), D: (A, 7)}),  # it has failed b only
-        ({A: WHOLE, B: awaited((A, 4), A)}, [], {B: (B, 7)}),
-        ({B: awaited((A, 4)), C: awaited((A, 5))}, [D], {B: (B, 7), C: (C, 7), D: (D, 7)}),
+        ({A: WHOLE, B: WHOLE}, {C: 0}, {C: (A, 7)}),
+        ({A: NOTHING, B: LATER, C: WHOLE}, {D: 0}, {D: (C, 7)}),
+        ({A: NOTHING, B: LATER, C: LATER}, {D: 0}, {D: (B, 7)}),
+        ({A: NOTHING}, {D: 0}, {}),
+        ({A: WHOLE, B: WHOLE}, {}, {}),
+        ({A: WHOLE, B: awaited((A, 4))}, {}, {B: (A, 4)}),  # goes on
+        ({B: awaited((A, 4)), C: WHOLE}, {}, {B: (C, 7)}),  # the donor is gone
+        ({A: WHOLE, B: awaited((A, 4), A), C: WHOLE}, {D: 0}, {B: (C, 7), D: (A, 7)}),  # it has failed b only
+        ({A: WHOLE, B: awaited((A, 4), A)}, {}, {}),
+        ({B: awaited((A, 4)), C: awaited((A, 5))}, {D: 0}, {}),
     ],
 )
 def test_whose_state_each_is_given(
-    standings: dict[Process, Standing], joiners: list[Process], expected: dict[Process, Source]
+    standings: dict[Process, Standing], joiners: dict[Process, int], expected: dict[Process, Source]
 ) -> None:
     assert sources(7, standings, joiners) == expected
+
+
+@pytest.mark.parametrize(
+    ("standings", "joiners", "expected"),
+    [
+        ({B: awaited((A, 4)), C: awaited((A, 5), own=3)}, {D: 0}, {B: (C, 7), C: (C, 7), D: (C, 7)}),
+        ({B: awaited((A, 4), own=2), C: awaited((A, 5), own=3)}, {}, {B: (C, 7), C: (C, 7)}),  # it reaches further
+        ({B: awaited((A, 4), own=3), C: awaited((A, 5), own=3)}, {}, {B: (B, 7), C: (B, 7)}),  # the older of equals
+        ({A: NOTHING, B: awaited((C, 4))}, {D: 3}, {B: (D, 7), D: (D, 7)}),  # one that comes back in this very change
+        ({A: LATER, B: awaited((A, 4), own=3)}, {}, {B: (A, 4)}),  # of two states the one that the group goes on with
+        ({B: awaited((C, 4), C), C: awaited((A, 5), own=3)}, {}, {C: (C, 7)}),  # it has failed b
+    ],
+)
+def test_who_waits_and_was_in_before_gives_its_own_where_nobody_has_more(
+    standings: dict[Process, Standing], joiners: dict[Process, int], expected: dict[Process, Source]
+) -> None:
+    assert sources(7, standings, joiners) == expected
+    assert sources(7, standings, joiners, merging=True) == {
+        who: source for who, source in expected.items() if source[0] not in expected
+    }
 
 
 @pytest.mark.parametrize(
@@ -90,7 +111,7 @@ def test_who_comes_back_is_told_that_the_state_has_nothing_of_its_own(
     transfer = Transfer(C, gives=True, takes=True, own=own)
     transfer.enter(decision(2, {C: (A, 2)}), 0, "i")
     assert transfer.on_chunk(A, StateChunk(2, 1, 1, b"s", since), 0) == [SetState(2, b"s", A, uncovered)]
-    assert transfer.own == OwnState("i", since)
+    assert transfer.own == OwnState("i", since, rank("i", 2))
     transfer.install(decision(3, {D: (C, 3)}), 0)
     transfer.on_taken(3, b"s", "")
     assert transfer.item_for(D, data_waits=False, now_ms=0) == StateChunk(3, 1, 1, b"s", since)
@@ -98,9 +119,9 @@ def test_who_comes_back_is_told_that_the_state_has_nothing_of_its_own(
 
 def test_a_loss_is_of_its_view_and_of_its_generation() -> None:
     transfer = Transfer(C, gives=True, takes=True, own=OwnState("i-1-7", 0))
-    transfer.enter(decision(2, {C: (C, 2)}), 0, "i-1-7")
-    assert transfer.own == OwnState("i-1-7", rank("i-1-7", 2))
-    (lost,) = Transfer(C, gives=True, takes=True, own=transfer.own).enter(decision(3, {C: (C, 3)}), 0, "i-1-7")
+    transfer.enter(decision(2, {}), 0, "i-1-7")
+    assert transfer.own == OwnState("i-1-7", rank("i-1-7", 2), rank("i-1-7", 2))
+    (lost,) = Transfer(C, gives=True, takes=True, own=transfer.own).enter(decision(3, {}), 0, "i-1-7")
     assert lost == StateUnavailable(3, "no member has it", uncovered=True)
 
 
@@ -108,7 +129,33 @@ def test_a_loss_is_of_its_view_and_of_its_generation() -> None:
 def test_who_founds_a_successor_has_lost_what_it_had_lost_before(instance: str, since: int) -> None:
     transfer = Transfer(A, gives=True, takes=True, own=OwnState("i-1-7", 7))
     transfer.found(instance)
-    assert transfer.own == OwnState(instance, since)
+    assert transfer.own == OwnState(instance, since, rank(instance, 1))
+
+
+def test_who_is_named_goes_on_with_its_own_and_gives_it() -> None:
+    transfer = Transfer(C, gives=True, takes=True, own=OwnState("i", 0, rank("i", 3)))
+    transfer.enter(decision(5, {C: (A, 5)}), 0, "i")
+    assert transfer.standing == Standing(Keeping.AWAITED, (A, 5), (), rank("i", 3))
+    assert transfer.install(decision(6, {C: (C, 6), B: (C, 6)}, B, C), 0) == [
+        StateRestored(6, "no member has it"),
+        TakeState(6),
+    ]
+    transfer.on_taken(6, b"own", "")
+    # Whoever comes back with what came while it was out is told that this has nothing of it.
+    assert transfer.item_for(B, data_waits=False, now_ms=0) == StateChunk(6, 1, 1, b"own", rank("i", 6))
+    assert transfer.own == OwnState("i", rank("i", 6), rank("i", 6))
+
+
+def test_a_state_of_its_own_counts_only_in_what_came_of_its_instance() -> None:
+    transfer = Transfer(C, gives=True, takes=True, own=OwnState("i-1-7", 0, rank("i-1-7", 3)))
+    assert transfer.own_in("i-2-9") == transfer.own_in("i-1-7") == rank("i-1-7", 3)
+    assert transfer.own_in("i-2.2-9") == transfer.own_in("i-1-8") == transfer.own_in("another") == 0
+
+
+def test_who_founds_a_successor_while_it_waits_goes_on_with_its_own() -> None:
+    transfer = Transfer(C, gives=True, takes=True, lacking=True, own=OwnState("i", 0, rank("i", 3)))
+    assert transfer.found("i-1-9") == [StateRestored(1, "no member has it")]
+    assert transfer.keeping is Keeping.WHOLE
 
 
 def test_a_joiner_waits_holds_chunks_in_order_and_has_the_state_with_the_last() -> None:
@@ -284,6 +331,24 @@ class TestHandover:
         assert queue.put(loss) == [old]
         queue.put(barrier)
         assert list(queue.arrivals) == [loss, barrier]
+
+    def test_who_goes_on_with_its_own_is_handed_all_that_came_since_it_is_back(self) -> None:
+        queue: DeliveryQueue[Ended] = DeliveryQueue()
+        first, old = Installed(view(A, number=4), (B,), {}), Deliver(run(A, 1, 3), 4)
+        for waiting in (AwaitState(), first, old):
+            queue.put(waiting)
+        restored = StateRestored(5, "no")
+        after: list[Handed] = [restored, TakeState(5)]
+        for effect in after:
+            assert queue.put(effect) == []
+        assert list(queue.arrivals) == [restored, first, old, TakeState(5)]
+
+    def test_one_that_was_never_closed_keeps_its_order(self) -> None:
+        queue: DeliveryQueue[Ended] = DeliveryQueue()
+        old, restored = Deliver(run(A, 1, 3), 4), StateRestored(1, "no")
+        queue.put(old)
+        queue.put(restored)
+        assert list(queue.arrivals) == [old, restored]
 
     def test_the_end_comes_without_the_rest_where_the_state_never_came(self) -> None:
         queue: DeliveryQueue[Ended] = DeliveryQueue()

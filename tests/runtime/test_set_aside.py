@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -26,6 +27,8 @@ class Notes:
     def __init__(self, stack: ExitStack, name: str, registry: Address, definition: Definition = SAFE) -> None:
         self.texts: set[str] = set()
         self.fails = False
+        self.may_give = Event()
+        self.may_give.set()
         self.events: list[gcom.Event] = []
         self.node = stack.enter_context(gcom.connect(name, registry, timeout_s=LIMIT_S))
         self.group = self.node.join(
@@ -36,6 +39,7 @@ class Notes:
     def get(self) -> bytes:
         if self.fails:
             raise RuntimeError("get_state fails on purpose")
+        self.may_give.wait(LIMIT_S)
         return "\n".join(sorted(self.texts)).encode()
 
     def set(self, data: bytes) -> None:
@@ -130,6 +134,32 @@ def test_all_who_had_the_state_are_gone_when_it_comes_back(expect_log: ExpectLog
         until(lambda: carol.texts == {"theirs"} and bool(carol.unmerged), "the state of who went on")
         assert [it.data for it in carol.unmerged] == [b"before"]
         assert "nobody could give" in carol.unmerged[0].reason
+
+
+def test_who_comes_back_gives_what_it_had_where_nobody_has_more(expect_log: ExpectLog) -> None:
+    """1. Carol is put out, and comes back. 2. Zoe comes. 3. Alice, who alone has the state, goes as she gives it."""
+    expect_log("on purpose")
+    with ExitStack() as stack:
+        registry = stack.enter_context(gcom.embedded())
+        alice, bob, carol = members = trio(stack, registry.address)
+        put_out(carol, members, "cut=carol<>bob+registry")
+        bob.node.close()
+        alice.group.send("missed")
+        until(lambda: alice.texts == {"before", "missed"}, "her own message")
+        alice.may_give.clear()
+        carol.node.inject("")
+        until(lambda: any(isinstance(event, gcom.Returned) for event in carol.events), "her return")
+        zoe = Notes(stack, "zoe", registry.address)
+        zoe.group.wait_for_members(3, LIMIT_S)
+        alice.node.close(timeout_s=0.5)
+        alice.may_give.set()
+        assert carol.group.wait_for_state(LIMIT_S)
+        assert zoe.group.wait_for_state(LIMIT_S)
+        until(lambda: zoe.texts == carol.texts == {"before"}, "what she had")
+        assert [event for event in carol.events if isinstance(event, gcom.StateRestored)]
+        assert not [event for event in (*carol.events, *zoe.events) if isinstance(event, gcom.StateLost)]
+        carol.group.send("after")
+        until(lambda: zoe.texts == carol.texts == {"before", "after"}, "that both go on")
 
 
 def test_the_older_of_two_groups_of_one_name_keeps_it_whatever_their_definitions(

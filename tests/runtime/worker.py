@@ -156,6 +156,8 @@ class Worker:
                 tell("view", number=view.number, members=view.names, left=list(left.values()), instance=instance)
             case gcom.StateLost(reason=reason):
                 tell("state_lost", reason=reason)
+            case gcom.StateRestored(reason=reason):
+                tell("state_restored", reason=reason)
             case gcom.Departure():
                 doubt = {"unconfirmed": event.unconfirmed, "unsent": event.unsent}
                 tell("departure", reason=event.reason, returning=event.returning, **doubt)

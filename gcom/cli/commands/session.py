@@ -147,7 +147,7 @@ class ShellMember:
                 self._rows.quorum(event)
             case gcom.Settled():
                 self._rows.settled(event)
-            case gcom.StateLost() | gcom.StateUnmerged():
+            case gcom.StateLost() | gcom.StateRestored() | gcom.StateUnmerged():
                 pass  # a command keeps no state, and asks for none
             case gcom.LogEnded():
                 pass  # a warning has said so

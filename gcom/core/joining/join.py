@@ -128,7 +128,8 @@ class Joining:
         """Return the question, with the members that this process reaches, if it was asked to reach any."""
         # An answer of long ago proves nothing of a link that comes and goes.
         fresh = [peer for peer, at_ms in self._reached.items() if now_ms - at_ms < limits.SILENCE_MS]
-        return frames.Join(self._address, self._transfer.takes, tuple(peer for peer in fresh if peer in self._asked))
+        reached = tuple(peer for peer in fresh if peer in self._asked)
+        return frames.Join(self._address, self._transfer.takes, reached, self._transfer.own_in(self.instance))
 
     def _on_reach(self, source: Process, reach: frames.Reach, now_ms: int) -> None:
         """Call all members: this process is admitted when it has reached them."""

@@ -71,6 +71,7 @@ class Joiner:
     asked_ms: int
     heard_ms: int
     takes_state: bool
+    own: int  # as in Standing
     reaches: bool = True  # every member that is not suspected
     noted: bool = False  # the registry has noted that it may be in the next view
 
@@ -124,7 +125,7 @@ class Admission:
             return refusal
         # A note has the address too; at another address it is another life, which the registry must learn of.
         noted = joiner is not None and joiner.noted and joiner.address == join.address
-        self.waiting[who] = Joiner(who, join.address, asked_ms, now_ms, join.takes_state, reaches, noted)
+        self.waiting[who] = Joiner(who, join.address, asked_ms, now_ms, join.takes_state, join.own, reaches, noted)
         return Reach(view.members, view.addresses) if holder and not reaches else None
 
     def _taken(self, name: str, asked_ms: int, view: View, detector: Detector) -> JoinRefused | None:

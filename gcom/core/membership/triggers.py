@@ -220,7 +220,9 @@ class Triggers:
         at_registry = self._may_return or (self.at_registry and not self.unserved)
         standings = {member: promises[member].standing for member in stay}
         number = 1 if made else view.number  # of the view at whose barrier the state is taken
-        given = sources(number, standings, [joiner.process for joiner in joiners if joiner.takes_state], bool(made))
+        owns = {joiner.process: joiner.own for joiner in joiners if joiner.takes_state}
+        merging = self._definition.netsplit is Netsplit.PARTITIONABLE
+        given = sources(number, standings, owns, anew=bool(made), merging=merging)
         return Decision(view, tuple(joiner.process for joiner in joiners), left, cut, at_registry, given, made)
 
     def _succession(self, left: dict[Process, str]) -> Succession | None:

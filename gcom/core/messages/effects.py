@@ -168,7 +168,7 @@ class TakeState:
 
 @dataclass(frozen=True, slots=True)
 class AwaitState:
-    """Hand nothing that follows to the application until SetState, StateUnavailable, or the end (delivery_queue.py)."""
+    """Hand nothing that follows to the application until its state is settled, or the end (delivery_queue.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +194,17 @@ class StateUnavailable:
     view: int
     reason: str
     uncovered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StateRestored:
+    """Nobody can give the state: from the barrier of `view` the group goes on with what this application has.
+
+    What waits of earlier views is not covered: nobody else has it.
+    """
+
+    view: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +258,7 @@ class GroupCallOver:
     call: int
 
 
-OfState = TakeState | AwaitState | SetState | StateUnavailable | MergeState
+OfState = TakeState | AwaitState | SetState | StateRestored | StateUnavailable | MergeState
 OfMail = DeliverUnicast | UnicastLost | Serve | Answered | GroupCallOver
 Asked = AskRegistry | AskSequencer
 OfQuorum = Quorum | DoubtSettled

@@ -69,11 +69,15 @@ class Keeping(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The standing that a promise reports. One that awaits the state has a source, and knows which donors failed it."""
+    """The standing that a promise reports. One that awaits the state has a source, and knows which donors failed it.
+
+    `own` is the rank of the last view that its own state has, from before it was put out; 0: it has none.
+    """
 
     keeping: Keeping = Keeping.NOTHING
     source: Source | None = None
     failed: tuple[Process, ...] = ()
+    own: int = 0
 
 
 NO_STANDING = Standing()
@@ -115,12 +119,13 @@ class Decision:
 class Join:
     """A process asks the leader to be admitted; it listens at `address`, and may want the application's state.
 
-    `reached` are the members that answered it just now, if it was asked to reach them.
+    `reached` are the members that answered it just now, if it was asked to reach them; `own` is as in Standing.
     """
 
     address: Address
     takes_state: bool = False
     reached: tuple[Process, ...] = ()
+    own: int = 0
 
 
 @dataclass(frozen=True, slots=True)

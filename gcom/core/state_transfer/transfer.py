@@ -10,10 +10,10 @@ This machine keeps no link and calls no application. It returns what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gcom.core.messages.effects import AwaitState, SetState, StateUnavailable, TakeState
+from gcom.core.messages.effects import AwaitState, SetState, StateRestored, StateUnavailable, TakeState
 from gcom.core.messages.effects import OfState as Effect
 from gcom.core.messages.frames import (
     NO_STANDING,
@@ -38,28 +38,48 @@ STANDINGS: dict[Keeping, tuple[Keeping, ...]] = {
 
 
 def sources(
-    number: int, standings: dict[Process, Standing], joiners: Iterable[Process], anew: bool = False
+    number: int,
+    standings: Mapping[Process, Standing],
+    joiners: Mapping[Process, int],
+    *,
+    anew: bool = False,
+    merging: bool = False,
 ) -> dict[Process, Source]:
     """Return the source of the state for each member that waits in view `number`, and for joiners.
 
-    `standings` are of the members that stay, oldest first. A donor that stays, and has not failed, is kept, unless the
-    views are numbered `anew`. A member that can be given none is its own source: it goes on without.
+    `standings` are of the members that stay, oldest first; `joiners` say how far their own states reach, as
+    `Standing.own` does. A donor that stays, and has not failed, is kept, unless the views are numbered `anew`. Who has
+    itself for source goes on with its own state, which it may not where states are `merging`; who has none goes on
+    without.
     """
     # WHOLE before LATER. 1. The last donor dies, and B goes on as LATER, without the old state. 2. C, which is WHOLE,
     # was only slow. If B could be asked, a joiner would get a part of the history as if it were all.
     donors = [who for who, standing in standings.items() if standing.keeping is Keeping.WHOLE]
     # One of them only: two that are LATER may have begun at different views, and have different states.
     donors = donors or [who for who, standing in standings.items() if standing.keeping is Keeping.LATER][:1]
-    waiting = [who for who, standing in standings.items() if standing.keeping is Keeping.AWAITED]
+    waiting = {who: standing.own for who, standing in standings.items() if standing.keeping is Keeping.AWAITED}
+    waiting |= joiners
+    # Not where sides merge: what others have brought there might be in none of the states that go on.
+    donors = donors or ([] if merging else _latest(waiting))
     found: dict[Process, Source] = {}
-    for who in [*waiting, *joiners]:
+    for who in waiting:
         standing = standings.get(who, NO_STANDING)
         source = standing.source
         # Kept through other changes, or a large state would begin anew with every view while members come and go.
         if anew or source is None or source[0] not in standings or source[0] in standing.failed:
-            source = next((donor for donor in donors if donor not in standing.failed), who), number
-        found[who] = source
+            left = (donor for donor in donors if donor not in standing.failed)
+            source = next(((donor, number) for donor in left), None)
+        if source is not None:
+            found[who] = source
     return found
+
+
+def _latest(waiting: Mapping[Process, int]) -> list[Process]:
+    """Return the one that waits whose own state reaches furthest; empty if none has any."""
+    # 1. B was put out, and is back. 2. A, which alone has the state, dies as it gives it. 3. B lacks what came while
+    # it was out, and that is lost. If all began anew here, all that B had would be lost as well.
+    best = max(waiting, key=lambda who: waiting[who], default="")
+    return [best] if waiting.get(best) else []
 
 
 @dataclass(slots=True)
@@ -95,10 +115,14 @@ class _Offer:
 
 @dataclass(frozen=True, slots=True)
 class OwnState:
-    """The state that an application has from a session that is over: of `instance`, and whole since that rank."""
+    """The state that an application has from a session that is over: of `instance`, and whole since that rank.
+
+    `last` is the rank of the last view that it was in.
+    """
 
     instance: InstanceId
     since: int
+    last: int = 0
 
 
 @dataclass(slots=True)
@@ -140,6 +164,7 @@ class Transfer:
         # which was put out and is asleep, comes back with all that A had. If Z's state did not say since when it is
         # whole, it would take the place of B's, and nobody would be told.
         self._since = 0
+        self._view = 0
         self._wedged = False
         self._wanted: _Wanted | None = None
         self._failed: dict[Process, str] = {}  # donors, in order, and why
@@ -158,9 +183,10 @@ class Transfer:
     def found(self, instance: InstanceId) -> list[Effect]:
         """Become whole as the first of an instance: what this process has is the state."""
         self._instance = instance
+        self._view = 1
         # It comes back from an instance in which it still waited: that instance died with its state.
         if self.lacking:
-            return self._lose(1)
+            return self._restore(1) if self.own_in(instance) else self._lose(1)
         # A state that began anew does so in a successor, too. Of another lineage ranks say nothing: there it is whole.
         if self._own and lineage.origin_of(self._own.instance) == lineage.origin_of(instance):
             self._since = self._own.since
@@ -174,6 +200,14 @@ class Transfer:
         self._become(Keeping.LATER if self._gives else Keeping.NOTHING)
         return [StateUnavailable(view, self._why_lost, self._own is not None)]
 
+    def _restore(self, view: int) -> list[Effect]:
+        """Go on with the state of its own, which is the group's from here on."""
+        self._wanted = None
+        # As after a loss: who comes back has, perhaps, what this one missed while it was out.
+        self._since = lineage.rank(self._instance, view)
+        self._become_whole()
+        return [StateRestored(view, self._why_lost)]
+
     def inherit(self, former: Transfer) -> None:
         """Go on in an instance that succeeds this process's own: it stands with the state as it stood there."""
         self.keeping, self._lacking = former.keeping, former._lacking
@@ -185,7 +219,12 @@ class Transfer:
         """The state that the application has, for the session after this one; None: it has none, or cannot show it."""
         if not self._gives or self.keeping is Keeping.AWAITED:
             return self._own
-        return OwnState(self._instance, self._since)
+        return OwnState(self._instance, self._since, lineage.rank(self._instance, self._view))
+
+    def own_in(self, instance: InstanceId) -> int:
+        """Return the rank of the last view that its own state has; 0: none, or none that `instance` carries on."""
+        own = self._own
+        return own.last if own and lineage.carries_on(instance, own.instance) else 0
 
     def enter(self, decision: Decision, now_ms: int, instance: InstanceId) -> list[Effect]:
         """Begin as a member that was let in."""
@@ -203,7 +242,7 @@ class Transfer:
         """The standing that a promise reports; true until the next install."""
         if self._wanted is None:
             return Standing(self.keeping)
-        return Standing(self.keeping, self._wanted.source, tuple(self._failed))
+        return Standing(self.keeping, self._wanted.source, tuple(self._failed), self.own_in(self._instance))
 
     def wedge(self) -> None:
         """Let the standing be until the install: a promise to a view change was made."""
@@ -212,7 +251,7 @@ class Transfer:
     def install(self, decision: Decision, now_ms: int) -> list[Effect]:
         """Begin a view; return what comes before it in the application's queue."""
         self._wedged = False
-        number = decision.view.number
+        self._view = number = decision.view.number
         effects = self._install_wanted(decision.sources.get(self.process), number, now_ms)
         for view, offer in list(self._offers.items()):
             told = {
@@ -225,8 +264,12 @@ class Transfer:
             self._keep(view, told)
         # Asked anew at this barrier. The queue is the barrier: get_state runs behind all messages of the old view and
         # before any of this one, so queued and unread messages make no difference.
-        asking = [who for who, source in decision.sources.items() if source == (self.process, number)]
-        if asking and self._gives and self.keeping in (Keeping.LATER, Keeping.WHOLE) and self.process not in asking:
+        asking = [
+            who
+            for who, source in decision.sources.items()
+            if source == (self.process, number) and who != self.process  # which goes on with what it has
+        ]
+        if asking and self._gives and self.keeping in (Keeping.LATER, Keeping.WHOLE):
             if self.keeping is Keeping.LATER:
                 self._become_whole()
             self._offers[number] = _Offer({who: _Share() for who in asking})
@@ -255,8 +298,10 @@ class Transfer:
         if self.keeping is not Keeping.AWAITED:
             return []
         # No member has it. All who wait when the last donor dies begin anew together at this barrier, and equal.
-        if source is None or source[0] == self.process:
+        if source is None:
             return self._lose(number)
+        if source[0] == self.process:
+            return self._restore(number) if self.own_in(self._instance) else self._lose(number)
         if self._wanted is None or self._wanted.source != source:
             self._wanted = _Wanted(source, now_ms)
         self._wanted.since_ms = now_ms

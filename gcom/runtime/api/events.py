@@ -143,6 +143,18 @@ class StateLost:
 
 
 @dataclass(frozen=True, slots=True)
+class StateRestored:
+    """A state that nobody else can give: the group goes on from `view` with what this process had of its own.
+
+    It was out, came back, and waited for the state, and all who had it are dead. Its application goes on as it is: what
+    came while it was out is lost, and others are given what it has. `reason` says who failed how.
+    """
+
+    view: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class StateUnmerged:
     """The state that this process had in an instance that it lost, and that nobody here is known to have merged.
 
@@ -215,6 +227,7 @@ Event = (
     | Undelivered
     | OfQuorum
     | StateLost
+    | StateRestored
     | StateUnmerged
     | LogEnded
     | Departure

@@ -40,6 +40,7 @@ from gcom.runtime.api.events import (
     Returned,
     Settled,
     StateLost,
+    StateRestored,
     StateUnmerged,
     Suspicion,
     Undelivered,
@@ -63,6 +64,7 @@ _Event = (
     | effects.DoubtSettled
     | Skip
     | Suspected
+    | effects.StateRestored
     | effects.StateUnavailable
     | Own
 )
@@ -238,6 +240,8 @@ class Receiving(GroupHandle):
             case effects.StateUnavailable(view, reason):
                 self._state.bring_again(self._source)
                 return StateLost(view, reason)
+            case effects.StateRestored(view, reason):
+                return StateRestored(view, reason)
             case Gone(ended, returning, told):
                 if returning:
                     self._state.keep(self._source)

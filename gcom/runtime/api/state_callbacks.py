@@ -66,7 +66,7 @@ class StateCallbacks:
             data = _checked(get_state())
         instance, group = source.machine.instance, source.machine.group
         return SetAside(
-            data, f"nobody could give the state that group {group!r} had, and instance {instance} goes on without it"
+            data, f"nobody could give the state that group {group!r} had, and {instance} goes on with another one"
         )
 
     def merge(self, source: Session, data: bytes) -> None:

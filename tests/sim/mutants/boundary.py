@@ -103,11 +103,11 @@ def who_is_unknown_where_it_was_is_dead(patch: Patch) -> None:
 @mutant(reliable, dynamic, of_four, of_at_most(6), of_slow_calls, aim=between.one_awaits_the_state_and_another_has_it)
 def who_awaits_the_state_gives_it_in_a_successor(patch: Patch) -> None:
     def any_donor(
-        number: int, standings: dict[Process, Standing], joiners: Iterable[Process], anew: bool = False
+        number: int, standings: dict[Process, Standing], joiners: dict[Process, int], *, anew: bool, merging: bool
     ) -> dict[Process, Source]:
         whole = {who: replace(standing, keeping=Keeping.WHOLE) for who, standing in standings.items()}
         first = next(iter(whole), "")
-        given = sources(number, standings, joiners, anew)
+        given = sources(number, standings, joiners, anew=anew, merging=merging)
         waits = [who for who, standing in standings.items() if standing.keeping is Keeping.AWAITED]
         return given | (dict.fromkeys(waits, (first, number)) if anew else {})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from gcom.core.delivery_queue import DeliveryQueue, Handed
@@ -68,13 +67,13 @@ def what_the_state_covers_is_handed_over_as_well(patch: Patch) -> None:
 @mutant(keeping)
 def one_that_waits_counts_as_one_that_has(patch: Patch) -> None:
     def sources(
-        number: int, standings: dict[Process, Standing], joiners: Iterable[Process], anew: bool = False
+        number: int, standings: dict[Process, Standing], joiners: dict[Process, int], **how: bool
     ) -> dict[Process, Source]:
         whole = {
             who: replace(it, keeping=Keeping.WHOLE) if it.keeping is Keeping.AWAITED else it
             for who, it in standings.items()
         }
-        return named(number, whole, joiners, anew)
+        return named(number, whole, joiners, **how)
 
     patch.setattr(triggers, "sources", sources)
 
