@@ -14,11 +14,11 @@ from gcom.core.messages.effects import (
     DeliverUnicast,
     DoubtSettled,
     Installed,
+    KeepState,
     MergeState,
     Quorum,
     SetState,
     Skip,
-    StateRestored,
     StateUnavailable,
     Suspected,
     TakeState,
@@ -36,7 +36,7 @@ Handed = (
     | UnicastLost
     | TakeState
     | SetState
-    | StateRestored
+    | KeepState
     | StateUnavailable
     | MergeState
 )
@@ -72,7 +72,7 @@ class DeliveryQueue(Generic[Own]):
                 self._open()
                 self.arrivals.append(effect)
                 self.arrivals.extend(kept)
-            case StateRestored():
+            case KeepState():
                 waiting = [] if self.is_open else list(self.tail)
                 self._open()
                 self.arrivals.extend((effect, *waiting))

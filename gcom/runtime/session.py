@@ -32,6 +32,7 @@ from gcom.core.messages.effects import (
     EntryFailed,
     GroupCallOver,
     Installed,
+    KeepState,
     MergeState,
     OfMail,
     OfState,
@@ -40,7 +41,6 @@ from gcom.core.messages.effects import (
     Serve,
     SetState,
     Skip,
-    StateRestored,
     StateUnavailable,
     Suspected,
     TakeState,
@@ -347,7 +347,7 @@ class Session:
                     self._host.ask_registry(self, request)
                 case AskSequencer(question):
                     self._host.ask_sequencer(self, question)
-                case TakeState() | AwaitState() | SetState() | StateRestored() | StateUnavailable() | MergeState():
+                case TakeState() | AwaitState() | SetState() | KeepState() | StateUnavailable() | MergeState():
                     done += self._on_state(effect)
                 case DeliverUnicast() | UnicastLost() | Serve() | Answered() | GroupCallOver():
                     follows += self._on_mail(effect)
@@ -404,7 +404,7 @@ class Session:
                 self.state_awaited, self.state_awaited_ms = True, self._host.now_ms()
             case StateUnavailable():
                 self.state_awaited, self.state_lost = False, True
-            case StateRestored():
+            case KeepState():
                 self.state_awaited = False
             case MergeState(_, sender, data):
                 awaiting = not self._queue.is_open

@@ -17,11 +17,11 @@ from gcom.core.messages.effects import (
     DeliverUnicast,
     Ended,
     Installed,
+    KeepState,
     MergeState,
     OfMail,
     SetState,
     Skip,
-    StateRestored,
     StateUnavailable,
     TakeState,
 )
@@ -54,7 +54,7 @@ class Application:
         self._rng = rng
         self._queue: DeliveryQueue[Ended] = DeliveryQueue()
         self._state = State()
-        self._lost: StateRestored | StateUnavailable | None = None  # told, and its barrier not reached
+        self._lost: KeepState | StateUnavailable | None = None  # told, and its barrier not reached
         self._view = 0  # installed, but not reached by the reader
         self._reading = False
         self._composed = 0
@@ -163,7 +163,7 @@ class Application:
             case SetState():
                 self._session.checker.states.on_given(self._session.process, self._view)
                 self._reconciliation.given()
-            case StateRestored(view):
+            case KeepState(view):
                 self._session.checker.states.on_given(self._session.process, view)
             case StateUnavailable():
                 self._bring(self._reconciliation.lost())
@@ -261,7 +261,7 @@ class Application:
                 self._give(view)
             case DeliverUnicast():
                 self._endpoint.read(arrival)
-            case StateUnavailable() | StateRestored():
+            case StateUnavailable() | KeepState():
                 self._take_in(arrival)
                 self._lost = arrival
             case _:
@@ -280,7 +280,7 @@ class Application:
                 lost = State(view, since=rank(self._session.machine.instance, view))
                 self._simulation.continuity.on_given(self._session.process, self._state, lost, told=uncovered)
                 self._state = lost
-            case StateRestored(view):
+            case KeepState(view):
                 # It has what it had. All others of the group go on from that, so it is an origin, as a loss is.
                 self._state.origin, self._state.since = view, rank(self._session.machine.instance, view)
             case MergeState(_, _, data) if self._keeps:
@@ -301,7 +301,8 @@ class Application:
         states, process = self._session.checker.states, self._session.process
         # Who goes on with its own state first reads what it held back of earlier views.
         if self._lost and self._lost.view <= view.number:
-            states.on_lost(process, view, self._lost.reason)
+            had_own = isinstance(self._lost, StateUnavailable) and self._lost.uncovered
+            states.on_lost(process, view, self._lost.reason, had_own)
             self._lost = None
         if self._keeps:
             states.on_barrier(process, view.number, self._state)

@@ -21,6 +21,7 @@ from gcom.core.messages.effects import (
     EntryFailed,
     GroupCallOver,
     Installed,
+    KeepState,
     MergeState,
     OfMail,
     Quorum,
@@ -28,7 +29,6 @@ from gcom.core.messages.effects import (
     Serve,
     SetState,
     Skip,
-    StateRestored,
     StateUnavailable,
     Suspected,
     TakeState,
@@ -215,7 +215,7 @@ class SimSession:
                 | TakeState()
                 | AwaitState()
                 | SetState()
-                | StateRestored()
+                | KeepState()
                 | StateUnavailable()
                 | MergeState()
             ):

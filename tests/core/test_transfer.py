@@ -11,9 +11,9 @@ from gcom.core.messages.effects import (
     DeliverUnicast,
     Ended,
     Installed,
+    KeepState,
     SetState,
     Skip,
-    StateRestored,
     StateUnavailable,
     TakeState,
 )
@@ -137,7 +137,7 @@ def test_who_is_named_goes_on_with_its_own_and_gives_it() -> None:
     transfer.enter(decision(5, {C: (A, 5)}), 0, "i")
     assert transfer.standing == Standing(Keeping.AWAITED, (A, 5), (), rank("i", 3))
     assert transfer.install(decision(6, {C: (C, 6), B: (C, 6)}, B, C), 0) == [
-        StateRestored(6, "no member has it"),
+        KeepState(6, "no member has it"),
         TakeState(6),
     ]
     transfer.on_taken(6, b"own", "")
@@ -154,7 +154,7 @@ def test_a_state_of_its_own_counts_only_in_what_came_of_its_instance() -> None:
 
 def test_who_founds_a_successor_while_it_waits_goes_on_with_its_own() -> None:
     transfer = Transfer(C, gives=True, takes=True, lacking=True, own=OwnState("i", 0, rank("i", 3)))
-    assert transfer.found("i-1-9") == [StateRestored(1, "no member has it")]
+    assert transfer.found("i-1-9") == [KeepState(1, "no member has it")]
     assert transfer.keeping is Keeping.WHOLE
 
 
@@ -337,7 +337,7 @@ class TestHandover:
         first, old = Installed(view(A, number=4), (B,), {}), Deliver(run(A, 1, 3), 4)
         for waiting in (AwaitState(), first, old):
             queue.put(waiting)
-        restored = StateRestored(5, "no")
+        restored = KeepState(5, "no")
         after: list[Handed] = [restored, TakeState(5)]
         for effect in after:
             assert queue.put(effect) == []
@@ -345,7 +345,7 @@ class TestHandover:
 
     def test_one_that_was_never_closed_keeps_its_order(self) -> None:
         queue: DeliveryQueue[Ended] = DeliveryQueue()
-        old, restored = Deliver(run(A, 1, 3), 4), StateRestored(1, "no")
+        old, restored = Deliver(run(A, 1, 3), 4), KeepState(1, "no")
         queue.put(old)
         queue.put(restored)
         assert list(queue.arrivals) == [old, restored]

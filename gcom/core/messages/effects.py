@@ -197,7 +197,7 @@ class StateUnavailable:
 
 
 @dataclass(frozen=True, slots=True)
-class StateRestored:
+class KeepState:
     """Nobody can give the state: from the barrier of `view` the group goes on with what this application has.
 
     What waits of earlier views is not covered: nobody else has it.
@@ -258,7 +258,7 @@ class GroupCallOver:
     call: int
 
 
-OfState = TakeState | AwaitState | SetState | StateRestored | StateUnavailable | MergeState
+OfState = TakeState | AwaitState | SetState | KeepState | StateUnavailable | MergeState
 OfMail = DeliverUnicast | UnicastLost | Serve | Answered | GroupCallOver
 Asked = AskRegistry | AskSequencer
 OfQuorum = Quorum | DoubtSettled

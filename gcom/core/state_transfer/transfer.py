@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gcom.core.messages.effects import AwaitState, SetState, StateRestored, StateUnavailable, TakeState
+from gcom.core.messages.effects import AwaitState, KeepState, SetState, StateUnavailable, TakeState
 from gcom.core.messages.effects import OfState as Effect
 from gcom.core.messages.frames import (
     NO_STANDING,
@@ -27,6 +27,8 @@ from gcom.core.messages.frames import (
 )
 from gcom.values import limits, lineage
 from gcom.values.names import InstanceId, Process
+
+NO_DONOR = "no member has it"  # the reason of a loss in which no donor has failed
 
 # Every standing, and what may follow it.
 STANDINGS: dict[Keeping, tuple[Keeping, ...]] = {
@@ -206,7 +208,7 @@ class Transfer:
         # As after a loss: who comes back has, perhaps, what this one missed while it was out.
         self._since = lineage.rank(self._instance, view)
         self._become_whole()
-        return [StateRestored(view, self._why_lost)]
+        return [KeepState(view, self._why_lost)]
 
     def inherit(self, former: Transfer) -> None:
         """Go on in an instance that succeeds this process's own: it stands with the state as it stood there."""
@@ -310,7 +312,7 @@ class Transfer:
     @property
     def _why_lost(self) -> str:
         whys = [f"{donor}: {why}" for donor, why in self._failed.items()]
-        return "; ".join(whys) if whys else "no member has it"
+        return "; ".join(whys) if whys else NO_DONOR
 
     @property
     def lacking(self) -> bool:

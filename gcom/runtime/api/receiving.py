@@ -64,7 +64,7 @@ _Event = (
     | effects.DoubtSettled
     | Skip
     | Suspected
-    | effects.StateRestored
+    | effects.KeepState
     | effects.StateUnavailable
     | Own
 )
@@ -240,7 +240,7 @@ class Receiving(GroupHandle):
             case effects.StateUnavailable(view, reason):
                 self._state.bring_again(self._source)
                 return StateLost(view, reason)
-            case effects.StateRestored(view, reason):
+            case effects.KeepState(view, reason):
                 return StateRestored(view, reason)
             case Gone(ended, returning, told):
                 if returning:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 from gcom.core.messages.effects import Deliver
+from gcom.core.state_transfer.transfer import NO_DONOR
 from gcom.sim.checks.record import Violation
-from gcom.values.definition import Definition, Multicast
+from gcom.values.definition import Definition, Multicast, Netsplit
 from gcom.values.names import Process
 from gcom.values.view import View
 
@@ -74,6 +75,7 @@ class States:
 
     def __init__(self, definition: Definition) -> None:
         self._agree = definition.multicast is Multicast.RELIABLE
+        self._primary = definition.netsplit is Netsplit.PRIMARY
         self._total = definition.total
         self._at: dict[tuple[int, int], tuple[Process, object]] = {}
         self._since: dict[Process, int] = {}  # the view in which a member got the state, or made it
@@ -122,8 +124,11 @@ class States:
                 # counts as the first.
                 raise Violation(f"MERGE: {bringer} brought {count} of {sender}, and {who} has {found} of them")
 
-    def on_lost(self, who: Process, view: View, reason: str) -> None:
-        """Check a loss that an application is told of at the barrier of a view."""
+    def on_lost(self, who: Process, view: View, reason: str, had_own: bool = False) -> None:
+        """Check a loss that an application is told of at the barrier of a view; `had_own`: although it has one."""
+        if had_own and reason == NO_DONOR and self._primary:
+            # Broken where all begin empty, and one of those who wait was in before, with nearly all of it.
+            raise Violation(f"STATE_LOST: {who} in view {view.number} has a state of its own, and no donor failed it")
         self._lost.append((who, view, reason))
         for member in view.members:
             self._must_not_have(member, who, view, reason)

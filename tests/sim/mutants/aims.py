@@ -321,6 +321,16 @@ def donors_die_while_one_is_out(plan: Plan) -> Plan:
     return continued(plan, 16_000, sleeps, TroubleEvent(Move.JOIN, comes_ms, order=(late,)), *die, late=1)
 
 
+def the_last_donor_dies_as_one_comes_back(plan: Plan) -> Plan:
+    """One sleeps and is put out; it wakes, and who gives it the state dies of the first part. All others are dead."""
+    rng, order = chance(plan)
+    at_ms = FROM_MS + 1_500
+    wakes_ms = at_ms + rng.randint(6_500, 8_000)
+    sleeps = TroubleEvent(Fault.PAUSE, at_ms, wakes_ms - at_ms, order[:1])
+    dies = TroubleEvent(Fault.FRAME, wakes_ms, 0, order[1:2], CHUNK)
+    return replace(continued(plan, 18_000, sleeps, *crashes(order[2:], wakes_ms - 1_200), dies), rates={})
+
+
 def donors_die(plan: Plan) -> Plan:
     """Two come, and when they have got a part of the state all who have it die."""
     rng, _ = chance(plan)

@@ -127,6 +127,11 @@ def a_state_that_began_at_a_loss_takes_the_place_of_one_that_did_not(patch: Patc
     patch.setattr(Transfer, "on_chunk", silent)
 
 
+@mutant(reliable, keeping, of_three, aim=aims.the_last_donor_dies_as_one_comes_back)
+def nobody_goes_on_with_its_own(patch: Patch) -> None:
+    patch.setattr("gcom.core.state_transfer.transfer._latest", lambda waiting: [])
+
+
 @mutant(reliable, of_three, aim=aims.sides_meet)
 def who_enters_another_instance_brings_nothing(patch: Patch) -> None:
     patch.setattr(StateReconciliation, "enter", lambda self, instance, first: setattr(self, "_kept", None))
