@@ -100,7 +100,7 @@ class GroupMachine:
         if self._member:
             view = self._member.view
             entry = GroupInfo(self._member.definition, self.instance, view.number, view.members, view.addresses, False)
-            former = PreviousSession(self.process, entry, view.started, self._member.away)
+            former = PreviousSession(self.process, entry, view.started, self._member.away, self.last_rank)
         assert former is not None, "who was never in does not come again"
         gives, takes = self._state_callbacks
         had = self.transfer.lacking, self.transfer.own
@@ -121,16 +121,21 @@ class GroupMachine:
         machine.transfer.inherit(self.transfer)
         entry, first, follows = first_view(member.definition, self.instance, decided)
         machine._arrival.inherit(entry, first, follows)
-        machine._former = PreviousSession(self.process, entry, first.decision.view.started, member.away)
+        started, has = first.decision.view.started, self.last_rank
+        machine._former = PreviousSession(self.process, entry, started, member.away, has)
         machine.instance, machine._leaves_for = entry.instance, member.leaves_for
         return machine
 
     @property
     def last_rank(self) -> int:
-        """The rank of the view that this process has, or had before it was on its way back (`lineage.rank`)."""
+        """The rank of the last view that is in what this process has of the group (`lineage.rank`); 0: nothing."""
+        # 1. B and C are put out. 2. C, which was in later, comes back, and goes again before it is given the state.
+        # 3. A, which had it, dies. If the views that C was in counted, B, which has what it had, would begin with less.
+        if self.transfer.lacking:
+            return self.transfer.own.last if self.transfer.own else 0
         if self.view:
             return rank(self.instance, self.view.number)
-        return rank(self._former.entry.instance, self._former.entry.view) if self._former else 0
+        return self._former.has if self._former else 0
 
     @property
     def leaving(self) -> bool:

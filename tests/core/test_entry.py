@@ -270,6 +270,18 @@ def test_one_that_returns_waits_for_the_lease_as_newcomers_do_and_names_its_form
     assert machine.tick(5_000) == claims("me#6", A, B)
 
 
+@pytest.mark.parametrize(("has", "theirs", "goes_first"), [(7, 6, True), (6, 7, False), (0, 6, False)])
+def test_of_two_that_return_the_one_with_less_waits(has: int, theirs: int, goes_first: bool) -> None:
+    """It may have been in a later view and been given no state there: it says how far what it has reaches."""
+    machine = JoinAttempt("news", ME, HERE, None, replace(former(A, B, view=9), has=has))
+    machine.start(0)
+    machine.on_answer(Lookup("news"), entry(A, B, view=9, alive=False), 0)
+    machine.on_unreached(A, True, 0)
+    machine.on_returning(B, theirs, 0)
+    again = machine.tick(limits.JOIN_RETRY_MS)
+    assert again == (claims(A, B, "me#6", view=9) if goes_first else BACK)
+
+
 def test_members_of_a_view_that_the_registry_has_not_heard_of_are_asked_too() -> None:
     machine = returning(A, B)
     assert machine.on_answer(Lookup("news"), entry("me#6", A, view=2, alive=False), 0) == to(A)

@@ -29,7 +29,7 @@ from gcom.errors import (
 )
 from gcom.values import limits, names
 from gcom.values.definition import Definition, Netsplit, uninvited
-from gcom.values.lineage import precedence, rank
+from gcom.values.lineage import precedence
 from gcom.values.names import Address, Process
 
 TARGETS_MAX = 3  # members asked at the same time
@@ -298,7 +298,7 @@ class JoinAttempt:
         return self._approach_next(now_ms)
 
     def on_returning(self, peer: Process, last_rank: int, now_ms: int) -> list[Out]:
-        """Record that a former member is on its way back, too, with what it had in the view of that rank.
+        """Record that a former member is on its way back, too, and has what there was until the view of that rank.
 
         Of two that return, the one with less waits; a newcomer has nothing, and waits for both.
         """
@@ -307,7 +307,7 @@ class JoinAttempt:
         former = self._former
         # 1. C is put out of view 3. 2. B alone begins a successor, lets D in with view 2, and puts D out. 3. B dies.
         # What D has comes later than what C has, though the number of its view is the smaller.
-        if former and (rank(former.entry.instance, former.entry.view), former.process) > (last_rank, peer):
+        if former and (former.has, former.process) > (last_rank, peer):
             self._vowed.add(peer)
         return self.on_unreached(peer, False, now_ms)
 

@@ -14,13 +14,15 @@ from gcom.values.names import Address, Process
 class PreviousSession:
     """The memory of the last session of a process that enters again: its id, and the group as it was then.
 
-    `started` is of the last view; `away` were in the group, and may be in another instance.
+    `started` is of the last view; `away` were in the group, and may be in another instance. `has` is the rank of the
+    last view that is in what this process has of the group (`lineage.rank`); 0: nothing.
     """
 
     process: Process
     entry: GroupInfo
     started: bool = True
     away: tuple[tuple[Process, Address], ...] = ()
+    has: int = 0
 
     @property
     def seats(self) -> list[tuple[Process, Address]]:

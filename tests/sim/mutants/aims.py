@@ -271,6 +271,19 @@ def one_wakes_beside_a_newcomer(plan: Plan) -> Plan:
     return continued(plan, 12_000, *events, late=1)
 
 
+def one_wakes_while_the_latest_sleeps(plan: Plan) -> Plan:
+    """One sleeps and is put out, and another comes. That one sleeps, and the rest dies; then the first wakes."""
+    rng, order = chance(plan)
+    *old, late = (*[name for name in order if name != plan.names[-1]], plan.names[-1])
+    events = (
+        TroubleEvent(Fault.PAUSE, FROM_MS, rng.randint(8_500, 9_500), tuple(old[:1])),
+        TroubleEvent(Move.JOIN, FROM_MS + 50, order=(late,)),
+        TroubleEvent(Fault.PAUSE, FROM_MS + 6_500, rng.randint(6_000, 7_000), (late,)),
+        *crashes(tuple(old[1:]), FROM_MS + 6_600),
+    )
+    return continued(plan, 14_000, *events, late=1)
+
+
 def one_sleeps_through_a_succession(plan: Plan) -> Plan:
     """One sleeps and is put out; of the others all but one die, and it wakes when that one goes on by itself."""
     rng, order = chance(plan)

@@ -206,7 +206,7 @@ def a_newcomer_claims_over_a_silent_owner(patch: Patch) -> None:
     )
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.all_leave_but_one)
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_wakes_while_the_latest_sleeps)
 def an_older_view_replaces_a_later_one(patch: Patch) -> None:
     on_renewal = Directory._on_renewal
 
