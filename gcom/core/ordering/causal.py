@@ -67,6 +67,8 @@ class Causal(Fifo):
         for other, number in run.clock.items():
             # A stream that is not of this view has ended: everything of it was delivered or given up at the cut.
             if other != run.sender and number > self._settled.get(other, number):
+                # Under the first missing stream only. Once that is there the run is looked at anew, and
+                # stands under the next.
                 self._waiting[other][run.sender] = number
                 return True
         return False

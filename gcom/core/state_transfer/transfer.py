@@ -226,6 +226,8 @@ class Transfer:
         # Asked anew at this barrier. The queue is the barrier: get_state runs behind all messages of the old view and
         # before any of this one, so queued and unread messages make no difference.
         asking = [who for who, source in decision.sources.items() if source == (self.process, number)]
+        # By the decision alone it becomes whole: all others read the same one, and hold it for a donor from
+        # now on.
         if asking and self._gives and self.keeping in (Keeping.LATER, Keeping.WHOLE) and self.process not in asking:
             if self.keeping is Keeping.LATER:
                 self._become_whole()
@@ -257,8 +259,11 @@ class Transfer:
         # No member has it. All who wait when the last donor dies begin anew together at this barrier, and equal.
         if source is None or source[0] == self.process:
             return self._lose(number)
+        # Another donor, or the same one at a later barrier: chunks of two states do not join, so it begins
+        # with the first.
         if self._wanted is None or self._wanted.source != source:
             self._wanted = _Wanted(source, now_ms)
+        # The time of a view change is nobody's silence: donor and joiner were both wedged.
         self._wanted.since_ms = now_ms
         return self._complete()
 
@@ -343,6 +348,7 @@ class Transfer:
     def on_taken(self, view: int, data: bytes | None, error: str) -> None:
         """Take the application's state, or its error."""
         offer = self._offers.get(view)
+        # Nobody waits for it any more: the joiner left, or has another donor by now.
         if offer is not None:
             offer.error = (error or "gave none") if data is None else self._excess(len(data))
             offer.data = None if offer.error else data
@@ -357,6 +363,8 @@ class Transfer:
         """Return the part of the state that the next frame to a peer carries; it counts as put to the peer."""
         for view, offer in self._offers.items():
             share = offer.shares.get(peer)
+            # The application has not come to the barrier yet, or has not given its state: nothing is there to
+            # put.
             if share is None or (offer.data is None and not offer.error):
                 continue
             # Under way, or lost with a reply: put again after RESEND_MS.
@@ -379,6 +387,7 @@ class Transfer:
             # A refusal is repeated until the joiner says `seeking`: a call that carried it may have been lost.
             done = seeking and bool(offer.error)
             if offer.data is not None:
+                # One more than there are would end an offer that the joiner never had whole.
                 share.held = max(share.held, min(held, offer.count))
                 done = share.held == offer.count
             if done:
