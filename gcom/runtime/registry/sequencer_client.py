@@ -98,6 +98,7 @@ class SequencerClient:
         if self._certified and self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
             self._pipeline.close()  # the reader finds its end, and the next dial is refused
         if self._waiting and not self._dials and (self._pipeline is None or self._host.has_faults):
+            # One dial for all groups: each would wait for the same registry as long.
             self._dials = True
             self._work.put(True)
         if not self._dials:
@@ -139,6 +140,8 @@ class SequencerClient:
     def read(self, pipeline: pyro.Pipeline) -> None:
         """Take the answers that have come, or the end of the connection."""
         try:
+            # In the order of the questions: the registry answers
+            # one connection's requests one after the other.
             for answer in pipeline.answers():
                 asked = self._unanswered.popleft()
                 asked.told(_answered(asked.request, answer))
