@@ -162,6 +162,8 @@ class Arena:
         name = group.members[group.view.members.index(group.process)]
         mine = [at for at, line in enumerate(SCRIPT) if line.speaker == name]
         while not self._over:
+            # Answers come only after their question was seen here: so
+            # what a screen shows out of order is the ordering's doing.
             while mine and self._has_seen(name, SCRIPT[mine[0]]):
                 self._say(group, mine.pop(0))
             event = group.receive(POLL_S)
@@ -173,6 +175,7 @@ class Arena:
 
     def _say(self, group: gcom.Group, line: int) -> None:
         with self._changed:
+            # Before the send, which delivers here at once: the receiving thread looks the time up.
             self._sent_s[line] = monotonic()
         group.send(str(line))
 

@@ -74,6 +74,8 @@ class LiveArena(Arena):
         for thread in threads:
             thread.start()
             stack.callback(thread.join)
+        # Registered last, so that it runs first: the threads
+        # that are joined after it then see that it is over.
         stack.callback(self._end)
 
     def turn(self, text: str) -> None:

@@ -77,4 +77,5 @@ def links(text: str) -> list[WebLink]:
 
 def mentions(text: str, words: frozenset[str]) -> bool:
     """Return whether one of the words, in any case, stands in a text as a word of its own."""
+    # Whole words: a member "al" would be called by every "also".
     return any(word.casefold() in words for word in re.findall(r"[\w.-]+\w|\w", text))

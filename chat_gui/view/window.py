@@ -84,6 +84,7 @@ class ChatWindow(QMainWindow):
         self._saving = QTimer(self, interval=SAVE_MS, singleShot=True)
         self._saving.timeout.connect(self._save_now)
         self._build()
+        # Before the bridge is listened to: an update would open tabs in front of those of the last time.
         self._restore()
         self.bridge.arrived.connect(self.on_updates)
         self.keeper.changed.connect(self._on_settings)
@@ -304,6 +305,8 @@ class ChatWindow(QMainWindow):
             if name not in self.tabs:
                 self._add_tab(name)
             tab = self.tabs[name]
+            # Not only the tab in front: a window behind another one
+            # is seen by nobody, and what comes there is unread.
             front = self._tabs.currentWidget() is tab and self.isActiveWindow()
             if front:
                 state.conversation.watched = True
@@ -313,6 +316,8 @@ class ChatWindow(QMainWindow):
                 self.desk.announcer.on_rows(news)
             self.keeper.add(name, news)
             at = self._tabs.indexOf(tab)
+            # Only where it differs: a tab bar lays itself out
+            # anew at each text, and this runs 25 times a second.
             if self._tabs.tabText(at) != tab.title:
                 self._tabs.setTabText(at, tab.title)
                 self._tabs.setTabToolTip(at, tab.about)

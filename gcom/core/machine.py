@@ -103,8 +103,6 @@ class GroupMachine:
             former = PreviousSession(self.process, entry, view.started, self._member.away)
         assert former is not None, "who was never in does not come again"
         gives, takes = self._state_callbacks
-        # What the application has outlives the session: the next one must be able to hand it over where
-        # nothing else has it.
         had = self.transfer.lacking, self.transfer.own
         return GroupMachine(self.group, process, self._address, None, former, gives, takes, *had)
 
@@ -182,7 +180,6 @@ class GroupMachine:
         loads = member is not None and link.takes_load(member.streams.paced)
         due = bool(link.control if self.stage is Stage.LINGERING else link.due(now_ms, loads))
         load, letters, state = member.outgoing.cargo_for(peer, due, now_ms) if member and loads else EMPTY
-        # Nothing goes, but to look may have formed a run, which is delivered here at once.
         if not (due or load.size or letters or state):
             return None, [] if member and not member.effects else self._settle(now_ms)
         # What a failed call carried is put again as it was, so control is taken only when the frame is sure to go.
@@ -308,7 +305,6 @@ class GroupMachine:
                 # The end is an effect, too: without effects it needs no look.
                 if self._member.ended and self.stage is Stage.MEMBER:
                     self._become_lingering(self._member.ended, now_ms)
-        # Whoever answered has the decision. Who has not by then hears it from any other member that it calls.
         if self.stage is Stage.LINGERING and (self._links.idle or now_ms >= self._linger_until_ms):
             self._become_ended()
         effects, self._effects = self._effects, []
@@ -320,7 +316,6 @@ class GroupMachine:
 
     def _become_lingering(self, ended: Ended, now_ms: int) -> None:
         self._become(Stage.LINGERING)
-        # Nothing else is owed by one that is out: a PROMISE or a vote of its would come from nobody.
         self._links.keep_only(frames.Install)
         self.transfer.end()
         # 5 s for ends whose decision this process alone may know, as a leader that decided its own leave does.
@@ -405,7 +400,6 @@ class GroupMachine:
         match event:
             case events.Replied(peer, reply):
                 self._links.replied(peer, now_ms)
-                # It has no use for the decision: it is in another instance, or its session is over.
                 if isinstance(reply, Refused):
                     self._links.close(peer)
             case events.CallFailed(peer, refused, dead):

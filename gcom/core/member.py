@@ -54,8 +54,6 @@ class Member:
         self.outgoing = Outgoing(links, self.streams, self.mail.letters, transfer, self.effects)
         self._registration = Registration(process, found.definition, found.instance)
         self._merge = Merge(process, found.instance, found.definition.netsplit, links, away)
-        # Before the event of the view, like at every later barrier: the application's queue closes in front
-        # of it.
         self.effects += transfer.enter(made, now_ms, found.instance)
         base = {sender: number for sender, number in made.cut.items() if number and sender != frames.ORDER}
         self.effects.append(Installed(made.view, made.joined, made.left, base, entry.serial, succeeds))
@@ -91,7 +89,6 @@ class Member:
 
     def _proceed(self, now_ms: int) -> None:
         """Do what follows from a step: this process's part as a proposer, then what a new view asks for."""
-        # Before the change: a joiner that is noted by now may go into the value that this very step proposes.
         if self._triggers.admission.waiting and not self.ended:
             self._note(now_ms)
         self._view_change.advance(now_ms)
@@ -102,8 +99,6 @@ class Member:
             self._registration.install(old, decision)
         self._view_change.passed.clear()
         self.effects += self.mail.install(self.view.members)
-        # Left alone by this view: nobody is there to tell, or to promise, so the rest of a leave is done
-        # here.
         if self.leaves_for and not self._view_change.others:
             self._leave_alone()
         else:
@@ -135,7 +130,6 @@ class Member:
         if orders:
             self.effects += self.streams.on_orders(orders, fresh=True)
         self._links.wake_all()  # runs that waited for their order go, with it or without
-        # Told at once: each message of every member waits until the view has another sequencer.
         if serials and serials.cut_off and self.process not in self._triggers.unserved:
             self._triggers.unserved[self.process] = None
             self._links.owe_status(self._view_change.others)
@@ -152,7 +146,6 @@ class Member:
             self._links.owe_status(self._view_change.others)
         serials = self.streams.serials
         if serials:
-            # Only what is new: a review looks at all suspicions, and this runs after every step.
             if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
                 self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
                 self._view_change.review()
@@ -212,13 +205,9 @@ class Member:
                 self._proceed(now_ms)
                 return self._reply(frame.source)
         # A leaver that has not seen the view which goes on without it.
-        # It may still miss payloads of its cut, and nobody else talks to it, so its fetches are served with
-        # the decision.
         if told := self._view_change.tombstones.decision(frame.source):
             self._links.say(frame.source, frames.Install(told))
             self._relay_fetches(frame)
-        # By number, not by "a stranger": 1. A, B; C joins, view 3 is decided. 2. C installs it and calls B,
-        # which is in view 2. 3. B must not tell C that it is out (docs/protocols/link.md, "Refusals").
         elif 0 < frame.status.view <= self.view.number:
             text = f"view {self.view.number} of group {self.group!r} goes on without {frame.source}"
             return Refused("expelled", text, self._view_change.tombstones.settled(frame.source))
@@ -240,7 +229,6 @@ class Member:
         if frame.letters:
             self.effects += self.mail.receive(frame.source, frame.letters)
         if frame.status.view == self._view_change.view.number:
-            # After the runs of this frame, which fill what `sent` would else show as missing.
             self.effects += self.streams.on_sent(frame.source, frame.status.sent, now_ms)
         if frame.control:
             self._relay_fetches(frame)
@@ -258,21 +246,16 @@ class Member:
         # A process enters once: its numbers would be given again.
         if self._view_change.tombstones.is_gone(source):
             return Refused("expelled", f"{source} was in group {self.group!r}: it enters again as a new process only")
-        # The leader as this member sees it: of one that is suspected a joiner would wait for an answer that
-        # never comes.
         leader = next(member for member in self.view.members if not self._triggers.detector.suspected(member))
         if leader != self.process:
             return self._reply(source, (frames.Redirect(leader, self.view.address(leader)),))
         refusal = self._triggers.admission.ask(source, join, self.view, self._triggers.detector, now_ms)
-        # Asked for a sign of life at once: a joiner under a taken name else waits for the next heartbeat of
-        # its holder.
         self._links.owe_status(self._triggers.admission.holders_asked_for(self.view))
         self._proceed(now_ms)
         return self._reply(source, (refusal,) if refusal else ())
 
     def _on_status(self, peer: Process, status: Status, now_ms: int) -> None:
         same = status.view == (number := self._view_change.view.number)
-        # Ranks are of one view: in another one the same bits name other members.
         unheard = self._of_members(status.unheard) if same and status.unheard else {}
         self._triggers.detector.heard(peer, now_ms, status.suspects if same else (), unheard)
         self.effects += self.streams.on_status(peer, status)
@@ -283,7 +266,6 @@ class Member:
         if status.view < number:
             self._view_change.tell(peer)
         if same:
-            # Each status would do so else; it matters while somebody lags, or was suspected as `stuck`.
             if self._view_change.behind or peer in self._triggers.detector.suspects:
                 self._view_change.installed_by(peer)
             if status.leaving:

@@ -357,7 +357,6 @@ class Session:
                     follows += self._on_mail(effect)
                 case _:
                     assert_never(effect)
-        # Views and suspicions cost no credit, so nothing else bounds them where an application does not read.
         if self._notices >= arrivals.NOTICES_MAX and not self.ended:
             self._leave_unread()
         for delivery in done:  # a step of its own: its effects come after these
@@ -366,8 +365,6 @@ class Session:
             self.step(event)
         if self._early and not self.state_awaited:
             self._serve_early()
-        # Not after each step: a wake-up makes a thread of the
-        # application ask for the lock that the next frame needs.
         if effects or self.acks_awaited:
             self._host.lock.tell(self.changed)
         if self._buffer and not self.machine.peers:  # the link that would have taken it went with its peer

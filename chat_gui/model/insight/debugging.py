@@ -30,6 +30,7 @@ def with_link(faults: gcom.Faults, links: Iterable[Link], settings: gcom.LinkFau
     made = dict(faults.links)
     for link in links:
         made[link] = settings
+        # An entry that says nothing would still hide the faults that are for all links.
         if settings == gcom.LinkFaults():
             del made[link]
     return replace(faults, links=made)
@@ -78,6 +79,7 @@ def obey(faults: gcom.Faults, name: str, rest: str, members: Sequence[str]) -> g
                 wanted = gcom.Faults.parse(f"delay={delay}").delay
                 if not who:
                     return replace(faults, delay=wanted)
+                # Both ways: whoever says "bob is far away" means his answers as well.
                 links = _links_of(who, members)
                 return with_link(faults, links, replace(faults.links.get(links[0], gcom.LinkFaults()), delay=wanted))
             case "drop":

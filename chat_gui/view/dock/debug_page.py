@@ -280,6 +280,7 @@ class DebugPage(InsightPage):
         except (OSError, UnicodeDecodeError, gcom.BadValue) as error:
             self.about.setText(self.tr("{} cannot be replayed: {}").format(path, error))
             return
+        # First, so that the faults of the record's beginning are in force before its clock runs.
         self.switch.setChecked(True)
         self._replayed = (recording, _now_ms(), 0)
         self._replay_timer.start()

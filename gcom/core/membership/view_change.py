@@ -120,8 +120,6 @@ class ViewChanger:
 
     def on_probe(self, source: Process, probe: frames.Probe, now_ms: int) -> None:
         """Answer a member that asks whether others are heard here."""
-        # Who hears none of them says nothing: an answer without a name would cost a frame, and the asker's
-        # wait for PROBE_MS ends by itself.
         heard = self.triggers.detector.vouches_for(probe.silent, now_ms)
         if heard and probe.view == self.view.number:
             self._links.say(source, frames.IndirectAck(self.view.number, heard))
@@ -151,9 +149,8 @@ class ViewChanger:
             return
         match item:
             case frames.Prepare(_, ballot, succession):
-                # What is held is read in the very step that wedges. 1. B reads what it holds. 2. A run comes,
-                # and goes up. 3. B promises. Were these three steps, the run would be delivered here and be
-                # in no union.
+                # What is held is read in the very step that wedges: a run that
+                # came in between would be delivered here, and be in no union.
                 stands = (self._streams.holdings(), self._transfer.standing, self._streams.agreed, succession)
                 permitted = self.triggers.permits(source)
                 self._carry_out(self._change.on_prepare(source, ballot, permitted, *stands), now_ms)
@@ -185,12 +182,8 @@ class ViewChanger:
         if not takes_part or not self._streams.within(decision.cut):
             self.expel(decision.cut.get(self.process))
             return
-        # Wedged now, if not by a promise before: from here on only the cut's part of the view is taken. A run
-        # beyond it that went up while the cut is fetched would be delivered in a view that never had it.
         self._decided_by = ballot
         self._carry_out([Wedge()], now_ms)
-        # An INSTALL names no holders. Any other member may be asked: a quorum has accepted, and so holds the
-        # whole cut.
         self._flush.want(decision, dict.fromkeys(decision.cut, self.others), decided=True)
         self._obtain(now_ms)
 
@@ -255,9 +248,6 @@ class ViewChanger:
             return
         self._change.survivors = self.triggers.survivors
         view = self.view
-        # Until the view changes: what was asked above of `triggers` was asked about that view. A process that
-        # is alone goes through the whole change in this loop, since it need not wait for an answer of
-        # anybody.
         while not self.ended and self.view is view and self._step(now_ms):
             pass
         self.review()
@@ -266,8 +256,6 @@ class ViewChanger:
         """Take one step as a proposer; return whether there may be another in this view."""
         if not (self._change.proposing or self.triggers.wants()):
             return False
-        # Promises first, then the decision, then a new attempt: an attempt that can still end is never given
-        # up for another, or two proposers that answer slowly would outbid each other for ever.
         live, spared = self.triggers.live, self._spared(now_ms)
         promises = self._change.promises(live, spared)
         if promises is not None:
@@ -290,8 +278,6 @@ class ViewChanger:
 
     def _spared(self, now_ms: int) -> set[Process]:
         """Return the members whose promise is waited for no longer: one that is to go may not know who may propose."""
-        # 1. D is to go for its link to B, but lacks a status that says so. 2. By its rank D thinks that it
-        # may propose itself, and promises to nobody younger. 3. B would wait for D's promise, and D for B's.
         return set(self.triggers.dropped) if now_ms - self._promised_ms >= self._stall_ms else set()
 
     def _should_propose(self, now_ms: int) -> bool:
@@ -321,15 +307,10 @@ class ViewChanger:
                     # Suspicions are kept from here on, or a member that flaps would make the change start over.
                     self.triggers.detector.sticky = True
                     self._promised_ms = now_ms
-                    # A higher ballot voids what was only proposed. What is decided stands whatever is
-                    # promised after it, so its fetch goes on.
                     if not self._flush.decided:
                         self._flush.clear()
                 case AskWitness(ballot, decision, succession):
                     where = (self._instance, self.view.number, ballot)
-                    # A tie is voted for by instance alone. For a succession the registry must know the row,
-                    # since it puts the successor in its place, and who asks: one that a later registered view
-                    # has put out gets no promise (story 7).
                     group, process = (self._group, self.process) if succession else ("", "")
                     ask = WitnessAccept(*where, decision, group) if decision else WitnessPrepare(*where, group, process)
                     self.effects.append(AskRegistry(ask))
@@ -399,17 +380,15 @@ class ViewChanger:
             return
         number = decision.view.number
         self.passed.append((self.view, decision))
-        # Before the barrier's TakeState, which `transfer.install` gives: who enters with this view is then
-        # given a state that has the merge in it, and merges nothing itself (docs/protocols/netsplit.md, "Why
-        # it is the same everywhere", 4).
+        # Before the barrier's TakeState, which `transfer.install` gives: who enters with
+        # this view is then given a state that has the merge in it, and merges nothing
+        # itself (docs/protocols/netsplit.md, "Why it is the same everywhere", 4).
         self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_brought()]
-        # With `behind` as it stands in the view that is left; `_begin_view` fills it anew.
         self.tombstones.left_view(decision, self.behind)
         self._streams.install(decision, serial)
         self.effects += self._transfer.install(decision, now_ms)
         self._begin_view(install, now_ms)
-        # Last of all: what the application reads before this event belongs to the old view, and a state is
-        # taken in front of it.
+        # Last of all: what the application reads before this event is of the old view.
         self.effects.append(Installed(decision.view, decision.joined, decision.left))
 
     def _begin_view(self, entry: Install, now_ms: int) -> None:
@@ -421,8 +400,6 @@ class ViewChanger:
         self.triggers.install(decision, now_ms)
         self._rank, self._retry_ms = view.rank(self.process), now_ms
         self.others = tuple(member for member in view.members if member != self.process)
-        # This process too, until the last line here: alone in its view it waits for nobody, and the payloads
-        # of the old view go at once.
         self.behind = set(view.members)
         self._installed_ms = now_ms
         self.tombstones.install(decision, now_ms)
@@ -441,8 +418,6 @@ class ViewChanger:
         doubt = self._streams.unconfirmed
         if arrived is not None and doubt:
             # The others' cut settles the doubt, so the application can send the rest again and make no doubles.
-            # What the cut has counts as arrived, though its ack never came back. Only what is beyond it never
-            # will.
             first, last = doubt
             never = [Skip(self.process, arrived + 1, last - arrived, self.view.number)] if arrived < last else []
             self.effects += self.doubt.settle((min(first, arrived + 1), last), never)
@@ -471,8 +446,6 @@ class ViewChanger:
 
     def tick(self, now_ms: int) -> None:
         """Suspect silent members, see whether a quorum is heard, ask again what was not answered."""
-        # The detector before all else: who is dropped, who may propose and whether a quorum is heard all
-        # follow from whom it suspects by now.
         suspected, asked = self.triggers.detector.tick(now_ms)
         self._say_suspected(suspected)
         for helper, silent in asked.items():
@@ -492,7 +465,5 @@ class ViewChanger:
                 self.suspect(peer, "stuck")
         for leaver in self.tombstones.forget(now_ms):
             self._links.close(leaver)
-        # A PROMISE or CUT_OK may be lost with a reply, and a broken connection ends a relay: nobody misses
-        # these but who asked.
         self._carry_out(self._change.ask_again(self.live_others, now_ms), now_ms)
         self._obtain(now_ms)
