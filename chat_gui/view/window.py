@@ -305,8 +305,7 @@ class ChatWindow(QMainWindow):
             if name not in self.tabs:
                 self._add_tab(name)
             tab = self.tabs[name]
-            # Not only the tab in front: a window behind another one
-            # is seen by nobody, and what comes there is unread.
+            # Not only the tab in front: what comes while the window is behind another one is unread.
             front = self._tabs.currentWidget() is tab and self.isActiveWindow()
             if front:
                 state.conversation.watched = True

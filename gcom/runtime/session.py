@@ -315,8 +315,7 @@ class Session:
         follows: list[events.Event] = []
         if self.membership.recorder is not None:
             self.membership.recorder.record(self.machine, effects)
-        # Each record before its effect is seen by anybody: a log
-        # that lacks what an application knows would be no evidence.
+        # Each record before its effect is seen: a log that lacks what an application knows is no evidence.
         for effect in effects:
             self._record(effect)
             match effect:
