@@ -60,9 +60,11 @@ class SecureSocket:
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(raw.fileno(), select.POLLIN)
         self._writable.register(raw.fileno(), select.POLLOUT)
+        # OpenSSL never sees the socket, so only this class waits, and it knows the time for the whole.
         raw.setblocking(False)
         self._handshake(deadline)
         self.certificate: dict[str, Any] = self._tls.getpeercert() or {}
+        # Once per connection: an identity is asked for with each request.
         self.peer = _identity(self.certificate)
         self.serial = int(str(self.certificate.get("serialNumber", "0")), 16)  # 0 if the peer showed no certificate
 
