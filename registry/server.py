@@ -37,7 +37,7 @@ from registry.status import RegistryStatus
 from registry.storage import Creators, Disk, DurableCreators
 
 TICK_S = limits.TICK_MS / 1000
-UPKEEP_S = 1.0
+UPKEEP_S = 1.0  # what is revoked by another process is refused a second later
 STOPPED_S = 10.0  # a clock that has not gone on for so long will not
 RENEWALS_MAX, RENEWAL_BYTES_MAX = 4096, 1024  # registrations that are not decoded anew
 DRAIN_S = 5.0  # for what is in progress when it is told to end

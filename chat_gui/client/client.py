@@ -31,8 +31,8 @@ from chat_gui.model.updates import (
 from chat_gui.model.wire import ChatMessage
 
 JOBS = 4  # that may wait at a time
-JOIN_S = 30.0
-LEAVE_S = 5.0
+JOIN_S = 30.0  # a registry that starts takes up to 8 s, a paused holder of the name 4
+LEAVE_S = 5.0  # the user has closed the window, and waits
 
 
 class ChatClient:

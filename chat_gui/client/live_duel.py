@@ -18,7 +18,7 @@ from chat_gui.client.duel import FAULTS, POLL_S, SEED, SHOWN, Arena, DuelFailed,
 from chat_gui.model.insight.duel import ORDERINGS, DuelRun, DuelScreen
 from chat_gui.model.insight.live_duel import LINES_A_TURN, PLACES, live_run
 
-FORM_S = 60.0
+FORM_S = 60.0  # five groups of four nodes each, all at once, on a slow machine
 
 
 class LiveDuel:

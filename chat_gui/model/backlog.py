@@ -7,7 +7,7 @@ from collections import deque
 
 from chat_gui.model.wire import MARK, VERSION, ChatMessage, MessageKind, decode, encode
 
-MESSAGES_MAX = 200
+MESSAGES_MAX = 200  # what a newcomer reads up on; it travels with every join
 BYTES_MAX = 512 * 1024  # of the texts; the oldest go first
 
 

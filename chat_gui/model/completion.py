@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from chat_gui.model.commands import COMMANDS
 
-LINES_MAX = 200
+LINES_MAX = 200  # nobody walks further up
 
 
 def candidates(line: str, cursor: int, members: Sequence[str], groups: Sequence[str]) -> tuple[int, list[str]]:

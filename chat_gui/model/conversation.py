@@ -16,7 +16,7 @@ from chat_gui.model.text import mentions, shown
 from chat_gui.model.texts.words import translate
 from chat_gui.model.wire import ChatMessage, MessageKind
 
-ROWS_MAX = 10_000
+ROWS_MAX = 10_000  # some megabytes per tab; older rows are on the disk
 _KINDS = {MessageKind.ACTION: RowKind.ACTION, MessageKind.TEXT: RowKind.MESSAGE, MessageKind.UNKNOWN: RowKind.NOTICE}
 
 

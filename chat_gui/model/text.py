@@ -22,7 +22,7 @@ _TRAILING = ".,;:!?)]}'\""
 
 
 FOLD = "\u2060\n"  # within a line that is too long to lay out at once; no text that is sent has it
-FOLDED_CHARS = 2_000
+FOLDED_CHARS = 2_000  # Qt lays out a line whole at each key: from here on that is felt
 
 
 class WebLink(NamedTuple):

@@ -17,7 +17,7 @@ from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
 
 VERSION = 2
-BUSY_S = 5.0
+BUSY_S = 5.0  # another window of the user's may be writing its batch
 STOP_EVERY = 500  # rows of a search between two looks whether it is still wanted
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _COLUMNS = "key, kind, at_ms, name, text, process, number, view, id, sent_ms, peer, own, mention"

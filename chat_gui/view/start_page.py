@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from chat_gui.view.dialogs.groups import REGISTRY, connection_problem
 
-WIDTH = 520
+WIDTH = 520  # some 70 letters: longer lines are hard to read
 
 
 class StartPage(QWidget):

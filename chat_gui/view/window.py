@@ -52,7 +52,7 @@ from chat_gui.view.tour import tour_bar
 from chat_gui.view.writing.command_runner import CommandRunner, now_ms
 
 LIST_MS = 3_000  # how often the registry is asked while a list of groups is open, or the registry was away
-SAVE_MS = 200
+SAVE_MS = 200  # what is typed within that time is lost if the chat is killed
 
 
 class ChatWindow(QMainWindow):

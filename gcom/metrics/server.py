@@ -24,7 +24,7 @@ from gcom.errors import BadValue, Unavailable
 from gcom.runtime import pyro
 from gcom.runtime.pyro.wire import shut
 
-CONNECTIONS_MAX = 16
+CONNECTIONS_MAX = 16  # a few scrapers and probes; a thread each
 SILENT_S = 10.0  # a client that says nothing for so long is gone
 PATHS = ("/healthz", "/readyz", "/metrics")
 TEXT = "text/plain; charset=utf-8"

@@ -15,8 +15,8 @@ from gcom.values import names
 
 ANYBODY = "*"
 TEXT_CHARS_MAX = 64 * 1024
-DELAY_MS_MAX = 10_000
-FREEZE_MS_MAX = 600_000
+DELAY_MS_MAX = 10_000  # beyond the time of any call, so a longer one would change nothing
+FREEZE_MS_MAX = 600_000  # ten minutes: longer than anything waits for a member
 SEED_MAX = 10**18 - 1
 JSON_VERSION = 1
 PARETO_SHAPE = 1.5  # a mean, and no variance: now and then one is very late

@@ -19,7 +19,7 @@ from chat_gui.model.texts.words import translate
 ANYBODY = "*"
 REGISTRY = "registry"
 RECORDING_VERSION = 1
-STEPS_MAX = 10_000
+STEPS_MAX = 10_000  # an hour of dragged sliders
 _SHARE = re.compile(r"(\d{1,3})%?")
 
 Link = tuple[str, str]

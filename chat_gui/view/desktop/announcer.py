@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QWidget
 from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.model.texts.copies import plain
 
-EVERY_MS = 1_000
-TEXT_CHARS_MAX = 300
+EVERY_MS = 1_000  # the time of a short sentence: what comes meanwhile is told as a number
+TEXT_CHARS_MAX = 300  # twenty seconds of speech
 _TOLD = RowKind.MESSAGE, RowKind.ACTION, RowKind.PRIVATE, RowKind.VIEW, RowKind.NOTICE
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-CONNECT_MS, WRITE_MS = 500, 1_000
-BYTES_MAX = 64 * 1024
+CONNECT_MS, WRITE_MS = 500, 1_000  # of a start, which the user sees as nothing happening
+BYTES_MAX = 64 * 1024  # a wish names groups: a few hundred bytes
 
 
 class SingleInstance(QObject):

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 from chat_gui.model.alerts import Alerts
 from chat_gui.model.settings import Settings
 
-SHOWN_MS = 6_000
+SHOWN_MS = 6_000  # as most desktops show theirs
 
 
 class Notifier(QObject):

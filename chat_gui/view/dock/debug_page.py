@@ -39,7 +39,7 @@ from chat_gui.view import colours
 from chat_gui.view.dock.link_editor import LinkEditor
 from chat_gui.view.dock.page import FactTable, InsightPage, quiet_label
 
-REPLAY_MS = 50
+REPLAY_MS = 50  # a step comes at most so late: a recording's steps are further apart
 FIRST_SEED, SEED_MAX = 1, 999_999
 
 

@@ -17,8 +17,8 @@ from time import monotonic
 from gcom.bench.processes import child
 from gcom.values import names
 
-REDIAL_S = 1.0
-LOOK_S = 0.02
+REDIAL_S = 1.0  # faster, the kernel's queue would be measured, and not the server
+LOOK_S = 0.02  # a slow look would be a gentle attack
 GARBAGE = b"\x16\x03\x01\xff\xff" + b"\xaa" * 500
 KINDS = ("silent", "half", "trickle", "garbage")
 

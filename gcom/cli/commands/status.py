@@ -19,7 +19,7 @@ from gcom.runtime.security.process import Security, credentials_for
 from gcom.values import limits
 from gcom.values.names import Process, name_of, place_of
 
-ASK_S = 3.0
+ASK_S = 3.0  # a member that is paused or gone is told as silent, and the page comes all the same
 CLEAR = "\x1b[H\x1b[2J"
 
 

@@ -11,7 +11,7 @@ from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
 from gcom.runtime.traces import Trace, TraceBuffer
 
-MOST_MAX = 1_000_000
+MOST_MAX = 1_000_000  # some hundred bytes each: a watch must not cost more than the group
 
 
 class Watch:

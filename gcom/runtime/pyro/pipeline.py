@@ -16,7 +16,7 @@ from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.caller import ConnectionLost, answer_of
 from gcom.runtime.pyro.wire import HEADER_BYTES, Bad, WireMessage, message, pack, parse, shut
 
-READ_BYTES = 64 * 1024
+READ_BYTES = 64 * 1024  # a full load in four reads, and no more memory per connection than that
 
 
 class Pipeline:

@@ -23,7 +23,7 @@ from gcom.runtime.pyro.credentials import Credentials, Dialer
 from gcom.values import identity
 from gcom.values.identity import Identity
 
-_READ_BYTES = 128 * 1024
+_READ_BYTES = 128 * 1024  # half of the largest frame: two reads, where a small buffer would take many
 _PLAIN_GCOM = b"P"  # of PYRO; a TLS handshake begins with 22
 _PEER: ContextVar[Identity | None] = ContextVar("peer", default=None)
 _SERIAL: ContextVar[int] = ContextVar("serial", default=0)
