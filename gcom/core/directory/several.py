@@ -36,7 +36,6 @@ from gcom.values import limits, lineage
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Address
 
-AtHome = Claim | Note | Fork | WitnessPrepare | WitnessAccept  # the home alone may answer these
 Puts = Mapping[Address, Request]
 Answers = Mapping[Address, Answer | None]
 Conversation = Generator[Puts, Answers, Answer | None]

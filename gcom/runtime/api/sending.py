@@ -8,7 +8,7 @@ from typing import Literal
 from gcom.errors import BadValue, GComTimeout, WouldBlock
 from gcom.runtime import payloads
 from gcom.runtime.api import guards
-from gcom.runtime.api.deadlines import deadline_of
+from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.session import Session
 from gcom.values import limits

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 from queue import SimpleQueue
 from threading import Lock
 from typing import NamedTuple, Protocol
@@ -80,7 +81,7 @@ class SequencerClient:
 
     def ask(self, request: SequencerRequest, told: Told, detection: Detection = LAN) -> None:
         """Put a request when the lock is let go; `told` hears the answer, or the lack of one. Holds the lock."""
-        patience_ms = detection.extended_ms(limits.SEQUENCER_CALL_MS)
+        patience_ms = _patience_ms(detection)
         self._waiting.append(_Asked(told, request, self._host.now_ms() + patience_ms, patience_ms))
         self._host.lock.follow(self)
 
@@ -230,3 +231,9 @@ def _answered(request: SequencerRequest, answer: bytes) -> SequencerAnswered:
         return SequencerAnswered(request, sequencer_codec.decode_answer(answer))
     except GComError:
         return SequencerAnswered(request, None)
+
+
+@cache
+def _patience_ms(detection: Detection) -> int:
+    """Return how long an answer may take; a group's detection never changes, and each message of a total order asks."""
+    return detection.extended_ms(limits.SEQUENCER_CALL_MS)
