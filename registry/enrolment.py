@@ -32,6 +32,8 @@ class Upkeep:
 
     def __call__(self) -> None:
         try:
+            # Each second from the records, not by a message: `gcom certs revoke` is another process, and only
+            # writes them.
             self._credentials.revoked = self._authority.records.revoked(int(time.time()))
             if self._credentials.needs_renewal():
                 own_files(self._authority)
@@ -57,6 +59,7 @@ class Enrolment:
                     "protocol": limits.PROTOCOL_VERSION,
                     "time": time.time(),
                 }
+            # Of members alone: else anybody could have this registry dial whatever address he likes.
             case {"ask": "reach", "address": str() as address} if (pyro.peer() or identity.NOBODY).members:
                 return {"reached": _reached(address)}
             case {"ask": "enrol", "secret": bytes() as secret, "request": bytes() as request}:

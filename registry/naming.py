@@ -20,9 +20,9 @@ from gcom.values.names import Address
 NAME_SERVER = core.NAMESERVER_NAME  # the object id that Pyro5's locate_ns looks for
 PROTECTED = ("gcom.", "Pyro.")
 ENTRIES_MAX = 1000  # so that a list of all fits one answer
-NAME_CHARS_MAX = 200
+NAME_CHARS_MAX = 200  # with the bound on URIs: a list of all names fits one answer
 URI_CHARS_MAX = 500
-TAGS_MAX = 8
+TAGS_MAX = 8  # more than any program of Pyro5's own examples has
 TAG_CHARS_MAX = 100
 
 

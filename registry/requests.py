@@ -35,6 +35,7 @@ class RequestLog:
         with self._lock:
             self._outcomes[kind, outcome] += 1
             times = self._times.get(kind) or self._times.setdefault(kind, [0] * (len(BOUNDS_S) + 1))
+            # Not cumulative here, as Prometheus wants it: one addition now, the sums when somebody scrapes.
             times[bisect_left(BOUNDS_S, seconds)] += 1
             self._total_s[kind] += seconds  # type: ignore[assignment]
 

@@ -46,6 +46,7 @@ class Rights:
         """
         if isinstance(request, Remove):
             return self._removal(request, who)
+        # An administrator needs no seat in the group: a fork is for where those who have one are silent.
         if isinstance(request, Fork) and self._file.table.administers(who, request.group):
             return None
         if not (askers is None or any(who.speaks_for(process) for process in askers)):

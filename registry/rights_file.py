@@ -47,6 +47,7 @@ class RightsFile:
         if self.path is None or not (self._was_there or self.path.exists()):
             return ""
         try:
+            # Whole or not at all: `read` raises before anything of the old rules is replaced.
             self.table = read(self.path)
             self.digest = _digest(self.table)
             self._was_there = True

@@ -37,7 +37,7 @@ from registry.status import RegistryStatus
 from registry.storage import Creators, Disk, DurableCreators
 
 TICK_S = limits.TICK_MS / 1000
-UPKEEP_S = 1.0
+UPKEEP_S = 1.0  # what is revoked by another process is refused a second later
 STOPPED_S = 10.0  # a clock that has not gone on for so long will not
 RENEWALS_MAX, RENEWAL_BYTES_MAX = 4096, 1024  # registrations that are not decoded anew
 DRAIN_S = 5.0  # for what is in progress when it is told to end
@@ -185,6 +185,7 @@ class RegistryServer:
     def close(self, drain_s: float = 0.0) -> None:
         """Stop, and answer first what is in progress, for `drain_s` seconds at most; may be called again."""
         self._closing.set()
+        # The server first, the disk last: a vote that is being answered must find the disk open.
         self._server.close(drain_s)
         with self._lock:
             self._closed = True
@@ -247,6 +248,8 @@ class RegistryServer:
     def _answer(self, data: bytes) -> Answer:
         """Answer the directory's requests; raises MalformedFrame, which the server counts and tells the peer."""
         try:
+            # By its bytes, without decoding: the same registration comes
+            # once a second from each group, and is most of what is asked.
             request = self._renewals.get(data) or self._decoded(data)
         except VersionMismatch as error:
             return Refusal("VersionMismatch", str(error))  # in our version, whose number the peer can read
@@ -282,6 +285,8 @@ class RegistryServer:
         """Answer a request that its asker may put. Nobody is known on loopback, where all are the same user."""
         if who is None:
             return self._directory.ask(request, _now_ms())
+        # Asked before the request is carried out: afterwards every
+        # group is known, and any member would count as its creator.
         known = not isinstance(request, Create) or self._directory.knows(request.definition.group)
         if refused := self._rights.refusal(request, who, self._directory.askers(request), known=known):
             return refused

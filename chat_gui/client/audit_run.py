@@ -25,6 +25,8 @@ class AuditRun:
         made = Path(tempfile.mkdtemp(prefix="gcom-audit-"))
         self.report, self._result = made / "report.html", made / "result.json"
         outputs = ["--json", str(self._result), "--report", str(self.report)]
+        # A process of its own: an audit of large logs takes
+        # gigabytes, and all processors, which a window needs as well.
         command = [sys.executable, "-m", "gcom.cli", "audit", folder, *outputs, *(["--all-rules"] if all_rules else [])]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 

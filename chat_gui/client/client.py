@@ -31,8 +31,8 @@ from chat_gui.model.updates import (
 from chat_gui.model.wire import ChatMessage
 
 JOBS = 4  # that may wait at a time
-JOIN_S = 30.0
-LEAVE_S = 5.0
+JOIN_S = 30.0  # a registry that starts takes up to 8 s, a paused holder of the name 4
+LEAVE_S = 5.0  # the user has closed the window, and waits
 
 
 class ChatClient:
@@ -116,6 +116,7 @@ class ChatClient:
     def close(self, timeout_s: float = LEAVE_S) -> None:
         """Leave all groups, as far as the time allows."""
         self._closed = True
+        # Not waited for: a job may ask a registry that does not answer, and the window is to close now.
         self._jobs.shutdown(wait=False, cancel_futures=True)
         if self._node:
             self._node.close(timeout_s)
@@ -130,6 +131,8 @@ class ChatClient:
         try:
             job()
         except gcom.RegistryUnavailable as error:
+            # Two words of one failure: the banner says that the
+            # registry is away, and the wish that it was not granted.
             self._sink(RegistryAway(str(error)))
             self._sink(WishFailed(what, str(error), group))
         except gcom.GComError as error:
@@ -172,6 +175,8 @@ class ChatClient:
         return gcom.connect(nick, registry, log_dir=log_dir, listen=listen, advertise=advertise)
 
     def _find(self, address: str) -> None:
+        # Nothing is said where none answers: it was only looked
+        # for, on behalf of somebody who has not typed an address.
         with suppress(gcom.GComError), closing(gcom.Directory(address)) as directory:
             directory.groups()
             self._sink(RegistryFound(address))
@@ -196,6 +201,8 @@ class ChatClient:
             raise gcom.LocalError(f"this chat is in group {name!r} already")
         backlog = Backlog()
         self._sink(JoinBegan(name))
+        # The state may come while `join` still waits, before there
+        # is a membership to tell it: it reads the backlog then.
         told: list[ChatMembership] = []
 
         def set_state(data: bytes) -> None:
@@ -216,6 +223,7 @@ class ChatClient:
         with self._lock:
             self._groups[name] = membership
         self._sink(Joined(name, group.process, group.definition, group.view))
+        # After `Joined` is told: what its threads read would else reach a model that has no such group.
         membership.start()
         # Said as a wish that failed, though the group was joined: it has other promises than were asked for.
         if create and create != group.definition:

@@ -23,16 +23,16 @@ from chat_gui.model.texts.words import translate
 
 MEMBERS = ("alice", "bob", "carol", "dave")
 SHOWN = ("carol", "dave")  # whose screens are compared
-SEED = 11
+SEED = 11  # a run in which each ordering shows what it lets pass
 # Alice is far from Carol and Bob from Dave, so each hears answers before questions; two links let calls overtake.
 FAULTS = (
     "delay=4..25ms,delay[alice>carol]=90..200ms,delay[bob>dave]=90..200ms,"
     "reorder[alice>dave]=0.5,reorder[bob>carol]=0.3"
 )
-LIMIT_S = 30.0
+LIMIT_S = 30.0  # a duel takes some three seconds; over a machine that is busy, ten times that
 QUIET_S = 5.0  # nothing came for so long: what is missing was lost, and a speaker may wait for it
 JOIN_S = 30.0
-POLL_S = 0.1
+POLL_S = 0.1  # how late a member sees that all is over
 
 
 class DuelFailed(Exception):
@@ -162,6 +162,8 @@ class Arena:
         name = group.members[group.view.members.index(group.process)]
         mine = [at for at, line in enumerate(SCRIPT) if line.speaker == name]
         while not self._over:
+            # Answers come only after their question was seen here: so
+            # what a screen shows out of order is the ordering's doing.
             while mine and self._has_seen(name, SCRIPT[mine[0]]):
                 self._say(group, mine.pop(0))
             event = group.receive(POLL_S)
@@ -173,6 +175,7 @@ class Arena:
 
     def _say(self, group: gcom.Group, line: int) -> None:
         with self._changed:
+            # Before the send, which delivers here at once: the receiving thread looks the time up.
             self._sent_s[line] = monotonic()
         group.send(str(line))
 

@@ -18,7 +18,7 @@ from chat_gui.client.duel import FAULTS, POLL_S, SEED, SHOWN, Arena, DuelFailed,
 from chat_gui.model.insight.duel import ORDERINGS, DuelRun, DuelScreen
 from chat_gui.model.insight.live_duel import LINES_A_TURN, PLACES, live_run
 
-FORM_S = 60.0
+FORM_S = 60.0  # five groups of four nodes each, all at once, on a slow machine
 
 
 class LiveDuel:
@@ -74,6 +74,8 @@ class LiveArena(Arena):
         for thread in threads:
             thread.start()
             stack.callback(thread.join)
+        # Registered last, so that it runs first: the threads
+        # that are joined after it then see that it is over.
         stack.callback(self._end)
 
     def turn(self, text: str) -> None:

@@ -40,6 +40,7 @@ class GroupProbe:
                 group, watch = found, None if found is None else found.watch(TRACES_MAX)
             if group is not None and watch is not None:
                 self._tell(Probed(group.name, group.snapshot(), tuple(watch.take())))
+            # Four looks a second: more the eye does not follow, and each takes the node's lock.
             self._stopped.wait(EVERY_S)
         if watch is not None:
             watch.close()

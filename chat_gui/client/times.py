@@ -22,6 +22,7 @@ class TimesOfMessages:
         names = [(event.sender, event.number) for event in events if isinstance(event, gcom.Message)]
         if not names:
             return {}
+        # Deliveries come before they are read, so times wait here for their messages.
         for trace in self._watch.take():
             self._waiting[trace.sender, trace.number] = trace
         found = {name: self._times(self._waiting.pop(name)) for name in names if name in self._waiting}

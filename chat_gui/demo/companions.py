@@ -11,7 +11,7 @@ from chat_gui.demo.script import COMPANIONS, LENGTH_S
 
 AWAY_S = 6.0  # how long one that crashed stays away
 LATER_S = 1.5  # how long after the first companion the others start
-END_S = 5.0
+END_S = 5.0  # a companion that does not end by itself is killed
 
 
 class Companions:

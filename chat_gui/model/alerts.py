@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-EVERY_MS = 5_000
+EVERY_MS = 5_000  # longer than a notification is read
 
 
 class Alerts:

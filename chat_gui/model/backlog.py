@@ -7,7 +7,7 @@ from collections import deque
 
 from chat_gui.model.wire import MARK, VERSION, ChatMessage, MessageKind, decode, encode
 
-MESSAGES_MAX = 200
+MESSAGES_MAX = 200  # what a newcomer reads up on; it travels with every join
 BYTES_MAX = 512 * 1024  # of the texts; the oldest go first
 
 
@@ -32,6 +32,8 @@ class Backlog:
     def get_state(self) -> bytes:
         """Return all as one state."""
         said = [[name, encode(message)] for name, message in self.said]
+        # JSON, although all are of one program: a state comes from
+        # a peer, and must not be able to build anything but text.
         return json.dumps({MARK: VERSION, "topic": self.topic, "said": said}, ensure_ascii=False).encode()
 
     def set_state(self, data: bytes) -> None:
@@ -41,6 +43,7 @@ class Backlog:
             topic, said = str(fields["topic"]), [(str(name), decode(str(payload))) for name, payload in fields["said"]]
         except (ValueError, TypeError, KeyError, RecursionError):
             return
+        # Only when all of it could be read: half of a state would be told to newcomers as the whole.
         self.topic, self._size = topic, 0
         self.said.clear()
         for name, message in said:

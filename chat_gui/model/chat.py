@@ -55,7 +55,7 @@ DEPARTED = {
 }
 
 
-VIEWS_A_LINE_MAX = 10
+VIEWS_A_LINE_MAX = 10  # a line that tells more is read by nobody
 # What comes of a group for as long as it has a tab.
 _OF_A_TAB = Arrived, BacklogCame, MessageNumbered, HeldByAll, HeldBackNow, Unsent, Whispered
 
@@ -148,6 +148,8 @@ class Chat:
     def set_words(self, words: tuple[str, ...]) -> None:
         """Count these, and the own name, as a mention."""
         self._more_words = words
+        # The own name anew each time: after /nick it is another
+        # one, and nobody should have to enter it in the settings.
         self.words = frozenset(word.casefold() for word in (self.nick, *words) if word)
 
     def apply(self, update: Update, now_ms: int) -> list[Notice]:
@@ -184,6 +186,8 @@ class Chat:
                 pass  # the window shows it where it was asked for
             case FoundOnDisk() | SurroundingsCame():
                 pass
+            # The line goes back to where it was typed: a text of many
+            # minutes must not be lost for a window that was full.
             case Unsent(group, message, why, to):
                 self.open(group).conversation.on_failed(message.id)
                 text = translate("chat", "not sent: {}").format(why)
@@ -193,6 +197,8 @@ class Chat:
             case Left(group, reason):
                 self._on_left(group, reason, now_ms)
             case HistoryCame(group, rows, older):
+                # Older rows go to the view alone, which asked for them: in
+                # the model they would push the newest out at its bound.
                 if group in self.groups and not older:
                     self.groups[group].conversation.restore(rows)
             case StorageTold(text):
@@ -225,6 +231,8 @@ class Chat:
     def _on_joined(self, update: Joined, now_ms: int) -> None:
         state = self.open(update.group)
         state.definition, state.process = update.definition, update.process
+        # Its own view event comes as well, but later, behind what
+        # else waits: the list must not stand empty until then.
         state.members.on_view(update.view, {}, now_ms)
         self._become(state, GroupStanding.IN, now_ms)
 
@@ -253,6 +261,7 @@ class Chat:
                 )
                 row.looks_like = state.members.looks_like(row.name)
                 row.times = update.times.get((event.sender, event.number))
+                # Who is looking needs no notice of what he sees.
                 if row.mention and not state.conversation.watched:
                     notices.append(Notice(f"{row.name}: {row.text[:200]}", state.name))
             elif isinstance(event, gcom.Unicast):
@@ -273,6 +282,8 @@ class Chat:
             case gcom.ViewChange(view, _, left):
                 state.members.on_view(view, left, now_ms)
                 self._on_view(state, event, now_ms)
+                # A view that comes while no quorum is heard is an older
+                # one, read late: it does not end the detachment.
                 if state.standing is not GroupStanding.DETACHED:
                     self._become(state, GroupStanding.IN, now_ms)
             case gcom.Suspicion(process, reason):
@@ -280,6 +291,7 @@ class Chat:
             case gcom.QuorumLost(doubt):
                 state.doubt = doubt
                 self._become(state, GroupStanding.DETACHED, now_ms)
+                # Nothing may be in doubt, as all members held it: then there is no line to mark.
                 if doubt:
                     talk.on_doubt(*doubt, MessageState.DOUBT)
             case gcom.QuorumRegained():
@@ -296,6 +308,7 @@ class Chat:
             case gcom.Departure():
                 self._on_departure(state, event, now_ms)
             case gcom.Returned(process):
+                # Numbers of the former process mean nothing of this one: they begin at 1 again.
                 state.process, state.doubt = process, None
                 talk.on_returned()
                 self._become(state, GroupStanding.IN, now_ms)

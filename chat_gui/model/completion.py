@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from chat_gui.model.commands import COMMANDS
 
-LINES_MAX = 200
+LINES_MAX = 200  # nobody walks further up
 
 
 def candidates(line: str, cursor: int, members: Sequence[str], groups: Sequence[str]) -> tuple[int, list[str]]:
@@ -16,6 +16,7 @@ def candidates(line: str, cursor: int, members: Sequence[str], groups: Sequence[
     if start == 0 and word.startswith("/"):
         return start, [f"/{name} " for name in COMMANDS if name.startswith(word[1:].casefold())]
     names = groups if line.startswith("/join ") else members
+    # At the beginning of a line a name addresses somebody; within it, it is a word like others.
     suffix = ": " if start == 0 else " "
     return start, [name + suffix for name in names if name.casefold().startswith(word.casefold())]
 
@@ -30,6 +31,7 @@ class InputHistory:
 
     def add(self, line: str) -> None:
         """Add a line that was sent; the walk begins anew."""
+        # The same line sent twice is one step of the walk.
         if line and self._lines[-1:] != [line]:
             self._lines = [*self._lines, line][-LINES_MAX:]
         self._at, self._draft = len(self._lines), ""

@@ -16,7 +16,7 @@ from chat_gui.model.text import mentions, shown
 from chat_gui.model.texts.words import translate
 from chat_gui.model.wire import ChatMessage, MessageKind
 
-ROWS_MAX = 10_000
+ROWS_MAX = 10_000  # some megabytes per tab; older rows are on the disk
 _KINDS = {MessageKind.ACTION: RowKind.ACTION, MessageKind.TEXT: RowKind.MESSAGE, MessageKind.UNKNOWN: RowKind.NOTICE}
 
 
@@ -60,6 +60,8 @@ class Conversation:
         row.own, row.mention = own, not own and mentions(row.text, words)
         if message.kind is MessageKind.UNKNOWN:
             row.text = translate("chat", "{} sent {}").format(name, row.text)
+        # Out of the outbox, by its id: the number is not known
+        # there when a delivery is faster than the answer of `send`.
         if own:
             self.outbox.pop(message.id, None)
             self.unsent.pop(message.id, None)
@@ -84,6 +86,8 @@ class Conversation:
 
     def on_view(self, text: str, view: int, now_ms: int, again: bool = False) -> ChatRow:
         """Append a separator for a view change; `again`: the last row's text now tells this change too."""
+        # A change in place, not a second line: a member that
+        # comes and goes would push the talk off the screen.
         if again and self.last_is_view:
             row = self.rows[-1]
             row.text, row.view, row.at_ms = text, view, now_ms
@@ -125,10 +129,14 @@ class Conversation:
     def restore(self, rows: Iterable[ChatRow]) -> None:
         """Take rows of the scrollback on disk, oldest first, before anything else comes."""
         for row in rows:
+            # What became of it in a session that is over is not known
+            # any more: a sign would claim what nobody can say.
             row.earlier, row.delivery = True, MessageState.NONE
             self._remember(row.id)
             self.rows.append(row)
             self._news.append(row)
+            # Keys go on over restarts, so that a row on the disk
+            # is never replaced by another one of the same key.
             self._next_key = max(self._next_key, row.key + 1)
             if row.kind is RowKind.DAY:
                 self._day = row.text
@@ -171,6 +179,8 @@ class Conversation:
     def on_doubt(self, first: int, last: int, delivery: MessageState) -> int:
         """Record what is known of own messages first … last while or after no quorum was heard; return how many."""
         rows = [row for number, row in self._own.items() if first <= number <= last]
+        # In the outbox, too: what was sent and not delivered
+        # here before the quorum was lost is in doubt as well.
         rows += [row for row in self.outbox.values() if first <= row.number <= last]
         for row in rows:
             self._mark(row, delivery)
@@ -221,6 +231,7 @@ class Conversation:
             self._put(ChatRow(0, RowKind.DAY, row.at_ms, "", day))
         self._put(row)
         if not self.watched and not row.own and row.kind in (RowKind.MESSAGE, RowKind.ACTION, RowKind.PRIVATE):
+            # Backlog was said before this process came: as news it would ring for hours that are over.
             self.unread += not row.earlier
             self.mentioned += row.mention
             self.marker = self.marker or row.key
@@ -238,5 +249,6 @@ class Conversation:
     def _remember(self, identity: str) -> None:
         if identity:
             self._seen_ids[identity] = None
+            # As many as there are rows: a backlog repeats what is shown, and nothing older.
             if len(self._seen_ids) > ROWS_MAX:
                 del self._seen_ids[next(iter(self._seen_ids))]

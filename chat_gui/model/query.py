@@ -24,9 +24,11 @@ class Query:
         filters, words = [], []
         for word in line.split(" "):
             name, colon, value = word.partition(":")
+            # `https://…` has a colon, too: only the filters' own names make one.
             known = colon and value and name.casefold() in FILTERS
             filters += [(name.casefold(), value.casefold())] if known else []
             words += [] if known else [word]
+        # Without a filter the line is taken as it is typed, blanks and all: people search for "a  b" as well.
         return cls(" ".join(words).strip().casefold() if filters else line.casefold(), tuple(filters))
 
     def find(self, rows: Iterable[ChatRow]) -> list[int]:

@@ -27,6 +27,7 @@ class Search:
         """Search for a text, in any case; the walk begins at the newest."""
         self.text = text
         self.hits = [SearchHit(talk.group, key) for talk in talks for key in talk.find(text)] if text else []
+        # Behind the newest: the first step goes up to it, since people look for what was said last.
         self._at = len(self.hits)
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 
 ZOOMS = (50, 60, 70, 80, 90, 100, 110, 125, 150, 175, 200, 250, 300)
 HISTORY_MIN, HISTORY_MAX = 100, 1_000_000
-DRAFT_CHARS_MAX = 1 << 20
+DRAFT_CHARS_MAX = 1 << 20  # a draft is written at each pause of typing, whole
 
 
 class Theme(StrEnum):

@@ -22,7 +22,7 @@ _TRAILING = ".,;:!?)]}'\""
 
 
 FOLD = "\u2060\n"  # within a line that is too long to lay out at once; no text that is sent has it
-FOLDED_CHARS = 2_000
+FOLDED_CHARS = 2_000  # Qt lays out a line whole at each key: from here on that is felt
 
 
 class WebLink(NamedTuple):
@@ -77,4 +77,5 @@ def links(text: str) -> list[WebLink]:
 
 def mentions(text: str, words: frozenset[str]) -> bool:
     """Return whether one of the words, in any case, stands in a text as a word of its own."""
+    # Whole words: a member "al" would be called by every "also".
     return any(word.casefold() in words for word in re.findall(r"[\w.-]+\w|\w", text))

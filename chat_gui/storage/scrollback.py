@@ -17,7 +17,7 @@ from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
 
 VERSION = 2
-BUSY_S = 5.0
+BUSY_S = 5.0  # another window of the user's may be writing its batch
 STOP_EVERY = 500  # rows of a search between two looks whether it is still wanted
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _COLUMNS = "key, kind, at_ms, name, text, process, number, view, id, sent_ms, peer, own, mention"
@@ -62,6 +62,7 @@ class Scrollback:
     """
 
     def __init__(self, path: Path, home: str = "") -> None:
+        # Two chats of one user write one file: each waits for the other's batch instead of failing.
         self._file = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
         try:
             self._prepare(home)
@@ -80,6 +81,8 @@ class Scrollback:
             self._file.execute(f"PRAGMA user_version = {VERSION}")
         elif version == 1:
             self._migrate(home)
+        # With WAL a crash of the system may take the last
+        # batch, and never the file: a scrollback needs no more.
         self._file.execute("PRAGMA synchronous = NORMAL")
 
     def _migrate(self, home: str) -> None:
@@ -120,6 +123,8 @@ class Scrollback:
         others = [self._named(group, value) for value in query.concurrent_with]
         found: list[ChatRow] = []
         select = f"SELECT {_ALL} FROM said WHERE talk = ? AND key < ? ORDER BY key DESC"
+        # Row by row, in Python: a query in SQL could compare
+        # neither letters of any language nor vector clocks.
         for at, values in enumerate(self._file.execute(select, (group, before))):
             if len(found) == most or (at % STOP_EVERY == 0 and stopped()):
                 return found[::-1], True

@@ -24,7 +24,7 @@ FIRST_ROWS = 200  # that a tab opens with
 PENDING_MAX = 50_000  # rows that wait for a disk that takes none; the oldest go
 FOUND_MAX = 500  # rows that a search shows
 AROUND_ROWS = 40  # before and after a row that is looked at
-RETRY_S = 5.0
+RETRY_S = 5.0  # a disk that is full is freed by hand: sooner, each try would only cost
 TRIM_EVERY = 500  # rows of a group between two trims
 KEY_MAX = (1 << 63) - 1
 

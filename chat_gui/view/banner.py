@@ -38,11 +38,13 @@ class Banner(QFrame):
 
     def say(self, text: str, button: str = "") -> None:
         """Show a text, or hide where there is none."""
+        # A screen reader announces each text that is set, be it the same.
         if text != self._label.text():
             self._label.setText(text)
             self._label.setAccessibleName(text)
         self._button.setText(button)
         self._button.setVisible(bool(button))
+        # From the window's colours, not its own: those were tinted before, and would be tinted again.
         palette = self.window().palette()
         palette.setColor(self.backgroundRole(), colours.tint(palette, colours.accent(palette), 0.22))
         self.setPalette(palette)

@@ -111,8 +111,10 @@ class ConversationView(QListView):
         older = [row for row in rows if row.key < first]
         if older:
             bar = self.verticalScrollBar()
+            # Measured from the bottom: rows that come in at the top change every distance from there.
             below = bar.maximum() - bar.value()
             self.rows.prepend(older)
+            # Now and not in the next turn of the loop: the bar must know its new range before it is set.
             self.doItemsLayout()
             bar.setValue(bar.maximum() - below)
 

@@ -28,8 +28,8 @@ from chat_gui.view.dialogs.shortcuts import ShortcutSection, ShortcutSheet, Swit
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.search_bar import SearchBar
 
-TABS_BY_KEY = 9
-STATUS_MS = 8_000
+TABS_BY_KEY = 9  # the digits of a keyboard
+STATUS_MS = 8_000  # two lines are read in that time
 PULSE_MS = 1_000  # how often the member list says who is silent
 
 

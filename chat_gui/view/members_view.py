@@ -32,6 +32,8 @@ class MembersView(QListWidget):
 
     def show_members(self, members: list[MemberLine]) -> None:
         """Show these, where they are not shown already."""
+        # Asked 25 times a second: a list that is filled anew
+        # loses its selection, and a tooltip that is being read.
         if members == self._shown:
             return
         before, self._shown = self._shown, members
@@ -44,6 +46,7 @@ class MembersView(QListWidget):
     def changeEvent(self, event: QEvent) -> None:
         """Take new colours and fonts over."""
         super().changeEvent(event)
+        # Qt sends these while the list is still being made, before it has any fields.
         if event.type() in _SHOWN_ANEW and hasattr(self, "_shown"):
             shown, self._shown = self._shown, []
             self.show_members(shown)

@@ -25,7 +25,7 @@ from chat_gui.view.rows_model import ROW_ROLE, RowsModel
 
 _Index = QModelIndex | QPersistentModelIndex
 PAD, GAP = 3, 10
-HEIGHTS_MAX = 20_000
+HEIGHTS_MAX = 20_000  # twice a tab's rows: to measure one costs a layout of its text
 MARKS_MAX = 100  # of one row
 SIGNS = {
     MessageState.WAITING: "…",

@@ -84,6 +84,7 @@ class SearchBar(QWidget):
             return
         self._on_disk = None
         self.older.hide()
+        # It begins anew with every key, so the disk is searched once, when the typing rests.
         self._asking.start()
         self._search.begin(self.field.text(), self._talks(self.everywhere.isChecked()))
         self.marked.emit(Query.parse(self.field.text()).text)
@@ -97,6 +98,7 @@ class SearchBar(QWidget):
 
     def on_found(self, found: FoundOnDisk) -> None:
         """Offer what was found on disk, if it is still what is searched for."""
+        # The disk answers late: by then somebody may search for something else.
         if found.text == self.field.text() and found.found and not self.isHidden():
             self._on_disk = found
             more = "+" if found.more else ""

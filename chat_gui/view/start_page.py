@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from chat_gui.view.dialogs.groups import REGISTRY, connection_problem
 
-WIDTH = 520
+WIDTH = 520  # some 70 letters: longer lines are hard to read
 
 
 class StartPage(QWidget):
@@ -103,6 +103,7 @@ class StartPage(QWidget):
     def check(self) -> str:
         """Say what is wrong with what is typed, and close Connect while something is."""
         problem = connection_problem(self.nick.text(), self.registry.text())
+        # Nobody is told of an error before he has typed anything.
         hint = problem if self.nick.text() else ""
         if not hint and self._found == self.registry.text().strip():
             hint = self.tr("A registry answers at {}.").format(self._found)
@@ -143,6 +144,7 @@ class StartPage(QWidget):
 
 def _label(text: str, parent: QWidget) -> QLabel:
     label = QLabel(text, parent)
+    # Errors have words of peers in them, which Qt would else read as HTML.
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
     label.setMinimumWidth(WIDTH)

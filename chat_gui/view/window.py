@@ -52,7 +52,7 @@ from chat_gui.view.tour import tour_bar
 from chat_gui.view.writing.command_runner import CommandRunner, now_ms
 
 LIST_MS = 3_000  # how often the registry is asked while a list of groups is open, or the registry was away
-SAVE_MS = 200
+SAVE_MS = 200  # what is typed within that time is lost if the chat is killed
 
 
 class ChatWindow(QMainWindow):
@@ -84,6 +84,7 @@ class ChatWindow(QMainWindow):
         self._saving = QTimer(self, interval=SAVE_MS, singleShot=True)
         self._saving.timeout.connect(self._save_now)
         self._build()
+        # Before the bridge is listened to: an update would open tabs in front of those of the last time.
         self._restore()
         self.bridge.arrived.connect(self.on_updates)
         self.keeper.changed.connect(self._on_settings)
@@ -304,6 +305,7 @@ class ChatWindow(QMainWindow):
             if name not in self.tabs:
                 self._add_tab(name)
             tab = self.tabs[name]
+            # Not only the tab in front: what comes while the window is behind another one is unread.
             front = self._tabs.currentWidget() is tab and self.isActiveWindow()
             if front:
                 state.conversation.watched = True
@@ -313,6 +315,8 @@ class ChatWindow(QMainWindow):
                 self.desk.announcer.on_rows(news)
             self.keeper.add(name, news)
             at = self._tabs.indexOf(tab)
+            # Only where it differs: a tab bar lays itself out
+            # anew at each text, and this runs 25 times a second.
             if self._tabs.tabText(at) != tab.title:
                 self._tabs.setTabText(at, tab.title)
                 self._tabs.setTabToolTip(at, tab.about)

@@ -20,8 +20,8 @@ from gcom.values import identity
 from gcom.values.identity import Identity
 
 KEY, CERTIFICATE, RECORDS = "authority.key", "authority.pem", "authority.db"
-AUTHORITY_DAYS = 3650
-CERTIFICATE_DAYS = 30
+AUTHORITY_DAYS = 3650  # longer than any deployment is planned for: a new authority means new invitations for all
+CERTIFICATE_DAYS = 30  # short, since revoked serials are kept until they expire; renewed by itself after two thirds
 BACKDATED = timedelta(minutes=5)  # clocks of several machines differ
 
 

@@ -21,7 +21,7 @@ _FORM = "gcom1"
 _BYTES = {"fingerprint": 32, "secret": 18}
 _LIFETIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-DAYS_MAX = 30
+DAYS_MAX = 30  # an invitation that is lost must be worth nothing some day
 
 
 @dataclass(frozen=True, slots=True)

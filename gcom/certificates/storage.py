@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS invitations (
     secret BLOB PRIMARY KEY, uris TEXT NOT NULL, ends INTEGER NOT NULL, key BLOB, certificate BLOB
 ) STRICT;
 """
-BUSY_S = 5.0
+BUSY_S = 5.0  # `gcom certs` and a registry write one file: each waits for the other
 
 
 @dataclass(frozen=True, slots=True)

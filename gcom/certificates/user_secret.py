@@ -11,7 +11,7 @@ from platformdirs import user_state_path
 from gcom.certificates import private_files
 from gcom.errors import BadValue
 
-BYTES = 32
+BYTES = 32  # as many as the hash of the proofs that are made with it
 
 
 def path() -> Path:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from gcom.values import limits
 
-READ_BYTES = 64 * 1024
+READ_BYTES = 64 * 1024  # as much as a pipe holds, so that one read takes all that is there
 
 
 class LineReader:

@@ -13,7 +13,7 @@ from gcom.errors import BadValue
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 
-LINGER_S_MAX = 1e9
+LINGER_S_MAX = 1e9  # thirty years; infinity would overflow the waits of the operating system
 
 Group = Annotated[str, typer.Argument(help="The group's name.", show_default=False)]
 Name = Annotated[str, typer.Option(help="This member's name in the group.", show_default=False)]

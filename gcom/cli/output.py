@@ -15,8 +15,8 @@ from collections.abc import Mapping
 
 from gcom.cli.signals import SIGNALLED
 
-BUFFER_BYTES = 64 * 1024
-POLL_MS = 100
+BUFFER_BYTES = 64 * 1024  # a pipe's usual size: a larger write would be cut up there
+POLL_MS = 100  # how late a closed output is noticed while nothing is printed
 PATIENCE = 10  # polls after a signal; then the rest is dropped, unread
 
 # Control characters, and those that turn the direction of writing; a line break is up to the caller.

@@ -70,6 +70,7 @@ class DeliveryQueue(Generic[Own]):
                 # (docs/protocols/state.md). What the joiner held back of them was handed to nobody, and is dropped.
                 covered, kept = _since(held, view)
                 self._open()
+                # The state in front of what was held: the application's own order is that of the donor.
                 self.arrivals.append(effect)
                 self.arrivals.extend(kept)
             case KeepState():

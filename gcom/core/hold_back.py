@@ -19,6 +19,7 @@ def gaps(sender: Process, settled: int, held: Ranges, lost: Ranges) -> Iterator[
     """Yield a sender's held runs, in order, each with the gaps before it; 1…settled are behind."""
     missing: tuple[Missing, ...] = ()
     for first, last in sorted([*held.items(), *lost.items()]):
+        # Bounded: over BASIC a stream may have a gap for each lost frame, and a snapshot is read by people.
         if first > settled + 1 and len(missing) < MISSING_MAX:
             missing += (Missing("message", sender, settled + 1, first - 1),)
         settled = max(settled, last)

@@ -155,6 +155,8 @@ class Links(dict[Process, PeerLink]):
         """Owe a peer a control item, in place of an older one of its kind: so a queue has a bound, the kinds."""
         link = self.get(peer)
         if link:
+            # At the end, also where an older one stood further in front: a CUT must not overtake the PREPARE
+            # that came after its predecessor.
             link.control = [old for old in link.control if not _replaces(item, old)] + [item]
             self.wake(peer)
 
@@ -227,6 +229,7 @@ class Links(dict[Process, PeerLink]):
             link.failures = 0
             # Of two idle ones the greater id calls, 25 ms before the other would: else both would call, and pay twice.
             link.due_ms = now_ms + limits.HEARTBEAT_MS - (limits.HEARTBEAT_LEAD_MS if self._process > peer else 0)
+            # A driver looks again only at links that are woken, and this one could not be put to until now.
             if link.control or link.owed or link.relays:
                 self.woken_peers[peer] = None
 
@@ -247,6 +250,8 @@ class Links(dict[Process, PeerLink]):
                 link.control[:0] = kept
             link.become(Readiness.WAITING)
             link.unanswered.clear()
+            # Relays end with the connection: who fetches asks again, from what it has by then, and perhaps
+            # somebody else.
             link.loads, link.relays = 0, {}
             link.failures += 1
             # One redial at once: a refusal may be a restart, and a second refusal is what makes a suspicion.

@@ -133,6 +133,8 @@ class Outgoing:
         if asked is None:
             return serials.put_to(peer) if serials.lacks(peer) and self._streams.multicast.open_to(peer) else None
         orders = serials.fetched(asked.view, asked.after)
+        # Nothing to relay: the log was dropped, or ends before. The question is struck off, or it would take
+        # a frame each time.
         asked.after = orders.end if orders else asked.last
         if asked.after >= asked.last:
             del self._links[peer].relays[frames.ORDER]

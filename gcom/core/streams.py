@@ -61,6 +61,8 @@ class Streams:
     def _begin(self, decision: Decision, serial: int) -> None:
         """Begin a view: every stream stands at the cut."""
         view = self._view = decision.view
+        # Over BASIC a run repeats what the view's runs have told. Each member has delivered the cut, so a new
+        # view starts empty.
         self._told = {}
         self._base = decision.cut  # what every member has delivered as the view begins
         self._heard = {member: {} for member in view.members}
@@ -149,6 +151,7 @@ class Streams:
     def _pass_up(self, runs: list[Run]) -> list[Effect]:
         effects: list[Effect] = []
         for run in runs:
+            # As it comes up, not as it is delivered: a held-back run shows in a snapshot what it waits for.
             self._heard[run.sender].update(run.clock)
             if ups := self._ordering.receive(run):
                 effects += self._hand_over(ups)
@@ -162,9 +165,12 @@ class Streams:
     def on_status(self, peer: Process, status: Status) -> list[Effect]:
         """Take a peer's word of what it holds, and knows of the view."""
         self.multicast.on_status(peer, status)
+        # A member behind counts in another order and by other stores: its words on stability and order are of
+        # that view.
         if status.view != self._view.number:
             return []
         effects: list[Effect] = []
+        # Data first, then its order: a serial that is agreed by the same status finds its payload here.
         if self._safe and (risen := self.multicast.rise()):
             self.news |= self.multicast.awaited(risen)
             effects += self._pass_up(risen)
@@ -348,6 +354,7 @@ class Streams:
     def on_consumed(self, sender: Process, number: int, size: int) -> bool:
         """Give credit; return whether so much of it is untold that the sender should hear at once."""
         self.multicast.on_consumed(sender, number)
+        # Its own messages, and those of one that left: nobody waits for credit for them.
         if sender not in self.multicast.consumed:
             return False
         told, waiting = self._untold.get(sender, (number, 0))
@@ -370,6 +377,8 @@ class Streams:
         known = self.multicast.out.peers.get(peer)
         consumed = self.multicast.consumed.get(peer, 0)
         serials = self.serials
+        # Only for a member of the view: a status for a stranger tells nobody, and the next one would wait for
+        # a quarter of a window again.
         if known:
             self._untold[peer] = (consumed, 0)
         return Status(

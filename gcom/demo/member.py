@@ -19,9 +19,9 @@ from gcom.demo.checks import DemoStream
 from gcom.demo.texts import split_lines
 from gcom.values.names import name_of
 
-JOIN_S = 30.0
+JOIN_S = 30.0  # ten times what it takes on a machine that is busy with all the others
 STALL_S = 10.0  # nothing delivered for this long: the rest is missing
-PROGRESS_S = 0.1
+PROGRESS_S = 0.1  # how often a terminal's line moves
 
 
 class DemoTurn:

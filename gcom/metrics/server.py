@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from loguru import logger
 from prometheus_client import CollectorRegistry, ProcessCollector
@@ -22,9 +21,10 @@ from prometheus_client.registry import Collector
 
 from gcom.errors import BadValue, Unavailable
 from gcom.runtime import pyro
+from gcom.runtime.closable import Closable
 from gcom.runtime.pyro.wire import shut
 
-CONNECTIONS_MAX = 16
+CONNECTIONS_MAX = 16  # a few scrapers and probes; a thread each
 SILENT_S = 10.0  # a client that says nothing for so long is gone
 PATHS = ("/healthz", "/readyz", "/metrics")
 TEXT = "text/plain; charset=utf-8"
@@ -41,7 +41,7 @@ class Probes:
     unready: Callable[[], str]
 
 
-class MetricsServer:
+class MetricsServer(Closable):
     """The server at PORT on 127.0.0.1, or at HOST:PORT, until it is closed. Port 0 takes any free one.
 
     Raises BadValue for a place that is none, Unavailable for one that is taken.
@@ -73,14 +73,6 @@ class MetricsServer:
         self._http.shutdown()
         self._thread.join()
         self._http.server_close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _place(where: str) -> tuple[str, int]:

@@ -158,6 +158,7 @@ class FaultInjector:
         if fate.duplicate:
             yield data
         with self._lock:
+            # Taken under the lock and put without it: two threads must not put one request each.
             held = list(way.held)
             way.held.clear()
         yield from held

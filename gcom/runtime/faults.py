@@ -15,8 +15,8 @@ from gcom.values import names
 
 ANYBODY = "*"
 TEXT_CHARS_MAX = 64 * 1024
-DELAY_MS_MAX = 10_000
-FREEZE_MS_MAX = 600_000
+DELAY_MS_MAX = 10_000  # beyond the time of any call, so a longer one would change nothing
+FREEZE_MS_MAX = 600_000  # ten minutes: longer than anything waits for a member
 SEED_MAX = 10**18 - 1
 JSON_VERSION = 1
 PARETO_SHAPE = 1.5  # a mean, and no variance: now and then one is very late
@@ -50,6 +50,7 @@ class Delay:
 
     def __post_init__(self) -> None:
         """Raise BadValue for a delay that cannot be."""
+        # By type, since True is an int to isinstance, and a delay of True ms would be one of 1.
         whole = type(self.ms) is int and type(self.least_ms) is int
         if self.kind not in ("fixed", "uniform", *_PREFIXES) or not whole:
             raise BadValue(f"a delay is fixed, uniform, exponential or pareto, in whole ms; got {self.kind!r}")
@@ -134,6 +135,7 @@ class Faults:
         if len(text) > TEXT_CHARS_MAX:
             raise BadValue(f"faults of {len(text):,} characters are too long: at most {TEXT_CHARS_MAX:,}")
         found = cls()
+        # Blanks and lines part items as commas do: in a file each may stand on a line of its own.
         for item in [item for item in re.split(r"[,\s]+", text) if item not in ("", "none")]:
             key, _, value = item.partition("=")
             found = replace(found, **_read(found, item, key, value))
@@ -144,6 +146,7 @@ class Faults:
         items = [f"{name}={_text(getattr(self, name))}" for name in _SHARES if getattr(self, name)]
         if self.delay.ms:
             items.append(f"delay={self.delay}")
+        # Sorted, so that equal faults have one text: logs and records are compared by it.
         items += [f"cut={source}>{target}" for source, target in sorted(self.cuts)]
         for (source, target), settings in sorted(self.links.items()):
             items += [f"{name}[{source}>{target}]={_text(value)}" for name, value in _given(settings)]
@@ -220,6 +223,7 @@ def _read(found: Faults, item: str, key: str, value: str) -> dict[str, Any]:
     name, link = match.groups() if match else (key, None)
     if key == "cut":
         return {"cuts": found.cuts | set(_links(item, value))}
+    # 18 digits: a seed of a thousand would be a number that nobody can type again.
     if key == "seed" and value.isascii() and value.isdigit() and len(value) <= 18:
         return {"seed": int(value)}
     if key == "freeze" and (frozen := _FREEZE.fullmatch(value)):

@@ -98,6 +98,7 @@ class Host:
             pyro.STATUS: pyro.Endpoint(self._tell_status),
         }
         self._server = pyro.Server.at(place, serves, self.credentials, toward=address)
+        # Before its address is told to anybody: whoever is told it may dial at once.
         self._server.start()
         self._life = Life()
         self.address: Address = self._server.address + (f"@{self._life.name}" if self._life.name else "")
@@ -180,6 +181,7 @@ class Host:
 
     def inject(self, faults: str | Faults) -> None:
         """Have faults in the calls from now on (`Node.inject`)."""
+        # Faults on purpose are for tests: off loopback one node's setting would be another user's outage.
         refuse_off_loopback(self.directory.address, self.address)
         if self._faults is None:
             self._faults, self.has_faults = FaultInjector(self.name, faults), True
@@ -204,6 +206,7 @@ class Host:
     def count_misbehaviour(self, peer: Process, error: PeerError) -> None:
         """Count an answer that is no reply of ours, and warn once per peer."""
         self.misbehaved[peer] += 1
+        # Once: a peer of another kind answers every heartbeat so, and would fill the log.
         if self.misbehaved[peer] == 1:
             logger.warning("{} answered what is no reply of ours: {}", peer, error)
 
@@ -240,6 +243,8 @@ class Host:
         address = session.machine.address_of(peer)
         if address is None:
             return
+        # By name as well as address: 1. B dies, and C is given its
+        # port. 2. What is owed to B must not go to C as if it were B.
         key = address, names.name_of(peer)
         link = self.links.get(key)
         if link is None:
@@ -313,6 +318,8 @@ class Host:
         if not isinstance(reply, Refused) or reply.code != "ended":
             return reply
         with self.lock:
+            # `returning` tells the others two things: its old session
+            # is over for good, and the name is about to be used again.
             latest = self.sessions.latest(group)
             if latest and latest.machine.stage is Stage.ENTERING and latest.machine.returns:
                 return replace(reply, code="returning", settled=latest.machine.last_rank)
@@ -386,6 +393,7 @@ class Host:
     def _flush_logs(self) -> None:
         while not self._closing.wait(FLUSH_S):
             with self.lock:
+                # Under the lock only the choice is made: closing a log writes to a disk, which may take long.
                 unused = self.logs.take_unused({self._process, *self.sessions.processes})
             for log in unused:
                 log.close()
@@ -443,6 +451,8 @@ class Host:
         self._requests.put(None)
         for sequencer in self._sequencers.values():
             sequencer.close()
+        # After the links: until then peers may call, and are told that
+        # the sessions are over, instead of finding a closed port.
         self._server.close()
         self._life.end()
         for thread in self._threads:

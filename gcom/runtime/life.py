@@ -34,6 +34,8 @@ class Life:
             return
         token = secrets.token_hex(8)
         self.name = f"{host}.{token}"
+        # The abstract namespace, not a file: a file outlives a process
+        # that is killed, and would have to be judged by its age.
         self._lock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._lock.bind(_socket_name(token))
         os.register_at_fork(after_in_child=self.end)  # a child that outlives this process is not this life
@@ -71,6 +73,8 @@ def is_dead(address: Address) -> bool:
         return names.split_address(address)[0] in ("127.0.0.1", "::1", "localhost")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
         try:
+            # A datagram socket connects without the other's help,
+            # so a stopped process answers like a running one.
             probe.connect(_socket_name(token))
         except ConnectionRefusedError:
             return True

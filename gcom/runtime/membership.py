@@ -175,6 +175,7 @@ class Membership:
         ended = Ended(
             self.session.ended.view if self.session.ended else 0, "dissolved" if _is_over(session) else "taken"
         )
+        # Over its first end, which said that it would be back: whoever asks now is told why it will not.
         self.session.ended = ended
         self.arrivals.append(Gone(ended, returning=False))
         self.call_server.close()
@@ -217,6 +218,8 @@ class Membership:
             session = self.session
             # A second call waits like the first, but says nothing a second time of what was never sent.
             again = session.leaving or session.ended is not None
+            # First of all: from here on `send` raises, or a busy
+            # application would keep its process in for ever.
             session.begin_leaving()
             # A member whose window is full may wait for a reader that never reads. Some of the time is kept for the
             # view change, without which the others would have to suspect this process first.

@@ -11,6 +11,7 @@ def check(payload: object, bytes_max: int, what: str = "a message") -> None:
     if type(payload) is bytes:
         size = len(payload)
     elif type(payload) is str:
+        # Most text is ASCII, and to encode a message only to count it would copy it once more for each send.
         size = len(payload) if payload.isascii() else len(_utf8(payload))
     else:
         raise BadValue(f"{what} must be bytes or str; got {type(payload).__name__}")

@@ -71,6 +71,7 @@ class CallServer:
     @contextmanager
     def stepping_aside(self) -> Iterator[None]:
         """Let another thread serve while the calling thread, if it serves, waits for a call."""
+        # Any other thread, the application's own, holds up no handler by its waiting.
         if get_ident() not in self._threads:
             yield
             return
@@ -113,6 +114,7 @@ class CallServer:
 
     def _serve(self, session: Stepped, request: Serve) -> None:
         """Call the handler, without the lock."""
+        # The handler as it is now: the application may set another one while this request is served.
         handler, self._at_work = self.handler, True
         self._ready.release()
         try:
@@ -130,6 +132,8 @@ def _answer(handler: Handler | None, request: Serve) -> tuple[Payload, bool]:
         return NO_HANDLER, True
     try:
         payload = handler(request.payload, request.caller)
+        # Here, where the handler's caller is told: in the codec
+        # an answer that is too large would end the whole frame.
         payloads.check(payload, limits.LETTER_BYTES_MAX, "a handler's answer")
     except BadValue as error:
         return words(error), True

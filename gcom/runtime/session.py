@@ -183,6 +183,8 @@ class Session:
         frame, effects = self.machine.take(peer, self._host.now_ms())
         if effects:
             self._carry_out(effects)
+        # A step without effects may still have woken links,
+        # and only those that are served look for what to put.
         elif self._woken:
             self._pump()
         return frame
@@ -279,6 +281,7 @@ class Session:
 
     def wait(self, deadline: float | None) -> bool:
         """Wait for a change; return False when the deadline, in monotonic seconds, has passed. Holds the lock."""
+        # In hours, not for ever: a wait without any limit cannot be interrupted by Ctrl-C on every system.
         if deadline is None:
             return self.changed.wait(3600.0) or True
         left = deadline - monotonic()
@@ -313,6 +316,7 @@ class Session:
         follows: list[events.Event] = []
         if self.membership.recorder is not None:
             self.membership.recorder.record(self.machine, effects)
+        # Each record before its effect is seen: a log that lacks what an application knows is no evidence.
         for effect in effects:
             self._record(effect)
             match effect:
@@ -407,6 +411,8 @@ class Session:
             case KeepState():
                 self.state_awaited = False
             case MergeState(_, sender, data):
+                # Asked before the effect is put: a SetState opens the
+                # queue, and what was merged before it is in doubt.
                 awaiting = not self._queue.is_open
                 self.membership.reconciliation.merged(self.machine.process, sender, data, awaiting=awaiting)
             case SetState():
@@ -436,6 +442,7 @@ class Session:
     def confirm(self, number: int, by: str) -> None:
         """Log that the application is told its message is held by so many. Holds the lock."""
         definition, view = self.machine.definition, self.machine.view
+        # Nothing follows the end in a log: its last record says how the session ended.
         if self._log and definition and view and self.ended is None:
             self._log.confirm(definition, self.machine.instance, view.number, number, by)
 
@@ -449,6 +456,7 @@ class Session:
 
     def consumed(self, done: Deliver | Skip | DeliverUnicast) -> None:
         """Tell the machine what the application has read, which is credit. Holds the lock."""
+        # The machine has no stream any more to give credit for.
         if self.ended:
             return
         match done:

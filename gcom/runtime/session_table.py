@@ -56,6 +56,8 @@ class SessionTable:
     def drop(self, session: Session) -> None:
         """Forget a session that is over, and no other of whose process can follow; note that it was."""
         key = session.machine.group, session.machine.process
+        # Not a session that has the place now: 1. An instance is succeeded.
+        # 2. The same process is in the successor. 3. The old session ends.
         if self._sessions.get(key) is session:
             del self._sessions[key]
             self._ended[key] = None
@@ -83,6 +85,7 @@ class SessionTable:
         key = frame.group, frame.target
         session = self._sessions.get(key)
         if session is not None and session.machine.instance != frame.instance:
+            # Without one the newest answers all the same: it says in which instance the process is.
             return self._succeeded.get((*key, frame.instance), session)
         return session
 

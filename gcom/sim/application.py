@@ -35,8 +35,8 @@ from gcom.values.run import Brought, Payload
 from gcom.values.view import View
 
 PENDING_MAX = 64  # sent and not yet numbered; at the bound `send` would block, and here is not called
-BURST_MAX = 60
-STALL_POLL_MS = 50
+BURST_MAX = 60  # some runs' worth: windows fill, and a burst is over within a call's time
+STALL_POLL_MS = 50  # how late a stall's end may be seen: nothing waits for it more exactly
 _WORDS = ("ask", "build", "cut", "deliver", "election", "fetch", "größe", "hold", "install", "join")
 
 

@@ -21,7 +21,7 @@ from gcom.values.names import Address
 
 CALL_TIMEOUT_MS = 2_500  # of the caller's clock, as gcom/runtime/links/link.py
 LATE_MS_MAX = 4_000  # no call arrives later than this after it was made, a pause of the callee not counted
-STORM_RATE = 0.4
+STORM_RATE = 0.4  # nearly every exchange needs a second try, and none so many that it is given up
 DELAYED_MS = (10, 400)  # from, to
 RESENT_MS = (200, 600, 1_400, 3_000)  # a packet that is not acknowledged is sent again so long after the first time
 

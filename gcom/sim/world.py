@@ -27,9 +27,9 @@ from gcom.values import limits
 from gcom.values.names import Address, Process
 
 EXTRA_MS = 10_000  # so much longer faults may last, until three kinds have happened
-STATE_CHUNK_BYTES = 12
+STATE_CHUNK_BYTES = 12  # so that even a small state takes several chunks, and something may happen between them
 MESSAGE_BYTES = 60  # of a window's bytes for each of its messages; where they are long, the bytes fill first
-UNICASTS_UNREAD, REQUESTS_UNSERVED = 4, 2
+UNICASTS_UNREAD, REQUESTS_UNSERVED = 4, 2  # small, so that both bounds are met in every run that posts
 SILENT_MS = 1_000  # so long before the heal applications fall silent, where they do
 FORMED_MS = 10_000  # without faults the first members are in one view by then
 

@@ -12,7 +12,7 @@ from gcom.errors import BadValue
 from gcom.values import limits
 
 # Less than 2 s is eight heartbeats, which a busy machine misses; after 2 minutes a person has long looked himself.
-SECONDS_MIN, SECONDS_MAX = 2, 120
+SECONDS_MIN, SECONDS_MAX = 2, 120  # below, a busy machine would be put out; above, nobody waits for it
 WAN_MS = 3 * limits.SILENCE_MAX_MS  # round trips of half a second, and outages while routes change
 _WORDS = {"lan": limits.SILENCE_MAX_MS, "wan": WAN_MS}
 

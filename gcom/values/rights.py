@@ -14,7 +14,7 @@ from enum import StrEnum
 from gcom.errors import BadValue
 from gcom.values.identity import Identity
 
-RULES_MAX = 1000
+RULES_MAX = 1000  # all of them are told to each member in one answer
 PATTERNS_MAX = 100  # in one rule, of each kind
 _PATTERN = re.compile(r"[A-Za-z0-9._*-]{1,63}")
 _KEYS = ("allow", "deny", "members", "groups")

@@ -19,7 +19,7 @@ from registry.operation.serving import authority_folder
 from registry.operation.settings import ServiceSettings
 from registry.status import RegistryStatus
 
-ASK_S = 5.0
+ASK_S = 5.0  # a registry that is paused is told as one that does not answer
 
 
 def registry_status(wanted: ServiceSettings) -> dict[str, Any]:

@@ -19,6 +19,7 @@ class Voice:
 
     def __init__(self, log_format: str = "text", level: str = "WARNING") -> None:
         self._json = log_format == "json"
+        # loguru writes in colours and a form of its own, which no reader of this service's log expects.
         logger.remove()
         if sys.stderr is not None:
             logger.add(self._log, level=level, format="{message}", diagnose=False)

@@ -66,6 +66,7 @@ def _of_requests(counts: RequestCounts) -> Iterator[Family]:
     )
     bounds = [*map(str, BOUNDS_S), "+Inf"]
     for kind, found in sorted(counts.times.items()):
+        # Summed up here, where somebody scrapes: Prometheus wants each bucket to have all below it.
         buckets = list(zip(bounds, map(float, accumulate(found)), strict=True))
         times.add_metric((kind,), buckets, counts.total_s[kind])
     yield times

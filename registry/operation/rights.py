@@ -22,6 +22,7 @@ def put_rule(
     _refuse_loopback(wanted)
     rule = rule_of(allows, ALL_RIGHTS if list(rights) == ["all"] else rights, members, groups)
     path = rights_path(wanted)
+    # The file first, then the registry: one that is killed in between starts with the rule in force.
     rights_file.put_first(path, rule)
     yield f"{rule} (in {str(path)!r}, before all other rules)"
     told = ask_rights(wanted, "reread")

@@ -104,6 +104,7 @@ def settings(flags: Mapping[str, str | None], environment: Mapping[str, str] | N
     Raises BadValue for a flag that is wrong, BadSettings for the rest.
     """
     environment = os.environ if environment is None else environment
+    # First of all: a misspelt variable explains better than a port that is taken why it does not start.
     _refuse_unknown_variables(environment)
     file = _file(flags.get("config"), environment)
     in_file = _read(file) if file else {}

@@ -1,4 +1,4 @@
-"""The simulator has teeth: a core that is broken in one place is caught within 100 seeds that the whole core passes.
+"""The simulator has teeth: a core that is broken in one place is caught within 50 seeds that the whole core passes.
 
 Each mutant replaces one rule by what a hasty reader would take for it (tests/sim/mutants). It must be caught by a
 checker, or by a group that does not come back to life; an exception is no catch. `make test` replays the recorded seed

@@ -19,7 +19,7 @@ from chat_gui.model.texts.words import translate
 ANYBODY = "*"
 REGISTRY = "registry"
 RECORDING_VERSION = 1
-STEPS_MAX = 10_000
+STEPS_MAX = 10_000  # an hour of dragged sliders
 _SHARE = re.compile(r"(\d{1,3})%?")
 
 Link = tuple[str, str]
@@ -30,6 +30,7 @@ def with_link(faults: gcom.Faults, links: Iterable[Link], settings: gcom.LinkFau
     made = dict(faults.links)
     for link in links:
         made[link] = settings
+        # An entry that says nothing would still hide the faults that are for all links.
         if settings == gcom.LinkFaults():
             del made[link]
     return replace(faults, links=made)
@@ -78,6 +79,7 @@ def obey(faults: gcom.Faults, name: str, rest: str, members: Sequence[str]) -> g
                 wanted = gcom.Faults.parse(f"delay={delay}").delay
                 if not who:
                     return replace(faults, delay=wanted)
+                # Both ways: whoever says "bob is far away" means his answers as well.
                 links = _links_of(who, members)
                 return with_link(faults, links, replace(faults.links.get(links[0], gcom.LinkFaults()), delay=wanted))
             case "drop":

@@ -34,6 +34,7 @@ class HeldLine:
 
 def held_lines(snapshot: gcom.Snapshot) -> list[HeldLine]:
     """Return what is held back, longest first."""
+    # The oldest on top: it is as a rule what all the others wait for.
     held = sorted(snapshot.held_back, key=lambda each: -each.since_s)
     return [
         HeldLine(

@@ -10,7 +10,7 @@ import gcom
 from chat_gui.model.insight.clocks import ClockMatrix
 from chat_gui.model.insight.timeline import GroupTimeline
 
-TRACES_MAX = 2_000
+TRACES_MAX = 2_000  # what pages look back on; older ones are in the delivery log
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from chat_gui.model.insight.duel import DuelLine, DuelRun, DuelScreen
 PLACES = {"alice": 0, "bob": 1, "carol": 2}  # of each speaker's line in a turn
 LINES_A_TURN = len(PLACES)
 TURNS_SHOWN = 3  # as many lines as the scripted duel has
-TEXT_CHARS_MAX = 40
+TEXT_CHARS_MAX = 40  # a bubble of the picture holds no more
 
 
 def live_script(said: Sequence[str]) -> tuple[DuelLine, ...]:

@@ -67,6 +67,8 @@ def _stamped(steps: dict[str, deque[_Step]]) -> list[tuple[str, dict[str, int], 
     found = []
     while waiting := [process for process, mine in steps.items() if mine]:
         ready = [process for process in waiting if steps[process][0].sends or steps[process][0].message in sent]
+        # Where none is ready a send is missing, as it was before the
+        # watch began: the first one goes, or it would never end.
         for process in ready or waiting[:1]:
             step, clock = steps[process].popleft(), clocks[process]
             for other, number in sent.get(step.message, {}).items() if not step.sends else ():

@@ -15,7 +15,7 @@ import gcom
 from chat_gui.model.insight.names import short
 from chat_gui.model.texts.words import translate
 
-DOTS_MAX = 200
+DOTS_MAX = 200  # more lie on top of each other on any screen
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from chat_gui.model.insight.names import short
 from chat_gui.model.members import reason_text
 from chat_gui.model.texts.words import translate
 
-ENTRIES_MAX = 500
+ENTRIES_MAX = 500  # a group that flaps all night; the list is drawn anew at each entry
 
 
 class EntryKind(StrEnum):

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QWidget
 from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.model.texts.copies import plain
 
-EVERY_MS = 1_000
-TEXT_CHARS_MAX = 300
+EVERY_MS = 1_000  # the time of a short sentence: what comes meanwhile is told as a number
+TEXT_CHARS_MAX = 300  # twenty seconds of speech
 _TOLD = RowKind.MESSAGE, RowKind.ACTION, RowKind.PRIVATE, RowKind.VIEW, RowKind.NOTICE
 
 
@@ -36,7 +36,9 @@ class Announcer(QObject):
         """Take new rows of the conversation in front; own ones, and what was said before, need no telling."""
         told = [row for row in rows if row.kind in _TOLD and not row.own and not row.earlier]
         if told:
+            # Only the last is read out: a screen reader that is behind cannot be told to skip.
             self._last, self._count = told[-1], self._count + len(told)
+            # Not begun anew with each row, or a talk without a pause would never be told.
             if not self._timer.isActive():
                 self._timer.start()
 

@@ -69,6 +69,7 @@ class Appearance:
     """Applies settings to the application, and to its windows at once."""
 
     def __init__(self) -> None:
+        # As it was before anything was applied: "as the system" must be found again after another choice.
         self._system = QFont(QApplication.font())
         self._applied: tuple[object, ...] = ("", 0, 100)
         self._theme = Theme.SYSTEM.value

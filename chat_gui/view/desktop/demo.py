@@ -15,7 +15,7 @@ from chat_gui.client.client import ChatClient
 from chat_gui.demo.script import DEFINITION
 from chat_gui.model.chat import Chat
 
-LOOK_MS = 250
+LOOK_MS = 250  # the companions need a second or two to form their group
 WAIT_S = 10.0  # then it founds the group itself
 
 

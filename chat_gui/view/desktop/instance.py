@@ -10,8 +10,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-CONNECT_MS, WRITE_MS = 500, 1_000
-BYTES_MAX = 64 * 1024
+CONNECT_MS, WRITE_MS = 500, 1_000  # of a start, which the user sees as nothing happening
+BYTES_MAX = 64 * 1024  # a wish names groups: a few hundred bytes
 
 
 class SingleInstance(QObject):
@@ -21,6 +21,7 @@ class SingleInstance(QObject):
 
     def __init__(self, session: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        # A digest, since names of sockets are short on some systems, and paths of sessions are not.
         self._name = f"gcom-chat-{sha256(f'{getpass.getuser()} {session}'.encode()).hexdigest()[:16]}"
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
@@ -31,6 +32,8 @@ class SingleInstance(QObject):
 
         A socket that a killed chat left behind answers nobody, and is taken away.
         """
+        # Asked first, not claimed first: a socket that is there
+        # may be of a chat that lives, or of one that was killed.
         if self._tell(groups):
             return False
         QLocalServer.removeServer(self._name)

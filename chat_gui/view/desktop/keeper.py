@@ -73,6 +73,8 @@ class Keeper(QObject):
         """Keep what is said at this registry from now on; return whether it is another: tabs are opened anew then."""
         another = registry != self.registry
         if another:
+            # Keys are per talk: those of a group at the registry
+            # before say nothing of the group of that name here.
             self.registry, self._last = registry, {}
         return another
 
@@ -128,6 +130,7 @@ class Keeper(QObject):
         """Keep new rows. Before its scrollback has come, a group's rows have no numbers that fit, and are not kept."""
         if self._storage and rows and group in self._last:
             last = self._last[group]
+            # Rows that came from the disk are among them, and would be written back for nothing.
             self._storage.add(talk_of(self.registry, group), [row for row in rows if row.key > last])
 
     def forget(self, group: str) -> None:

@@ -14,6 +14,7 @@ _installed: list[QTranslator] = []
 
 def install(language: str = "") -> str:
     """Speak a language from now on (empty: the system's) in windows that open; return which one it is."""
+    # The catalogue that was installed last is asked first, so one of another language would shine through.
     while _installed:
         QCoreApplication.removeTranslator(_installed.pop())
     wanted = [language] if language else QLocale.system().uiLanguages()

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 from chat_gui.model.alerts import Alerts
 from chat_gui.model.settings import Settings
 
-SHOWN_MS = 6_000
+SHOWN_MS = 6_000  # as most desktops show theirs
 
 
 class Notifier(QObject):
@@ -40,6 +40,8 @@ class Notifier(QObject):
 
     def notify(self, settings: Settings, group: str, text: str, now_ms: int) -> None:
         """Tell of a mention or a private message, unless nobody wants to be disturbed, or it is too soon."""
+        # Counted even when nobody wants to be disturbed:
+        # afterwards the first notice would else tell of old ones.
         count = self._alerts.due(group, now_ms)
         if not count or settings.do_not_disturb or not settings.notify:
             return

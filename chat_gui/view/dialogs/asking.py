@@ -95,6 +95,7 @@ class Asking(QObject):
         if not self._host.chat.registry:
             self.connect_to()
             return
+        # Asked now, and shown as it comes: what is known may be of minutes ago.
         self._host.client.list_groups()
         self._list = JoinDialog(self._host.chat.listed, self._window)
         if self._list.exec():
@@ -107,6 +108,7 @@ class Asking(QObject):
 
     def demo(self) -> None:
         """Start the demonstration, as a chat of its own that goes on when this one ends."""
+        # Detached: a child would end with this window, in the middle of what it shows.
         started, _ = QProcess.startDetached(sys.executable, ["-m", "chat_gui", "--demo"])
         if not started:
             text = self.tr("Start it from a terminal: gcom-chat --demo")
@@ -119,6 +121,7 @@ class Asking(QObject):
         todo = todo if failed.what == translate("wish", "connect") else ""
         if start is not None:
             start(f"{what}: {failed.why}\n{todo}".strip())
+        # What nobody wished for by hand, a group of the last session say, is told in the status bar alone.
         elif failed.what in self._open:
             TroubleDialog(what, failed.why, todo, self._window).open()
         self._open.discard(failed.what)

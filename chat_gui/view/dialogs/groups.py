@@ -85,6 +85,7 @@ class ConnectDialog(FormDialog):
         self.protection.setWordWrap(True)
         self.protection.setTextFormat(Qt.TextFormat.PlainText)
         self.protection.setAccessibleName(self.tr("Protection"))
+        # As high as the longest text from the start: the dialog would jump with every key that is typed.
         self.protection.setMinimumHeight(3 * self.fontMetrics().lineSpacing())
         self.protection.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.form.addRow("", self.protection)
@@ -106,6 +107,7 @@ class ConnectDialog(FormDialog):
 
     def show_protection(self, nick: str, registry: str, text: str, trouble: bool) -> None:
         """Say how a connection is protected, or why it cannot be made, where it is still the one that is asked for."""
+        # The answer comes later than what is typed; one for other words would be read as theirs.
         if (nick, registry) == self.wish() and not self.invitation.text().strip():
             self.protection.setText(f"⚠ {text}" if trouble else text)
 
@@ -147,6 +149,7 @@ class ConnectDialog(FormDialog):
 def connection_problem(nick: str, registry: str) -> str:
     """Return what is wrong with a nick or the address of a registry; empty: nothing."""
     try:
+        # By the library's own rule for names, of which a second one here would differ some day.
         gcom.Definition("x", static=(nick.strip(),))
     except gcom.BadValue as error:
         return str(error)

@@ -104,6 +104,7 @@ class ShortcutsPage(QWidget):
         self.table.verticalHeader().hide()
         self.table.horizontalHeader().setStretchLastSection(True)
         self.keys = QKeySequenceEdit(self)
+        # One key at a time: Qt would else wait a second for a second one, and nobody would know why.
         self.keys.setMaximumSequenceLength(1)
         self.keys.setAccessibleName(self.tr("New keys"))
         self.none = QPushButton(self.tr("&None"), self)

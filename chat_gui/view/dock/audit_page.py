@@ -51,6 +51,7 @@ class AuditPage(InsightPage):
         self._report: Path | None = None
         self._next: tuple[int, int] = (-1, 0)  # the incident that was chosen last, and which of its messages is next
         self._build()
+        # Queued: the audit's thread emits these, and only the window's own thread may touch a widget.
         self._said.connect(self.about_said, Qt.ConnectionType.QueuedConnection)
         self._ended.connect(self._on_ended, Qt.ConnectionType.QueuedConnection)
 

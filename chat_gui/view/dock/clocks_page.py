@@ -50,6 +50,8 @@ class ClocksPage(InsightPage):
         clocks = insight.clocks
         members = clocks.members[:MEMBERS_MAX]
         names = [short(member) for member in members]
+        # Only at another membership: four times a second the
+        # rest is a change of numbers in cells that are there.
         if self.table.rowCount() != len(members) or self.table.property("names") != names:
             self.table.setRowCount(len(members))
             self.table.setColumnCount(len(members))
@@ -68,6 +70,7 @@ class ClocksPage(InsightPage):
         text = f"{cell.value:,}" + (" ▾" if cell.behind else "")
         item = self.table.put(row, column, text)
         look = (cell.fresh, bool(cell.behind), row == column)
+        # 1,600 cells of 40 members: to style one costs more than all else of a look, and few change.
         if item.data(Qt.ItemDataRole.UserRole) != look:
             item.setData(Qt.ItemDataRole.UserRole, look)
             self._style(item, *look)

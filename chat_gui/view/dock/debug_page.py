@@ -39,7 +39,7 @@ from chat_gui.view import colours
 from chat_gui.view.dock.link_editor import LinkEditor
 from chat_gui.view.dock.page import FactTable, InsightPage, quiet_label
 
-REPLAY_MS = 50
+REPLAY_MS = 50  # a step comes at most so late: a recording's steps are further apart
 FIRST_SEED, SEED_MAX = 1, 999_999
 
 
@@ -280,6 +280,7 @@ class DebugPage(InsightPage):
         except (OSError, UnicodeDecodeError, gcom.BadValue) as error:
             self.about.setText(self.tr("{} cannot be replayed: {}").format(path, error))
             return
+        # First, so that the faults of the record's beginning are in force before its clock runs.
         self.switch.setChecked(True)
         self._replayed = (recording, _now_ms(), 0)
         self._replay_timer.start()

@@ -20,9 +20,11 @@ class DebugStripe(QToolBar):
         self.setObjectName("debug")
         self.setWindowTitle(self.tr("Debug mode"))
         self.setMovable(False)
+        # The window's own menu would offer to hide it, and then somebody would take a fault for a defect.
         self.toggleViewAction().setVisible(False)
         self._label = QLabel(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
+        # A long text must not make the window wider than the screen.
         self._label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._label.setStyleSheet(f"color: {BLACK}; background: {YELLOW}; padding: 3px 10px; font-weight: bold;")
         off = QPushButton(self.tr("Turn off"), self)

@@ -25,7 +25,7 @@ from chat_gui.model.insight.duel import ORDERINGS, DuelRun
 from chat_gui.model.insight.live_duel import TEXT_CHARS_MAX
 from chat_gui.view.dock.duel_picture import PANEL, DuelPicture, render_duel
 
-SEED_MAX = 999_999
+SEED_MAX = 999_999  # six digits can be read out to somebody
 
 
 class DuelDialog(QDialog):

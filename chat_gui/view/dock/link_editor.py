@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 import gcom
 from chat_gui.model.insight.debugging import Link
 
-DELAY_MS_MAX = 2_000
+DELAY_MS_MAX = 2_000  # beyond it calls are given up, and the slider would be a cut
 FREEZE_S_MAX = 60.0
 KINDS = ("fixed", "uniform", "exponential", "pareto")
 

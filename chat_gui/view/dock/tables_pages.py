@@ -14,7 +14,7 @@ from chat_gui.model.insight.timeline import EntryKind, TimelineEntry
 from chat_gui.view import colours
 from chat_gui.view.dock.page import FactTable, InsightPage, quiet_label
 
-SERIALS_SHOWN = 50
+SERIALS_SHOWN = 50  # what a page has room for, twice
 SIGNS = {
     EntryKind.VIEW: "●",
     EntryKind.ELECTION: "♛",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtWidgets import QListWidget, QWidget
 
-LINES_SHOWN_MAX = 8
+LINES_SHOWN_MAX = 8  # it stands over the conversation, which should stay readable
 
 
 class CompletionList(QListWidget):

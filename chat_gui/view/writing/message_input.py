@@ -12,7 +12,7 @@ from chat_gui.model.completion import InputHistory, candidates
 from chat_gui.model.text import folded, unfolded
 from chat_gui.view.writing.completion_list import CompletionList
 
-LINES_SHOWN_MAX = 6
+LINES_SHOWN_MAX = 6  # above that it scrolls: the conversation needs the room
 
 
 class MessageInput(QPlainTextEdit):

@@ -14,7 +14,7 @@ from gcom.audit.summary.position import Key
 INCIDENTS = 20  # incidents of which the surroundings are shown
 EVENTS = 200  # of one incident
 AROUND = 20  # records before and after a violation, of each process
-_MEMBERS_MAX = 10
+_MEMBERS_MAX = 10  # beyond that a table of clocks is no evidence that anybody reads
 _COLUMNS_MAX = 48
 
 Message = tuple[str, int]

@@ -36,7 +36,7 @@ from gcom.trace.segment import folder_name
 INCIDENTS = 100  # incidents of which a witness is sought
 _VIEWS_MAX = 40  # of one witness
 _FOLDER_NAME_MAX = 120  # letters of a folder's name
-_MESSAGES_MAX = 400
+_MESSAGES_MAX = 400  # a witness is searched for by judging again and again: with more it would take minutes
 _RECORDS_MAX = 2_000  # of a group that is taken whole
 _TRIALS_MAX = 600  # audits that one incident may cost
 # How many messages around the violation are tried: few suffice nearly always, and each candidate costs an audit.

@@ -22,7 +22,7 @@ from gcom.errors import BadValue, NotALog
 from gcom.trace.segment import Segment, folder_name
 
 SHIVIZ = r"(?P<host>\S*) (?P<clock>{.*})\n(?P<event>.*)"
-FILE_BYTES_MAX = 1 << 30
+FILE_BYTES_MAX = 1 << 30  # it is read as a whole: one expression may match over many lines
 _SHOWN_MAX = 120  # letters of a line that does not fit
 _GROUP, _INSTANCE = "imported", ""
 

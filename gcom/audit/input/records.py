@@ -41,7 +41,7 @@ _SCHEMA = pa.schema(
     + [("digests", pa.list_(pa.int64()))]
 )
 # Bytes parsed at a time: Arrow's table and the columns made of it are in memory beside the segment, of 64 MiB.
-_CHUNK_BYTES = 8 << 20
+_CHUNK_BYTES = 8 << 20  # what a scan holds of a segment at a time, times a few for its columns
 # Arrow has a price per call: a stretch of fewer lines is parsed faster one by one. Measured on logs in which every few
 # lines are a `confirm`: ten to thirty times as fast. Up to so many stretches per chunk the price does not matter.
 _ARROW_LINES_MIN = 160

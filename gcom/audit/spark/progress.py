@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any
 
-LOOK_S = 0.2
+LOOK_S = 0.2  # soon enough for a line that moves, and seldom enough to cost nothing
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from gcom.errors import AuditUnavailable
 
-CONNECT_PORT = 15002
-REACH_S = 5.0
+CONNECT_PORT = 15002  # Spark Connect's own
+REACH_S = 5.0  # its client would try for minutes before it says that nobody is there
 JAVA = 17  # what Spark 4 needs at least
 
 

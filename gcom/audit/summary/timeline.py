@@ -16,7 +16,7 @@ from gcom.audit.input.contract import DELIVER, SEND
 from gcom.audit.input.rows import Ints, Rows
 
 # As many as the plot's bars; the log may be an hour or a year long.
-BINS = 96
+BINS = 96  # as many as a picture in the report has room for
 STEPS = 8  # buckets of a histogram for each doubling: a percentile is off by 4.5 % at most
 _HALVES = 6  # low bits of a code of `Timeline.deliveries`: the doublings of the time that was waited
 _LONGEST = 1 << 45  # microseconds, about a year; what claims more is no time

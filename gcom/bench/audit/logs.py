@@ -17,9 +17,9 @@ from pathlib import Path
 from gcom.trace.segment import Segment
 from gcom.values.definition import Ordering
 
-SEGMENT_BYTES = 64 << 20
-ROUNDS_A_VIEW = 50_000
-ROUNDS_A_WRITE = 2_000
+SEGMENT_BYTES = 64 << 20  # as the runtime's logs have it
+ROUNDS_A_VIEW = 50_000  # a view now and then, as a group of some days has them
+ROUNDS_A_WRITE = 2_000  # what is held before it is written: some megabytes
 
 
 @dataclass(frozen=True, slots=True)

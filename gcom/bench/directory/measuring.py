@@ -18,7 +18,7 @@ LOOKUPS_LEAST = 2_000.0  # a second, from all clients together
 PROCESSOR_MOST = 0.10  # of a core, for the renewals alone
 RESIDENT_MIB_MOST = 150.0
 REGISTER_S = 120.0  # each group's first registration goes to the disk
-QUIET_S = 60.0
+QUIET_S = 60.0  # a limit for what hangs, not a figure
 
 
 @dataclass(frozen=True, slots=True)

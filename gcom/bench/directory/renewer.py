@@ -21,7 +21,7 @@ from gcom.values.view import View
 ASK_S = 10.0
 THREADS = 4  # registers that are under way at once; a registry that is slower falls behind, and that is counted
 PERIOD_S = limits.RENEW_MS / 1000
-ADDRESS = "127.0.0.1:9"
+ADDRESS = "127.0.0.1:9"  # the discard port: nobody calls it, and nobody of ours listens there
 
 
 def group_name(number: int) -> str:

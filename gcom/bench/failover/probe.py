@@ -20,7 +20,7 @@ from typing import Any
 import gcom
 from gcom.bench.processes import child
 
-JOIN_S = 30.0
+JOIN_S = 30.0  # a limit for what hangs, not a figure: no bench measures by it
 SEND_S = 30.0  # a send that waits longer is told as refused
 KEPT = 20_000  # deliveries; several seconds of all senders
 

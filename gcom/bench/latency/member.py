@@ -11,7 +11,7 @@ from gcom.bench.benchmark import parse
 from gcom.bench.latency.pacing import age, pace, stamped
 from gcom.bench.processes import child, usage
 
-JOIN_S = 30.0
+JOIN_S = 30.0  # a limit for what hangs, not a figure
 STALL_S = 10.0  # nothing delivered for so long: the rest is missing
 POLL_S = 0.01  # only to see the end: ages are taken from stamps
 

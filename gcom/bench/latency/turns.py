@@ -22,7 +22,7 @@ from gcom.values.definition import Multicast
 from gcom.values.names import Address
 
 BASELINES = ("pyro",)
-TURN_S = 1.0
+TURN_S = 1.0  # short, so that both sides meet the same state of the machine
 _END_S = 30.0  # on top of a member's own waits
 _ECHO, _CALLER, _REGISTRY = "echo", "caller", "registry"
 

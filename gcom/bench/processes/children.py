@@ -30,7 +30,7 @@ Report = Mapping[str, Any]  # one line of a child; `say` is its kind
 
 START_S = 30.0  # a machine may be busy
 STOP_S = 10.0  # a child that was told to end has this long
-KILL_S = 2.0
+KILL_S = 2.0  # after that it is killed: a bench must leave no process behind
 
 
 class _Child:

@@ -17,8 +17,8 @@ from time import monotonic
 from gcom.bench.processes import child
 from gcom.values import names
 
-REDIAL_S = 1.0
-LOOK_S = 0.02
+REDIAL_S = 1.0  # faster, the kernel's queue would be measured, and not the server
+LOOK_S = 0.02  # a slow look would be a gentle attack
 GARBAGE = b"\x16\x03\x01\xff\xff" + b"\xaa" * 500
 KINDS = ("silent", "half", "trickle", "garbage")
 
@@ -29,6 +29,7 @@ def client_hello() -> bytes:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     with suppress(ssl.SSLWantReadError):
+        # A real one, made without a connection: a server must not be able to tell it from a friend's.
         context.wrap_bio(received, sent).do_handshake()
     return sent.read()
 
@@ -48,6 +49,7 @@ class HostileConnection:
         """Dial anew, and say what this kind begins with; None if that failed."""
         self.due, self._at = now + REDIAL_S, 0
         sock = socket.socket()
+        # One thread holds a thousand connections: none may be waited for.
         sock.setblocking(False)
         with suppress(BlockingIOError):
             try:
@@ -65,6 +67,8 @@ class HostileConnection:
         said = {"garbage": GARBAGE, "half": self._hello[: len(self._hello) // 2], "silent": b""}.get(self._kind)
         with suppress(BlockingIOError):
             if said is None:
+                # A byte a second: a limit that begins anew with
+                # each byte would let it hold a worker for ever.
                 self._at += self.sock.send(self._hello[self._at : self._at + 1])
                 self.due = now + REDIAL_S
             elif self._at == 0 and said:
@@ -129,6 +133,7 @@ class Attack:
     def _hear(self, it: HostileConnection, selector: selectors.BaseSelector) -> None:
         assert it.sock is not None
         try:
+            # An answer is no end: a server that speaks still holds a place for this connection.
             if it.sock.recv(4096):
                 return
         except BlockingIOError:

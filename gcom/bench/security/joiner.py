@@ -10,7 +10,7 @@ from gcom.bench.benchmark import parse
 from gcom.bench.processes import child
 
 NAME = "joiner"
-JOIN_S = 30.0
+JOIN_S = 30.0  # a limit for what hangs, not a figure
 
 
 def main() -> None:

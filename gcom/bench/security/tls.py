@@ -109,6 +109,7 @@ def measure(setup: TlsBenchSetup, told: Told = lambda _text: None) -> TlsBenchRe
     with tempfile.TemporaryDirectory(prefix="gcom-bench-") as folder:
         files = certificates.issued(Path(folder), [*setup.names, JOINER])
         sides: dict[str, dict[str, str]] = {PLAIN: {}, TLS: certificates.environment(files)}
+        # One after the other: throughput keeps all processors busy, and would be measured as latency.
         wrong += _throughput(setup, sides, result, told)
         wrong += _latency(setup, sides, result, told)
     return result

@@ -9,7 +9,7 @@ import gcom
 from gcom.bench.benchmark import parse
 from gcom.bench.throughput.turn import Judge, TurnPlan, run
 
-JOIN_S = 30.0
+JOIN_S = 30.0  # a limit for what hangs, not a figure
 
 
 class GroupMesh:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from statistics import median
 from time import monotonic
+from typing import Protocol, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -56,26 +58,6 @@ def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int
     return 1 if failed else 0
 
 
-def latency(setup: pacing.LatencySetup, output: Output, as_json: bool) -> int:
-    """Measure and show the result; return 1 if a delivery was wrong."""
-    with _progress(setup.turns) as told:
-        outcome = pacing.measure(setup, told)
-    _show_one(outcome.row(), _latency_table(outcome), output, as_json)
-    for wrong in outcome.wrong:
-        notice(f"wrong delivery: {wrong}")
-    return 1 if outcome.wrong else 0
-
-
-def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int:
-    """Measure and show the result; return 1 if a delivery was wrong."""
-    with _progress(None) as told:
-        outcome = remembering.measure(setup, told)
-    _show_one(outcome.row(), _memory_table(outcome), output, as_json)
-    if outcome.wrong:
-        notice(f"{outcome.wrong} deliveries were wrong")
-    return 1 if outcome.wrong else 0
-
-
 def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
     """Measure and show the result; return 1 if a log was not found to be as it was made."""
     outcomes: list[judging.AuditBenchResult] = []
@@ -94,52 +76,79 @@ def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
     return 1 if any(outcome.verdict != ("FAIL" if setup.broken else "PASS") for outcome in outcomes) else 0
 
 
+def latency(setup: pacing.LatencySetup, output: Output, as_json: bool) -> int:
+    """Measure and show the result; return 1 if a delivery was wrong."""
+    measured = partial(_measured, _latency_table, lambda outcome: _wrong_deliveries(outcome.wrong))
+    return measured(partial(pacing.measure, setup), setup.turns, output, as_json)
+
+
+def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int:
+    """Measure and show the result; return 1 if a delivery was wrong."""
+    measured = partial(_measured, _memory_table, lambda it: [f"{it.wrong} deliveries were wrong"] * bool(it.wrong))
+    return measured(partial(remembering.measure, setup), None, output, as_json)
+
+
 def registry(setup: asking.DirectoryBenchSetup, output: Output, as_json: bool) -> int:
     """Measure and show the result; return 1 if a renewal was refused."""
-    with _progress(None) as told:
-        outcome = asking.measure(setup, told)
-    _show_one(outcome.row(), _registry_table(outcome), output, as_json)
-    if outcome.refused:
-        notice(f"{outcome.refused} renewals were refused")
-    return 1 if outcome.refused else 0
+    measured = partial(
+        _measured, _registry_table, lambda it: [f"{it.refused} renewals were refused"] * bool(it.refused)
+    )
+    return measured(partial(asking.measure, setup), None, output, as_json)
 
 
 def tls(setup: ciphering.TlsBenchSetup, output: Output, as_json: bool) -> int:
     """Measure and show the result; return 1 if a delivery was wrong."""
-    with _progress(4 * setup.rounds) as told:
-        outcome = ciphering.measure(setup, told)
-    return _figures(f"TLS beside plain loopback: {setup.members} members", outcome, output, as_json)
+    table = partial(_goal_table, f"TLS beside plain loopback: {setup.members} members")
+    measured = partial(_measured, table, lambda outcome: _wrong_deliveries(outcome.wrong))
+    return measured(partial(ciphering.measure, setup), 4 * setup.rounds, output, as_json)
 
 
 def hostile(setup: attacking.HostileBenchSetup, output: Output, as_json: bool) -> int:
     """Measure and show the result; return 1 if a delivery was wrong."""
-    with _progress(2 * setup.rounds) as told:
-        outcome = attacking.measure(setup, told)
-    title = f"{setup.members} members beside {setup.connections:,} hostile connections"
-    return _figures(title, outcome, output, as_json)
+    table = partial(_goal_table, f"{setup.members} members beside {setup.connections:,} hostile connections")
+    measured = partial(_measured, table, lambda outcome: _wrong_deliveries(outcome.wrong))
+    return measured(partial(attacking.measure, setup), 2 * setup.rounds, output, as_json)
 
 
-def _figures(
-    title: str, outcome: ciphering.TlsBenchResult | attacking.HostileBenchResult, output: Output, as_json: bool
+class _BenchResult(Protocol):
+    def row(self) -> dict[str, object]: ...
+
+
+R = TypeVar("R", bound=_BenchResult)
+
+
+def _measured(
+    table: Callable[[R], Table],
+    wrong_in: Callable[[R], Sequence[str]],
+    measure: Callable[[Told], R],
+    steps: int | None,
+    output: Output,
+    as_json: bool,
 ) -> int:
-    """Show figures with the values to reach; return 1 if a delivery was wrong."""
+    """Measure and show a bench's one result, and tell what is wrong with it; return 1 if something is."""
+    with _progress(steps) as told:
+        outcome = measure(told)
+    _row(outcome.row(), output, as_json)
+    if not as_json:
+        show(table(outcome), output)
+    wrong = wrong_in(outcome)
+    for text in wrong:
+        notice(text)
+    return 1 if wrong else 0
+
+
+def _wrong_deliveries(wrong: Sequence[str]) -> list[str]:
+    return [f"wrong delivery: {each}" for each in wrong]
+
+
+def _goal_table(title: str, outcome: ciphering.TlsBenchResult | attacking.HostileBenchResult) -> Table:
+    """Return figures with the values to reach."""
     table = Table(title=title)
     for column in ("", "value", "to reach", " "):
         table.add_column(column, justify="right" if column in ("value", "to reach") else "left")
     for name, value, bound, met in outcome.rows:
         table.add_row(name, f"{value:,.2f}", f"{bound:,.2f}", _met(met))
-    _show_one(outcome.row(), table, output, as_json)
-    for wrong in outcome.wrong:
-        notice(f"wrong delivery: {wrong}")
-    return 1 if outcome.wrong else 0
-
-
-def _show_one(row: dict[str, object], table: Table, output: Output, as_json: bool) -> None:
-    """Print a bench's one result."""
-    if as_json:
-        _row(row, output, as_json)
-    else:
-        show(table, output)
+    return table
 
 
 def _row(row: dict[str, object], output: Output, as_json: bool) -> None:

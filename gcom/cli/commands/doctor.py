@@ -25,7 +25,7 @@ from gcom.values import limits, names
 from gcom.values.names import Address
 
 CLOCK_S = 120.0  # clocks may be so far apart: certificates begin five minutes back
-DIAL_S, CALL_S = 3.0, 5.0
+DIAL_S, CALL_S = 3.0, 5.0  # a person waits: longer than a slow network needs, shorter than patience
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from gcom.cli.lines import as_message
 from gcom.cli.output import Output, notice
 from gcom.cli.rows import JsonRows, PlainRows, RowFormat
 
-FLUSH_S = 10.0
+FLUSH_S = 10.0  # as `flush` itself waits by default
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from gcom.errors import Detached, GComError, GComTimeout, NotAMember
 from gcom.values import limits
 
 POLL_S = 0.1  # how late a signal or the end of the input may be seen while nothing is delivered
-LEAVE_S = 10.0
+LEAVE_S = 10.0  # as `leave` itself waits by default
 
 
 class Feed:

@@ -17,7 +17,7 @@ from gcom.cli.wording import many
 from gcom.errors import BadValue
 from gcom.sim.runs import SeedResult, run_seeds
 
-SEEDS_MAX = 1_000_000
+SEEDS_MAX = 1_000_000  # more than a week of them: a typo, most likely
 
 
 def seed_range(text: str) -> range:

@@ -19,7 +19,7 @@ from gcom.runtime.security.process import Security, credentials_for
 from gcom.values import limits
 from gcom.values.names import Process, name_of, place_of
 
-ASK_S = 3.0
+ASK_S = 3.0  # a member that is paused or gone is told as silent, and the page comes all the same
 CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -70,6 +70,7 @@ def ask_all(entry: GroupInfo, credentials: Security) -> list[Answer]:
     seats = list(zip(entry.members, entry.addresses, strict=True))
     if not seats:
         return []
+    # All at once: of 64 members that are silent each would else take its three seconds.
     with ThreadPoolExecutor(min(len(seats), limits.MEMBERS_MAX)) as pool:
         return list(pool.map(lambda seat: _ask(seat[0], seat[1], entry.definition.group, credentials), seats))
 
@@ -115,6 +116,7 @@ def _columns(answers: Sequence[Answer], told: Sequence[MemberStatus]) -> list[st
 
 def _cells(answer: Answer, rank: int, told: Sequence[MemberStatus]) -> tuple[str, ...]:
     """Return state, round trip, and what is under way; the round trip is the longest from another member."""
+    # As the others measure it: what a member says of itself cannot show that it is the slow one.
     trips = [it.round_trip_s[answer.process] for it in told if answer.process in it.round_trip_s]
     trip = f"{max(trips) * 1000:.1f}ms" if trips else "-"
     status = answer.status
@@ -133,6 +135,7 @@ def _remarks(status: MemberStatus, entry: GroupInfo) -> Iterator[str]:
         yield f"{me} is in view {status.view}, and the registry knows view {entry.view}"
     if status.waits_for:
         yield f"{me} cannot send: it waits for {status.waits_for}"
+    # Three of each: the page is read by somebody in trouble, and --json has them all.
     for who, count in sorted(status.unread_by.items(), key=lambda it: -it[1])[:3]:
         if who == status.process:
             yield f"{me} has {count:,} of its own messages to read"

@@ -58,7 +58,7 @@ _REFUSED = record(
     settled=optional(NUMBER),
     life=text(80),
 )
-_REFUSED_FIELDS = 4
+_REFUSED_FIELDS = 4  # a frame has ten: no field needs to say which of the two came
 
 
 def _piece(piece: Piece) -> None:

@@ -57,6 +57,7 @@ class AdaptiveTimeout:
         """Record a sign of life."""
         self._longest_ms = max(self._longest_ms, now_ms - self.heard_ms)
         self.heard_ms = now_ms
+        # What others said was about the silence that is over now.
         self._asked_ms = self._vouched_ms = None
         # One sample per heartbeat's time, the longest gap in it: a busy link has many short gaps, and must not forget
         # the long one among them.

@@ -58,6 +58,7 @@ def _cover(foes: Misses, gone: int) -> int:
     if len(rest) > EXACT_MAX:
         worst = 1 << max(rest, key=lambda who: rest[who].bit_count())
         return worst | _cover(rest, worst)
+    # By size, and younger members first among sets of one size: `rest` is sorted from the youngest.
     sets = (as_bits(each) for count in range(len(rest) + 1) for each in combinations(rest, count))
     return next(each for each in sets if all(each >> who & 1 or not rest[who] & ~each for who in rest))
 

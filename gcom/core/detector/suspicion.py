@@ -170,6 +170,7 @@ class Detector:
             watch.unanswered_ms = None
         elif watch.unanswered_ms is None:
             watch.unanswered_ms = now_ms
+        # A call that was lost or not answered says nothing of the process: silence has its own limit.
         if not refused:
             return False
         watch.failures += 1
@@ -228,6 +229,8 @@ class Detector:
                 suspected.append(peer)
             elif meaning is Meaning.ASK:
                 watch.become(Trust.ASKED)
+                # Asked below in one frame per helper: 1. A switch fails, and 30 members are silent. 2. Each
+                # would be asked about by a call of its own.
                 quiet.append(peer)
         asked: dict[Process, tuple[Process, ...]] = {}
         for peer in quiet:

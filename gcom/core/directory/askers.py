@@ -69,4 +69,5 @@ def _voters(row: Row, view: int, rank: int) -> frozenset[Process]:
     """Return the owner of a ballot, which has its rank; all who may have the name, where the view is not this one."""
     if row.view is None or row.number != view:
         return frozenset(row.known)
+    # A ballot is its proposer's: who votes with another's rank could promise in its name, and outbid it.
     return frozenset(row.view.members[rank : rank + 1])

@@ -8,7 +8,7 @@ from gcom.core.messages.registry import Entries, GroupInfo
 from gcom.values import limits
 
 # What the entries of one answer may weigh, roughly in bytes, so that the answer fits a frame.
-PAGE_BYTES = limits.FRAME_BYTES_MAX // 2
+PAGE_BYTES = limits.FRAME_BYTES_MAX // 2  # the weight is an estimate; half leaves room for it to be wrong
 
 
 def page(entries: Iterable[GroupInfo]) -> Entries:

@@ -36,7 +36,6 @@ from gcom.values import limits, lineage
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Address
 
-AtHome = Claim | Note | Fork | WitnessPrepare | WitnessAccept  # the home alone may answer these
 Puts = Mapping[Address, Request]
 Answers = Mapping[Address, Answer | None]
 Conversation = Generator[Puts, Answers, Answer | None]
@@ -50,6 +49,8 @@ class Homes:
 
     def learn(self, instance: str, definition: Definition) -> None:
         """Record the home of an instance."""
+        # Taken out first, so that it comes to the end: an instance that is still heard of is never the
+        # oldest.
         self._known.pop(instance, None)
         self._known[instance] = definition.home
         for oldest in list(self._known)[: -limits.GONE_MAX]:
@@ -66,6 +67,7 @@ def converse(request: Request, registries: Sequence[Address], homes: Homes) -> C
         case Create(definition):
             return (yield from _create(definition, registries, homes))
         case Remove(group):
+            # A command names a group, not an instance; only an entry says where its home is.
             found = yield from converse(Lookup(group), registries, homes)
             if not isinstance(found, GroupInfo):
                 return found
@@ -76,6 +78,7 @@ def converse(request: Request, registries: Sequence[Address], homes: Homes) -> C
                 return elsewhere(home) if home else None
             return (yield from _ask(request, [home], homes)).get(home)
         case Register():
+            # Before it is asked: a vote may be needed although no registry answers now.
             homes.learn(request.instance, request.definition)
             return registered((yield from _ask(request, registries, homes)))
         case Lookup():
@@ -216,6 +219,8 @@ def _listed(answers: Answers) -> Answer | None:
     if not pages:
         return _any(answers)
     ends = [page.groups[-1].definition.group for page in pages.values() if page.more and page.groups]
+    # Only as far as the shortest page goes: beyond it a group would be listed by a copy, and again, by its
+    # home, with the next page.
     last = min(ends, default=None)
     by_name: dict[str, dict[Address, GroupInfo]] = {}
     for at, page in pages.items():

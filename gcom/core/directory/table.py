@@ -286,10 +286,14 @@ class Directory:
         # it has missed the others, and stands above. 4. It is detached for good, and Z is in service.
         above = stands_above(request, row) and not (request.detached and alive)
         if above or not (alive or request.detached or descends):
+            # Nobody that may have the name is forgotten with the entry: the instance that goes below may have
+            # what this one lacks.
             others = row.known if request.definition.netsplit is Netsplit.PRIMARY else {}
             return self._put(self._learned(request).with_seats(others.items()))
         if request.definition.netsplit is Netsplit.PARTITIONABLE:
             return self._entry(row) if alive else self._put(self._learned(request))
+        # A predecessor's members are in the successor, or out of it. Strangers are remembered: they may have
+        # the name.
         here = zip(request.view.members, request.view.addresses, strict=True)
         return self._put(row if descends else row.with_seats(here))
 

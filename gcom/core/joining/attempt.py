@@ -92,6 +92,7 @@ class JoinAttempt:
 
     def _seek(self, now_ms: int) -> list[Out]:
         """Begin to look, or look anew."""
+        # A newcomer knows nobody: only the registry can tell it where the group is.
         if self._discovery is None or self._former is None:
             return []
         self.waits_for = "others of the group, or to begin it anew"
@@ -116,6 +117,8 @@ class JoinAttempt:
         found = seeking.instance(now_ms)
         if found:
             self.entry = found
+            # Found anew, by a word that is seconds old: whoever did not answer in an earlier search may do so
+            # now.
             self._unreached = {self._process}
             self._candidates = list(zip(found.members, found.addresses, strict=True))
             return self._approach_next(now_ms)
@@ -141,6 +144,8 @@ class JoinAttempt:
         if self._former and answer.definition != self._former.entry.definition:
             return self._on_namesake(self._former.entry, answer, now_ms)
         self._namesake = ""
+        # In a PARTITIONABLE group an entry is one side among others: which of them is entered is decided by
+        # all that answer.
         if not self._discovery:
             self.entry = answer
         if isinstance(request, Claim) and answer.members == (self._process,):
@@ -224,6 +229,7 @@ class JoinAttempt:
         # Its own name may be listed, by a leader that admitted it and died before it said so: there is nobody to ask.
         self._unreached = {self._process, *([self._former.process] if self._former else [])}
         self._proven |= self._unreached
+        # Vows are of one round, as they speak of one entry: of a later view whoever vowed may be a member.
         self.targets, self._vowing, self._vowed, self._absent = {}, set(), set(), set()
         self._candidates = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
         known = self._former.entry if self._former else entry
@@ -331,6 +337,8 @@ class JoinAttempt:
         del self.targets[source]
         if item.process in self.targets:
             return []
+        # In front: a member names as leader whom it does not suspect, which is newer than what the registry
+        # lists.
         self._candidates.insert(0, (item.process, item.address))
         return self._approach(item.process, item.address, now_ms)
 
@@ -344,6 +352,7 @@ class JoinAttempt:
 
     def on_gone(self, source: Process, text: str) -> list[Out]:
         """Record a member's word that this very process was in and went: only a new incarnation gets in."""
+        # Only from one that it asks: anybody else could end its attempt with a word.
         return [Failed(errors.Detached(text))] if source in self.targets else []
 
     def tick(self, now_ms: int) -> list[Out]:

@@ -60,6 +60,7 @@ class Merge:
     def _miss(self, process: Process, address: Address) -> None:
         name = name_of(process)
         if name != name_of(self._process):
+            # Taken out first, so that it comes to the end: the bound forgets whoever was missed longest ago.
             self._away.pop(name, None)
             self._away[name] = process, address
             for oldest in list(self._away)[: -limits.MEMBERS_MAX]:
@@ -152,6 +153,8 @@ class Merge:
         """Note a rival and call it: it must answer as a member of another instance before this process leaves."""
         if told.process in view.members:
             return  # no instance gives way to itself
+        # A newer word counts: the leader of the other instance may have changed since, and only a leader
+        # admits.
         if self.rival and self.rival != told and self.rival.process not in view.members:
             self._links.close(self.rival.process)
         self.rival = told

@@ -45,6 +45,7 @@ class FlapDamping:
     def count(self, left: Mapping[Process, str], now_ms: int) -> None:
         """Count the names that left as a view began, for these reasons."""
         for name in [names.name_of(who) for who, why in left.items() if why == CUT_OFF]:
+            # Taken out first, so that it comes to the end: the bound forgets whoever went longest ago.
             times, _ = self._known.pop(name, (0, 0))
             self._known[name] = times + 1, now_ms
         for oldest in list(self._known)[: -limits.GONE_MAX]:
@@ -103,6 +104,8 @@ class Admission:
             for who, joiner in self.waiting.items()
             if who not in view.members and self._is_proven(joiner, self._cut_off)
         }
+        # An answer that is under way was for the view that is left; `noted` is false for all again, so they
+        # are asked for anew.
         self._noting, self._note_at_ms = (), now_ms
 
     def ask(self, who: Process, join: Join, view: View, detector: Detector, now_ms: int) -> JoinRefused | Reach | None:
@@ -111,6 +114,8 @@ class Admission:
         holder = self.holder(name, view)
         # Its holder may be this process' former session, and a suspect is to go: neither proves anything by an answer.
         reaches = set(view.members) - set(detector.suspects) - {holder} <= set(join.reached)
+        # With the members' addresses instead of a refusal: only by calling all of them can it prove that its
+        # links work.
         if name in self._cut_off and (not reaches or self._flaps.keeps_out(name, now_ms)):
             self.waiting.pop(who, None)
             return Reach(view.members, view.addresses)
@@ -160,6 +165,7 @@ class Admission:
 
     def on_noted(self, done: bool, now_ms: int) -> None:
         """Take the registry's answer: it has noted those it was asked to, or must be asked again."""
+        # Only those that the request named: a joiner that came since is not on the registry's disk yet.
         for who in self._noting if done else ():
             if who in self.waiting:
                 self.waiting[who] = replace(self.waiting[who], noted=True)

@@ -150,6 +150,7 @@ class Consensus:
         # Paxos state is per view. The number of the view fences whatever is still on its way out of the old one.
         self.promised, self._accepted = NO_BALLOT, (NO_BALLOT, None)
         self._recorded, self._proposal, self._attempt_seen = None, None, 0
+        # The fence goes as well: an INSTALL of the view that is left is refused by its number from now on.
         self.survivors, self.fence = None, NO_BALLOT
         self._become(ConsensusState.NORMAL)
 
@@ -180,6 +181,9 @@ class Consensus:
             return
         # It promised, so it is in no later view and will not go into one: the succession no longer waits for it.
         proposal.noted.pop(source, None)
+        # A promise that comes when the value is chosen is not in the union. Its maker may have delivered more
+        # than the cut, so it must not be asked to accept; it is told INSTALL, and ends if the cut leaves out
+        # what it has (`within`).
         if proposal.decision is None and source in self.view.members:
             proposal.promises[source] = promise
 
@@ -219,6 +223,8 @@ class Consensus:
         proposal.decision = fresh if proposal.succession else best.accepted or fresh
         cut = self._cut(proposal, proposal.decision)
         self._record(cut)
+        # To nobody else: whoever did not promise in this ballot would refuse it, and whoever promised and is
+        # not in the union may hold what the cut leaves out.
         others = [peer for peer in proposal.promises if peer != self.process]
         return [*[Say(peer, cut) for peer in others], StartFlush(cut.decision, cut.holders)]
 
@@ -267,6 +273,8 @@ class Consensus:
         # The registry stores no payload. If it could vote before its half accepted, one more death would leave a
         # decided cut of which only the registry knows (docs/protocols/netsplit.md, "Quorum and tie").
         if proposal.decision is None:
+            # Who is spared and has not promised does not vote, so it is no part of the half that asks for the
+            # registry's vote.
             voting = live - (spared - set(proposal.promises))
             waits = voting <= set(proposal.promises) and is_half(self.view, voting) and not proposal.witness_promised
         else:
@@ -289,6 +297,7 @@ class Consensus:
     def _ask_again(
         self, proposal: _Proposal, decision: Decision | None, now_ms: int, succession: bool = False
     ) -> list[Out]:
+        # Not with each step: a registry that hangs would find hundreds of the same question when it goes on.
         asked_ms = proposal.witness_asked_ms
         if asked_ms is not None and now_ms - asked_ms < limits.WITNESS_RETRY_MS:
             return []
@@ -357,6 +366,8 @@ class Consensus:
         # Links repeat what a failed call carried, but no reply: a PROMISE or CUT_OK may be lost.
         if proposal is None or now_ms - proposal.asked_ms < limits.RESEND_MS:
             return []
+        # To those alone that have not answered: a full CUT has up to 40 KiB, and a member that has it
+        # fetches.
         proposal.asked_ms = now_ms
         if proposal.decision is None:
             prepare = frames.Prepare(self.view.number, proposal.ballot, proposal.succession)

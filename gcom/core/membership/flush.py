@@ -49,6 +49,8 @@ class Flush:
 
     def heard(self, sender: Process, now_ms: int) -> None:
         """Record that something of a sender came: the member that sends it goes on by itself."""
+        # Otherwise a cut of many megabytes would be asked of a second holder after FETCH_RETRY_MS, and come
+        # twice.
         if sender in self._asked_ms:
             self._asked_ms[sender] = now_ms
 
@@ -66,12 +68,15 @@ class Flush:
         ]
         if not candidates:
             return None
+        # In turn, and around again: a holder that does not answer now may be the only one left later.
         tries = self._tries[sender] = self._tries.get(sender, -1) + 1
         return candidates[tries % len(candidates)]
 
 
 def relay(asked: dict[Process, Relay], multicast: MulticastProtocol, bytes_max: int) -> Load:
     """Return what goes next to a peer that fetches; strike off `asked` what is served in full, or cannot be."""
+    # The order is relayed apart from data, in a frame's own field: pieces of it are small, and go beside any
+    # load.
     for sender in [sender for sender in asked if sender != ORDER]:
         wanted = asked[sender]
         found = multicast.fetched(wanted.view, sender, wanted.after, wanted.at_byte, bytes_max)

@@ -73,6 +73,8 @@ class Registration:
     def on_answer(self, request: Register, answer: Answer | None, view: View, detached: bool) -> Verdict:
         """Return what the answer, or its absence, asks of the member; `view` and `detached` are the member's now."""
         self._unanswered = False
+        # Before anything is compared: an instance that all have left is over whatever this member hears. It
+        # keeps what it has.
         if isinstance(answer, Refusal) and answer.code == "Dissolved":
             return Verdict.DISSOLVED
         if not isinstance(answer, GroupInfo):

@@ -54,9 +54,13 @@ class Triggers:
         """Begin a view; what still speaks for another one is kept."""
         view = self._view = decision.view
         self.at_registry = decision.at_registry
+        # Both are about the sequencer of the view that is left. 1. B is cut off from the registry. 2. The
+        # next view has its sequencer at the leader. 3. If B's old word counted on, that view would be changed
+        # as well, and so on.
         self.unserved, self.reaching = {}, {}
         self.wedged = False
         self.seekers = {}
+        # An order is for those of one view: who is let in by the next one was given up by nobody.
         self.given_up = set()
         self._hear_all()
         # A leaver that was not in this view's decision still wants to go; seekers say so again with their status.
@@ -71,6 +75,8 @@ class Triggers:
 
     def look(self, now_ms: int) -> None:
         """Compute from the links that fail now which members are to go."""
+        # By far the usual case, asked at every tick of every member; computing conflicts of 64 members takes
+        # milliseconds.
         if self.detector.is_calm:
             self._hear_all()
             return
@@ -134,6 +140,8 @@ class Triggers:
 
     def give_up_unheard(self) -> None:
         """Go on without the members that are not heard, by an operator's order."""
+        # Whom it hears it never gives up, whatever the operator believes: those are asked to promise, and
+        # decide with it.
         self.given_up = set(self.detector.suspects)
 
     @property
@@ -144,6 +152,7 @@ class Triggers:
 
     def on_registry(self, member: Process, cut_off: bool, reaches: bool) -> None:
         """Record what a member of the view says of the registry; a change of the sequencer is a change of the view."""
+        # Only grows: a member that was cut off asks the registry no more in this view.
         if cut_off:
             self.unserved[member] = None
         if reaches:
@@ -170,6 +179,8 @@ class Triggers:
 
     def may_propose(self, now_ms: int) -> bool:
         """Return whether this process should propose; joins alone wait for one another a little."""
+        # A crash does not wait for joiners to gather: a member that hangs in its wedge is dearer than one
+        # more view change.
         ripe = self.wants(joins=False) or self.admission.gathered(self.live, now_ms)
         return ripe and self.may_decide and self.permits(self._process)
 
@@ -198,12 +209,16 @@ class Triggers:
             | dict.fromkeys(self.dropped, CUT_OFF)
             | self.detector.suspects
         )
+        # Last, so that it wins: who asked to leave and is suspected in the same moment has left in good
+        # order, and must be told the cut instead of `expelled`.
         reasons |= self.leavers
         old = self._view
         # If all leave at once the proposer stays last; it leaves alone after that, with the directory's entry.
         stay = [member for member in old.members if member in promises and member not in reasons] or [self._process]
         left = {member: reasons.get(member, "silence") for member in old.members if member not in stay}
         made = self._succession(left)
+        # A successor begins with survivors only, all of whom have accepted it. Joiners ask again, in the new
+        # instance.
         joiners = [] if made else self.admission.ready(set(stay), left)
         members = (*stay, *[joiner.process for joiner in joiners])
         addresses = (*map(old.address, stay), *[joiner.address for joiner in joiners])

@@ -149,6 +149,8 @@ class ViewChanger:
             return
         match item:
             case frames.Prepare(_, ballot, succession):
+                # What is held is read in the very step that wedges: a run that
+                # came in between would be delivered here, and be in no union.
                 stands = (self._streams.holdings(), self._transfer.standing, self._streams.agreed, succession)
                 permitted = self.triggers.permits(source)
                 self._carry_out(self._change.on_prepare(source, ballot, permitted, *stands), now_ms)
@@ -378,11 +380,15 @@ class ViewChanger:
             return
         number = decision.view.number
         self.passed.append((self.view, decision))
+        # Before the barrier's TakeState, which `transfer.install` gives: who enters with
+        # this view is then given a state that has the merge in it, and merges nothing
+        # itself (docs/protocols/netsplit.md, "Why it is the same everywhere", 4).
         self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_brought()]
         self.tombstones.left_view(decision, self.behind)
         self._streams.install(decision, serial)
         self.effects += self._transfer.install(decision, now_ms)
         self._begin_view(install, now_ms)
+        # Last of all: what the application reads before this event is of the old view.
         self.effects.append(Installed(decision.view, decision.joined, decision.left))
 
     def _begin_view(self, entry: Install, now_ms: int) -> None:

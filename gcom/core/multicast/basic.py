@@ -70,6 +70,7 @@ class Basic(MulticastProtocol):
         first = self._gap(run.sender, run.first)
         if first is None or run.last > gaps[first].last:
             return False  # seen before, or given up
+        # What is left on either side of the run is as old as the whole gap was, so it is given up no later.
         gap = gaps.pop(first)
         if first < run.first:
             gaps[first] = _Gap(run.first - 1, gap.since_ms)
@@ -108,6 +109,8 @@ class Basic(MulticastProtocol):
     def _awaits(self, piece: Piece) -> bool:
         if piece.sender not in self._top or piece.view != self.view:
             return False
+        # A piece of what was given up is ignored: its number has been skipped, and would be handed over a
+        # second time.
         return piece.first > self._top[piece.sender] or self._gap(piece.sender, piece.first) is not None
 
     def _gap(self, sender: Process, number: int) -> int | None:

@@ -127,6 +127,8 @@ class MulticastProtocol(ABC):
     def on_status(self, peer: Process, status: Status) -> None:
         """Take a peer's acknowledgements, and how far its own stream is stable."""
         known, stable = self.out.peers[peer], self.out.stable
+        # Before the fence below: that a peer lags, or has promised, is what decides whether anything may be
+        # put to it.
         if (known.view, known.wedged) != (status.view, status.wedged):
             known.view, known.wedged = status.view, status.wedged
             self.some_wedged = any(each.wedged and each.view == self.view for each in self.out.peers.values())
@@ -143,6 +145,7 @@ class MulticastProtocol(ABC):
     def open_to(self, peer: Process) -> bool:
         """Return whether a peer may be sent data now: it is in the view, and no wedge forbids it."""
         known = self.out.peers.get(peer)
+        # A member that lags would refuse a run of this view: its stores are still those of the last one.
         if known is None or known.view != self.view:
             return False
         return not (self.stops and (self.wedged or known.wedged))
@@ -350,6 +353,8 @@ class Reliable(MulticastProtocol):
             store.truncate(max(cut.get(sender, 0), store.floor))
             assert store.last == cut.get(sender, store.last), "a view ends with its whole cut held"
             runs += store.after(self._released[sender], limits.NUMBER_MAX)
+        # Kept until all have installed: 1. B installs the next view. 2. C still lacks a run of the cut. 3.
+        # Its sender has died, and B alone can relay it.
         self._previous = {self.process: self.out.store, **self._stores}
         return runs, []
 

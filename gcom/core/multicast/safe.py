@@ -76,6 +76,7 @@ class Safe(Reliable):
         runs = [run for run in store.after(released, limits.NUMBER_MAX) if run.last <= upto]
         if runs:
             self._released[sender] = runs[-1].last
+        # What all hold and this process has let up may be dropped only now: `_collect` looks at both.
         if sender == self.process:
             self._collect()
         return runs

@@ -27,6 +27,8 @@ class Load:
     size: int = field(init=False)  # bytes of a frame that it takes; 0: it is empty
 
     def __post_init__(self) -> None:
+        # In C loops, and once: each frame asks for the size several times, and a load may have hundreds of
+        # runs.
         whole = sum(map(len, map(_ENCODED, self.runs))) + len(self.runs) * limits.RUN_HEADER_BYTES
         parts = sum(map(len, map(_DATA, self.pieces))) + len(self.pieces) * limits.PIECE_HEADER_BYTES
         object.__setattr__(self, "size", whole + parts)
@@ -181,6 +183,8 @@ class OwnStream:
 
     def install(self, peers: list[Process]) -> None:
         """Begin a view: all that was sent before is settled, so every cursor stands at the last number."""
+        # A new store, not an emptied one: the old one is still read by members that fetch the cut of the last
+        # view.
         self.store = RunStore(self.number)
         old = self.peers
         self.peers = {peer: self._carried(old.get(peer)) for peer in peers}
@@ -190,6 +194,8 @@ class OwnStream:
         if peer is None:
             # A newcomer has nothing of this stream and will get nothing of it: its base is the cut.
             return Peer(self.number, self.number, self.number)
+        # Nothing of before is put again: all who are in the view have the whole cut, or fetch it from whom
+        # the change names. Credit goes on.
         return Peer(self.number, self.number, peer.consumed, peer.view)
 
     def on_status(self, peer: Peer, held: int, consumed: int, partial: int = 0) -> None:
@@ -199,6 +205,8 @@ class OwnStream:
             peer.partial = partial
         if held > peer.held or consumed > peer.consumed:
             # A peer may lie: it cannot acknowledge what was not sent, or a run would be dropped too early.
+            # Never back: a status that was overtaken on its way would make stable runs unstable that are
+            # dropped already.
             peer.held = max(peer.held, min(held, self.number))
             peer.consumed = max(peer.consumed, min(consumed, self.number))
             self._recount()

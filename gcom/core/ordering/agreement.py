@@ -91,6 +91,7 @@ class OrderAgreement:
         ordered = {member: decision.cut.get(member, 0) for member in view.members}
         self.log = OrderLog(serial, ordered)
         self.agreed = self._passed = self._told = serial
+        # All have installed the cut, and with it the whole order of before: nobody lacks anything yet.
         self._held = {member: serial for member in view.members if member != self.process}
         self._put = dict(self._held)
         self._wanted = self._unknown_until_ms = None
@@ -176,6 +177,8 @@ class OrderAgreement:
         if isinstance(request, Open | Want) and request.view != self.view.number:
             return None
         self.asking = False
+        # Its answer counted above: where the leader orders, the registry is asked only whether it could serve
+        # again.
         if not self.at_registry or self.cut_off:
             return None
         self._refusals = self._refusals + 1 if refused else 0
@@ -198,6 +201,8 @@ class OrderAgreement:
 
     def _on_unserved(self, request: SequencerRequest, answer: SequencerAnswer | None, now_ms: int) -> None:
         """Decide, after a request that was not served, whether to ask again or to have the view changed."""
+        # Soon, but not at once: a registry that refuses its port would be asked thousands of times per
+        # second.
         self._retry_ms = now_ms + limits.JOIN_GATHER_MS
         # No answer. One lost call is no outage. An OPEN that was not answered may have arrived: a WANT finds out.
         if answer is None:
@@ -221,9 +226,12 @@ class OrderAgreement:
     def on_status(self, peer: Process, status: Status) -> bool:
         """Take a peer's word of what it holds and knows to be agreed; return whether more may be agreed by that."""
         held = self._held.get(peer)
+        # Not after the promise: the order that is agreed by later words might be in no union, and is settled
+        # by the cut.
         if held is None or self.wedged or (status.ordered <= held and status.agreed <= self._told):
             return False
         self._held[peer] = max(held, status.ordered)
+        # It may have the order from another member, and needs it from nobody else.
         self._put[peer] = max(self._put[peer], status.ordered)
         self._told = max(self._told, status.agreed)
         return self._passed < self.log.end

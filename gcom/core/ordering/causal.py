@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gcom.core.hold_back import HeldRun
-from gcom.core.messages.effects import Deliver, Delivery
+from gcom.core.messages.effects import Delivery
 from gcom.core.ordering.fifo import Fifo
 from gcom.values.names import Process
 from gcom.values.run import Run
@@ -37,28 +37,10 @@ class Causal(Fifo):
         free = [sender]
         while free:
             freed = free.pop()
-            before = self._settled[freed]
-            self._release_of(freed, released)
-            if self._settled[freed] > before:
+            if released_now := super()._release(freed):
+                released += released_now
                 free += self._freed_by(freed)
         return released
-
-    def _release_of(self, sender: Process, released: list[Delivery]) -> None:
-        while True:
-            following = self._settled[sender] + 1
-            run = self._held[sender].get(following)
-            if run is not None:
-                # The sender's runs are released in order, so a run that waits holds up all that follow it.
-                if self._waits(run):
-                    return
-                del self._held[sender][following]
-                self._settled[sender] = run.last
-                released.append(Deliver(run, self._view))
-            elif lost := self._lost[sender].pop(following, None):
-                self._settled[sender] = lost
-                released.append(self._skip(sender, following, lost))
-            else:
-                return
 
     def _waits(self, run: Run) -> bool:
         """Return whether a part of the run's past is not here; its sender then waits for the first such part."""
@@ -67,6 +49,8 @@ class Causal(Fifo):
         for other, number in run.clock.items():
             # A stream that is not of this view has ended: everything of it was delivered or given up at the cut.
             if other != run.sender and number > self._settled.get(other, number):
+                # Under the first missing stream only. Once that is there the run is looked at anew, and
+                # stands under the next.
                 self._waiting[other][run.sender] = number
                 return True
         return False

@@ -47,6 +47,8 @@ class OrderLog:
         before, at = self.end, orders.after
         for sender, first, last in orders.spans:
             at += last - first + 1
+            # Known already: pieces overlap, since each sender's goes on from what it last heard that this
+            # member holds.
             if at <= self.end:
                 continue
             rest = last - (at - self.end) + 1  # a piece may begin within what is here
@@ -97,5 +99,6 @@ class OrderLog:
         """Forget the spans up to `serial`."""
         count = bisect_right(self._ends, serial)
         if count:
+            # Whole spans only: one that reaches beyond `serial` is needed for its rest.
             self.floor = self._ends[count - 1]
             del self._spans[:count], self._ends[:count]

@@ -52,7 +52,9 @@ class Sequencer:
             return Opened() if served.view == request.view else Unknown()
         if served is None and len(self._served) >= GROUPS_MAX:
             self._served.pop(next(iter(self._served)))  # the one opened first; it moves to its leader if it lives
+        # Taken out first, so that it comes to the end: the order of the table is that of opening.
         self._served.pop(key, None)
+        # The leader has both from the view change: nothing up to this serial is given out again.
         self._served[key] = _Served(request.view, OrderLog(request.serial, request.settled))
         return Opened()
 

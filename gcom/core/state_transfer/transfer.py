@@ -271,6 +271,8 @@ class Transfer:
             for who, source in decision.sources.items()
             if source == (self.process, number) and who != self.process  # which goes on with what it has
         ]
+        # By the decision alone it becomes whole: all others read the same one, and hold it for a donor from
+        # now on.
         if asking and self._gives and self.keeping in (Keeping.LATER, Keeping.WHOLE):
             if self.keeping is Keeping.LATER:
                 self._become_whole()
@@ -304,8 +306,11 @@ class Transfer:
             return self._lose(number)
         if source[0] == self.process:
             return self._restore(number) if self.own_in(self._instance) else self._lose(number)
+        # Another donor, or the same one at a later barrier: chunks of two states do not join, so it begins
+        # with the first.
         if self._wanted is None or self._wanted.source != source:
             self._wanted = _Wanted(source, now_ms)
+        # The time of a view change is nobody's silence: donor and joiner were both wedged.
         self._wanted.since_ms = now_ms
         return self._complete()
 
@@ -390,6 +395,7 @@ class Transfer:
     def on_taken(self, view: int, data: bytes | None, error: str) -> None:
         """Take the application's state, or its error."""
         offer = self._offers.get(view)
+        # Nobody waits for it any more: the joiner left, or has another donor by now.
         if offer is not None:
             offer.error = (error or "gave none") if data is None else self._excess(len(data))
             offer.data = None if offer.error else data
@@ -404,6 +410,8 @@ class Transfer:
         """Return the part of the state that the next frame to a peer carries; it counts as put to the peer."""
         for view, offer in self._offers.items():
             share = offer.shares.get(peer)
+            # The application has not come to the barrier yet, or has not given its state: nothing is there to
+            # put.
             if share is None or (offer.data is None and not offer.error):
                 continue
             # Under way, or lost with a reply: put again after RESEND_MS.
@@ -426,6 +434,7 @@ class Transfer:
             # A refusal is repeated until the joiner says `seeking`: a call that carried it may have been lost.
             done = seeking and bool(offer.error)
             if offer.data is not None:
+                # One more than there are would end an offer that the joiner never had whole.
                 share.held = max(share.held, min(held, offer.count))
                 done = share.held == offer.count
             if done:

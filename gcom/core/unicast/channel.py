@@ -185,6 +185,8 @@ class Outbox:
 
     def on_receipt(self, receipt: LetterReceipt, view: int) -> None:
         """Take the member's acknowledgement and credit from its status in a view."""
+        # A peer cannot have what was not put; without the bound a liar would empty a queue that it never
+        # read.
         held = min(receipt.held, self.number)
         # A member takes letters once it is in a view with their sender, so a new view may end a stall.
         if held > self.held or view != self._view:
@@ -193,6 +195,8 @@ class Outbox:
         while self.held < held:
             self._kept.popleft()
             self.held += 1
+        # It may hold more than was known to be put: 1. A call fails, and the cursor goes back. 2. The frame
+        # had arrived after all.
         self.cursor = max(self.cursor, self.held)
         if receipt.read > self._unread.read:
             self._unread.on_read(receipt.read)
@@ -278,6 +282,7 @@ class Channels:
     def to_self(self) -> list[Letter]:
         """Take what this process has sent to itself and has room for: it needs no network."""
         outbox, taken = self.outboxes[self.process], list[Letter]()
+        # In rounds, since one is bounded, and with a receipt after each: no status ever comes from oneself.
         while letters := outbox.take(limits.FRAME_BYTES_MAX):
             taken += self.receive(self.process, letters)
             outbox.on_receipt(self.receipt(self.process), 0)

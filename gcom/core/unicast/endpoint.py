@@ -52,6 +52,8 @@ class UnicastEndpoint:
         return effects + self._to_self()
 
     def _call(self, event: events.GroupCall) -> list[Effect]:
+        # Who has left since the application looked answers at once, as departed, in place of an error for the
+        # whole call.
         here = [member for member in event.targets if member in self.letters.outboxes]
         self._calls.begin(event.call, here, event.deadline_ms)
         for member in here:
@@ -60,6 +62,8 @@ class UnicastEndpoint:
         return [Answered(event.call, member, Outcome.DEPARTED) for member in gone]
 
     def _end(self, call: int) -> None:
+        # Only what was not put is taken back: a member that has the request serves it, and its answer is
+        # dropped.
         for member in self._calls.end(call):
             self.letters.outboxes[member].withdraw(call)
 

@@ -11,5 +11,5 @@
   WouldBlock.
 
     node; group = sending + calling + inspecting + receiving, over a handle; state_callbacks; events; results; watch
-    guards: who may send or read no more, and why; deadlines: how long a caller waits
+    guards: who may send or read no more, and why, and how long a caller waits
 """

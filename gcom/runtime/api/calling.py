@@ -11,7 +11,7 @@ from time import monotonic
 from gcom.core.messages import events
 from gcom.errors import BadValue, UnknownMember
 from gcom.runtime import payloads
-from gcom.runtime.api.deadlines import deadline_of
+from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.api.results import Results
 from gcom.runtime.session import Session

@@ -8,7 +8,7 @@ from typing import Self
 from gcom.errors import GComTimeout
 from gcom.runtime.api import guards
 from gcom.runtime.api.calling import Calling
-from gcom.runtime.api.deadlines import deadline_of
+from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.inspecting import Inspecting
 from gcom.runtime.api.receiving import Receiving
 from gcom.runtime.api.sending import Sending

@@ -1,11 +1,15 @@
-"""Guards of a group's methods: why nothing can be sent or read any more, or not now, in words.
+"""Guards of a group's methods: how long they wait, and in words why nothing can be sent or read any more, or not now.
 
-All of it holds the lock of the host.
+All but `deadline_of` hold the lock of the host.
 """
 
 from __future__ import annotations
 
-from gcom.errors import Detached, NotAMember, StateFailed
+from math import isnan
+from threading import TIMEOUT_MAX
+from time import monotonic
+
+from gcom.errors import BadValue, Detached, NotAMember, StateFailed
 from gcom.runtime import arrivals
 from gcom.runtime.membership import Membership
 from gcom.runtime.session import Session
@@ -19,6 +23,18 @@ _REASONS = {  # of an end that the application did not ask for
     "taken": "the name was another's when it came back",
     "defect": "a defect in GCom ended this node; its traceback was printed",
 }
+
+
+def deadline_of(timeout_s: float | None) -> float | None:
+    """Return the deadline in monotonic seconds, None for no limit; a time below 0 is no wait. Raises BadValue."""
+    if timeout_s is None:
+        return None
+    # To Python True is the number 1; and a deadline that is not a number would be neither before nor after any time, so
+    # that a wait would never see it pass.
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or isnan(timeout_s):
+        raise BadValue(f"timeout_s must be a number of seconds, or None for no limit; got {timeout_s!r}")
+    # A condition raises OverflowError for a longer time than that.
+    return None if timeout_s >= TIMEOUT_MAX else monotonic() + timeout_s
 
 
 def raise_if_ended(membership: Membership, session: Session) -> None:

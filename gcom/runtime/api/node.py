@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.core.messages.registry import GroupInfo as GroupInfo
 from gcom.errors import LocalError, NotAMember
 from gcom.runtime.api.group import Group
+from gcom.runtime.closable import Closable
 from gcom.runtime.faults import Faults
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Uses
@@ -22,7 +22,7 @@ from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, Ti
 from gcom.values.detection import Detection
 
 
-class Node:
+class Node(Closable):
     """A named process. Made by `gcom.connect`; use it in a `with` block, or close it.
 
     Safe to use from any number of threads.
@@ -160,11 +160,3 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<gcom.Node {self.name!r} at {names.place_of(self.address)}, registry {self.directory.address}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

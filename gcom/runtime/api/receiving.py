@@ -28,7 +28,6 @@ from gcom.core.messages.effects import (
 )
 from gcom.errors import AlreadyReceiving, GComError, GComTimeout, StateFailed
 from gcom.runtime.api import guards
-from gcom.runtime.api.deadlines import deadline_of
 from gcom.runtime.api.events import (
     Departure,
     Event,
@@ -47,6 +46,7 @@ from gcom.runtime.api.events import (
     Unicast,
     ViewChange,
 )
+from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.api.state_callbacks import StateCallbacks
 from gcom.runtime.arrivals import Arrival, Entered, Gone, LogStopped, Own, SetAside

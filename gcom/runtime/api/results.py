@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from types import TracebackType
 from typing import Self
 
 from gcom.errors import Detached, GComTimeout, HandlerFailed, MemberDeparted
 from gcom.runtime import payloads
 from gcom.runtime.api import guards
+from gcom.runtime.closable import Closable
 from gcom.runtime.membership import Membership
 from gcom.runtime.open_calls import OpenCall
 from gcom.runtime.session import Session
@@ -58,7 +58,7 @@ class Result:
         return payloads.data_of(self.payload)
 
 
-class Results(Mapping[str, Result]):
+class Results(Mapping[str, Result], Closable):
     """The results of one group call, by process or name, in the order of the view; those that are not in are PENDING.
 
     They come in until each member has one, the call's time is over, or `close`.
@@ -160,14 +160,6 @@ class Results(Mapping[str, Result]):
         """Take no more results: those that are not in stay PENDING, and requests that have not left are withdrawn."""
         with self._session.changed:
             self._session.end_call(self._call)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class CallTimeout(GComTimeout):

@@ -8,7 +8,7 @@ from typing import Literal
 from gcom.errors import BadValue, GComTimeout, WouldBlock
 from gcom.runtime import payloads
 from gcom.runtime.api import guards
-from gcom.runtime.api.deadlines import deadline_of
+from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.session import Session
 from gcom.values import limits
@@ -46,6 +46,7 @@ class Sending(GroupHandle):
         Detached, GComTimeout; WouldBlock inside a callback. After an error that names the message, it was sent, and may
         still arrive.
         """
+        # Before the lock: to measure 16 MiB of text takes longer than a step.
         payloads.check(payload, limits.MESSAGE_BYTES_MAX)
         if held_by != "sender":
             return self._send_and_wait(payload, timeout_s, held_by)
@@ -79,6 +80,7 @@ class Sending(GroupHandle):
                     raise GComTimeout(f"{text}: it waits for {why}")
 
     def _send_and_wait(self, payload: bytes | str, timeout_s: float | None, held_by: HeldBy) -> int:
+        # Before the message is put: after an error of these nothing was sent.
         self._check_held_by(held_by)
         deadline = deadline_of(timeout_s)
         with self._host.lock:

@@ -50,6 +50,7 @@ class StateCallbacks:
         """Replace what the application has; raises StateFailed if it does not take it."""
         set_state = self._membership.uses.set_state
         assert set_state is not None, "state comes for an application that takes it"
+        # Before `set_state`, which replaces what is to be kept.
         aside = self.uncovered(source) if state.uncovered else None
         with self._leaving_at_failure(source, "set_state"):
             set_state(state.data)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from time import monotonic, time
-from types import TracebackType
-from typing import Self
 
 from gcom.errors import BadValue
+from gcom.runtime.closable import Closable
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
 from gcom.runtime.traces import Trace, TraceBuffer
 
-MOST_MAX = 1_000_000
+MOST_MAX = 1_000_000  # some hundred bytes each: a watch must not cost more than the group
 
 
-class Watch:
+class Watch(Closable):
     """The traces of what is delivered while it is open; made by `Group.watch`. Any thread may use it.
 
         with group.watch() as watch:
@@ -71,11 +70,3 @@ class Watch:
         """Record nothing more; what is kept stays. May be called again."""
         with self._host.lock:
             self._membership.unwatch(self._buffer)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -132,6 +132,8 @@ class Link:
             taken = self._take()
             if taken is None:
                 break
+            # To dial may take seconds, and the lock is held here.
+            # With faults, delays are put into a call on purpose.
             if self._pipeline is None or self._host.has_faults:
                 name = f"gcom dial {self.address}"
                 self._alone = Thread(target=self._put_alone, args=(taken,), name=name, daemon=True)
@@ -154,6 +156,7 @@ class Link:
             # One that has more is woken again, and goes to the end: a busy group starves no quiet one.
             turn = session, peer = next(iter(self._due))
             del self._due[turn]
+            # The peer is none of the machine's any more, or another life of its name is at another address.
             if session.machine.address_of(peer) != self.address:
                 self._turns.pop(turn, None)
                 continue
@@ -193,11 +196,14 @@ class Link:
                 raise
             finally:
                 self._writing.release()
+            # It broke meanwhile, and `fail` has cleared what was to be written: there is nothing to wait for.
             if pipeline is None:
                 return
 
     def _write_one(self, pipeline: pyro.Pipeline, taken: _Taken) -> None:
         taken.session.log_before_frame()
+        # The socket's buffer is full: the reader writes the rest,
+        # since a thread of the application must not wait for a peer.
         if not pipeline.put(codec.encode(taken.frame)):
             self._host.reader.want(self, pipeline)
 
@@ -216,6 +222,8 @@ class Link:
         sessions: dict[Session, None] = {}
         with self._host.lock:
             for reply in replies:
+                # Answers of a connection that was given up: what they
+                # answer has been put again, and would be counted twice.
                 if pipeline is not self._pipeline or not self._unanswered:
                     return
                 session, peer, _, taken_s = self._unanswered.popleft()
@@ -250,10 +258,14 @@ class Link:
         # The kernel is asked for a proof only after a failure: a peer that answers is not dead.
         dead = proof and bool(self._unanswered) and is_dead(self.address)
         with self._host.lock:
+            # Somebody else was faster: of two threads that see one
+            # connection end, only the first may tell the sessions.
             if pipeline is not self._pipeline:
                 return
             self._drop_pipeline()
             unanswered, self._unanswered = self._unanswered, deque()
+            # Never written, but nobody can say so of the one that was
+            # being written as the connection broke: all count as unknown.
             self._to_write.clear()
             for session, peer in dict.fromkeys((taken.session, taken.peer) for taken in unanswered):
                 session.step(CallFailed(peer, refused=False, dead=dead))

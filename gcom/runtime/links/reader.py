@@ -50,6 +50,7 @@ class Reader:
         self._host = host
         self._lines = lines  # called with the lock held
         self._selector = selectors.DefaultSelector()
+        # A selector cannot be told from outside; a byte on a socket that it watches ends its wait.
         self._ear, self._mouth = socket.socketpair()
         self._ear.setblocking(False)
         self._mouth.setblocking(False)
@@ -87,6 +88,7 @@ class Reader:
         self._thread.join(timeout_s)
 
     def _tell(self, order: str, line: Line | None, pipeline: pyro.Pipeline) -> None:
+        # By orders, since a selector is not safe to change while its own thread waits in it.
         self._orders.append((order, line, pipeline))
         self._wake()
 
@@ -120,6 +122,7 @@ class Reader:
 
     def _hear(self) -> None:
         with contextlib.suppress(BlockingIOError):
+            # All bytes at once: however many threads woke it, one look does for all.
             self._ear.recv(4096)
 
     def _serve(self, line: Line, pipeline: object, ready: int) -> None:
@@ -163,5 +166,6 @@ class Reader:
         for line in overdue:
             line.give_up()
         with self._host.lock:
+            # After the overdue ones have failed: what they owe again may be due sooner.
             nexts = [line.next_ms(now_ms) for line in lines]
         self._look_ms = min([now_ms + int(IDLE_WAIT_S * 1000), *[at for at in nexts if at is not None]])

@@ -137,6 +137,8 @@ class Caller:
 
     def _exchange(self, data: bytes, deadline: float) -> bytes:
         sock = self._kept() or self._dial(deadline)
+        # Pyro5's wire has 16 bits for it. It only tells an answer of
+        # this call from one of an earlier call that was given up.
         self._seq = (self._seq + 1) & 0xFFFF
         sock.settimeout(remaining(deadline))
         body = pack((self._object_id, "receive", (data,), {}))
@@ -162,6 +164,8 @@ class Caller:
         if raw.getsockname() == raw.getpeername():
             # Dialling a free port of our own range may connect a socket to itself.
             raise ConnectionRefusedError("connected to itself")
+        # Frames are gathered by the core; with the kernel's own
+        # delay an idle group's message would wait 40 ms for an ack.
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sock = sock = tls.dialled(raw, self._certificates, deadline, self._member)
         if self._secret is None:

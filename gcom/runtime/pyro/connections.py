@@ -55,6 +55,8 @@ class Connections:
         with self._lock:
             if self._closed:
                 return ConnectionAdmission.CLOSED
+            # Per host: 1. One machine dials without a word, again and again. 2. By the bound on all
+            # it would push out strangers of other machines that are about to show who they are.
             crowd = [other for other, found in self._host.items() if found == host] if host else []
             crowded, full = len(crowd) >= limits.NEWCOMERS_PER_HOST_MAX, len(self) >= self._most
             if crowded:
@@ -80,6 +82,7 @@ class Connections:
     def serving(self, conn: Connection) -> Iterator[None]:
         """Keep a connection from being ended while a request is carried out; raises EOFError if it just was."""
         with self._lock:
+            # It goes back to where it came from: a request by itself shows nothing of who a newcomer is.
             waited = self._new if conn in self._new else self._idle
             if waited.pop(conn, None) is None:
                 raise EOFError("ended while it was idle")
@@ -123,6 +126,7 @@ class Connections:
         """End all, and admit no more."""
         with self._lock:
             self._closed = True
+            # Shut down outside the lock: the workers that notice come back here to forget theirs.
             ending = [*self._new, *self._idle, *self._served]
             self._new.clear()
             self._host.clear()

@@ -66,6 +66,8 @@ class Credentials:
 
     def reload(self) -> None:
         """Read the files again, for the connections from now on; those that are open go on as they are."""
+        # All is checked before anything is replaced: a renewal that
+        # went wrong leaves the connections of before working.
         found = _checked(self.files)
         contexts = [_context(self.files, protocol) for protocol in _PROTOCOLS]
         contexts[2].verify_mode = ssl.CERT_OPTIONAL

@@ -16,7 +16,7 @@ from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.caller import ConnectionLost, answer_of
 from gcom.runtime.pyro.wire import HEADER_BYTES, Bad, WireMessage, message, pack, parse, shut
 
-READ_BYTES = 64 * 1024
+READ_BYTES = 64 * 1024  # a full load in four reads, and no more memory per connection than that
 
 
 class Pipeline:
@@ -47,6 +47,7 @@ class Pipeline:
         Where the connection has broken, `answers` says so.
         """
         with self._lock:
+            # Number and bytes under one lock: a call that overtakes another would be answered as that one.
             self._put = (self._put + 1) & 0xFFFF
             body = pack((self._object_id, "receive", (data,), {}))
             call = message(protocol.MSG_INVOKE, 0, self._put, body)
@@ -93,6 +94,7 @@ class Pipeline:
             raise ConnectionLost("the connection was ended") from error
         except Bad as bad:
             raise PeerError(f"no answer of ours came: {bad}") from bad
+        # Answers that came before the end are told first: their calls did not fail.
         if self._ended and not answers:
             raise ConnectionLost("the connection broke")
         return answers

@@ -18,7 +18,7 @@ from typing import Any
 
 from gcom.certificates import user_secret
 
-NONCE_BYTES = 32
+NONCE_BYTES = 32  # never drawn twice by chance, so no proof can be used again
 _SERVER, _CALLER = b"gcom server", b"gcom caller"
 
 

@@ -49,6 +49,7 @@ _THIS_USER = contextlib.nullcontext()  # a process of this very user is served u
 
 def settings(connections: int = limits.CONNECTIONS_MAX) -> None:
     """Set the process's Pyro5 configuration, which is global; the environment has no say in it."""
+    # A PYRO_* variable of the user's shell must not change what is served here, or how.
     config.reset(use_environment=False)
     config.SERVERTYPE = "thread"
     config.THREADPOOL_SIZE = connections + WORKERS_SPARE
@@ -59,6 +60,7 @@ def settings(connections: int = limits.CONNECTIONS_MAX) -> None:
     config.COMPRESSION = False
     config.ITER_STREAMING = False
     config.DETAILED_TRACEBACK = False
+    # Deadlines are kept by `read`, per message: Pyro5's own would end a connection that is only idle.
     config.COMMTIMEOUT = 0.0
     config.MAX_RETRIES = 0
     config.POLLTIMEOUT = 0.5  # seconds; the delay of a close on systems where closing a socket wakes no thread
@@ -168,6 +170,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         except tls.PlainSpoken as spoken:
             self._refuse(conn, "no TLS", f"{NOT_TRUSTED}this address speaks TLS alone: {HOW_SECURE}")
             raise EOFError("refused") from spoken
+        # After the handshake, not in it: only then the certificate's serial is known to be the peer's own.
         if tls.is_revoked(conn.sock, self._credentials):
             self._refuse(conn, "revoked", parting.REVOKED)
             raise EOFError("refused")
@@ -280,6 +283,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         spoken = request.serializer
         try:
             answer = stock.dump(self._call(request), spoken)
+            # The caller would refuse it, and take this side for one that does not speak as it should.
             if len(answer) > CALL_BYTES_MAX:
                 raise Bad("answer too large", "the answer is too large: ask for less")
         except Bad as bad:
@@ -304,6 +308,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             raise Bad("batch", "batches are not served: make single calls")
         match stock.read_body(request):
             case [str() as name, str() as method, [*positional], dict() as named] if name in (it := self._objects()):
+                # Only what is exposed by name: else `__class__`
+                # and what hangs on it could be had from outside.
                 found = getattr(it[name], method, None) if method[:1] != "_" else None
                 if getattr(found, "_pyroExposed", False) is not True or not callable(found):
                     raise Bad("unknown method", "no such method here")
@@ -373,6 +379,7 @@ class Server:
         openly: frozenset[str] = frozenset(),
     ) -> Server:
         """Return a server at a place, at the first of its ports that is free; `address` is the one for others."""
+        # The last one is not tried here, so that its error is the one that is raised.
         for port in place.ports[:-1]:
             with contextlib.suppress(Unavailable):
                 return cls.at(replace(place, ports=(port,)), objects, credentials, toward, openly)

@@ -18,7 +18,7 @@ from gcom.runtime.pyro.wire import MSGPACK, Bad, WireMessage, pack, plain, plain
 
 SERPENT = serializers.SerpentSerializer.serializer_id
 SERPENT_BYTES_MAX = 16 * 1024  # a registration with all that a name server takes fits many times
-DEPTH_MAX = 8
+DEPTH_MAX = 8  # deeper than any call of a stock proxy: such a nest is only there to exhaust a stack
 _HEAD = re.compile(r"# serpent utf-8 python[\d.]{1,8}\r?\n")
 # No escapes but those of repr(); half of a surrogate pair could never be sent on.
 _ESCAPE = r"""\\(?:[\\'"nrt]|x[0-9a-f]{2}|u(?!d[89a-f])[0-9a-f]{4}|U[0-9a-f]{8})"""

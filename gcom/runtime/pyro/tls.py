@@ -23,7 +23,7 @@ from gcom.runtime.pyro.credentials import Credentials, Dialer
 from gcom.values import identity
 from gcom.values.identity import Identity
 
-_READ_BYTES = 128 * 1024
+_READ_BYTES = 128 * 1024  # half of the largest frame: two reads, where a small buffer would take many
 _PLAIN_GCOM = b"P"  # of PYRO; a TLS handshake begins with 22
 _PEER: ContextVar[Identity | None] = ContextVar("peer", default=None)
 _SERIAL: ContextVar[int] = ContextVar("serial", default=0)
@@ -60,9 +60,11 @@ class SecureSocket:
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(raw.fileno(), select.POLLIN)
         self._writable.register(raw.fileno(), select.POLLOUT)
+        # OpenSSL never sees the socket, so only this class waits, and it knows the time for the whole.
         raw.setblocking(False)
         self._handshake(deadline)
         self.certificate: dict[str, Any] = self._tls.getpeercert() or {}
+        # Once per connection: an identity is asked for with each request.
         self.peer = _identity(self.certificate)
         self.serial = int(str(self.certificate.get("serialNumber", "0")), 16)  # 0 if the peer showed no certificate
 

@@ -106,6 +106,7 @@ def _judged(data: bytearray) -> _Header:
         raise Bad("annotations")
     if size > CALL_BYTES_MAX:
         raise Bad("too large")
+    # A few bytes that unpack to gigabytes, and objects of which only a worker would know how to make them.
     if flags & (protocol.FLAGS_COMPRESSED | protocol.FLAGS_KEEPSERIALIZED):
         raise Bad("compressed" if flags & protocol.FLAGS_COMPRESSED else "blob")
     return _Header(kind, serializer, flags, seq, annotations, size)
@@ -117,6 +118,7 @@ def _read_exactly(sock: Stream, size: int, deadline: float | None) -> bytearray:
     got, rest = 0, memoryview(data)
     while got < size:
         if deadline is not None:
+            # Before each read: what is left of the whole, not the same time again for each byte.
             sock.settimeout(remaining(deadline))
         count = sock.recv_into(rest[got:], size - got, socket.MSG_WAITALL)
         if not count:

@@ -76,6 +76,8 @@ class DirectoryClient:
         if answer is not None:
             return answer
         if failures:
+            # The first of the list: users name their usual registry
+            # first, and its trouble is the one that they can mend.
             raise failures[0]
         raise errors.RegistryUnavailable("no registry has told which of them is the group's home: look it up first")
 
@@ -89,6 +91,7 @@ class DirectoryClient:
     def _ask_each(self, puts: Puts, failures: list[errors.GComError]) -> dict[Address, Answer | None]:
         """Put requests to several registries at once; one that does not answer says nothing."""
         try:
+            # All at once: one after the other, a registry that is off would cost each request its whole time.
             asked = {at: self._workers.submit(self._each[at].ask, request) for at, request in puts.items()}
         except RuntimeError as error:  # what submit raises after shutdown
             raise errors.RegistryUnavailable("the registries are not asked any more: this client is closed") from error

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
+from gcom.runtime.closable import Closable
 from gcom.values.names import Address
 
 
@@ -15,7 +15,7 @@ class _Registry(Protocol):
     def close(self) -> None: ...
 
 
-class Embedded:
+class Embedded(Closable):
     """A running registry. Close it, or leave its `with` block, to stop it; the groups in it go on without it."""
 
     def __init__(self, registry: _Registry) -> None:
@@ -24,14 +24,6 @@ class Embedded:
 
     def close(self) -> None:
         self._registry.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def embedded(host: str = "127.0.0.1", port: int = 0, *, data: str | Path | None = None) -> Embedded:

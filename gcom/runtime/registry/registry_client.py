@@ -68,6 +68,7 @@ class RegistryClient:
 
     def _call(self, data: bytes, deadline: float) -> bytes:
         try:
+            # The one that was used last: it is the least likely to have been ended for being idle.
             caller = self._idle.pop()
         except IndexError:
             caller = pyro.Caller(self.address, pyro.DIRECTORY, self._credentials)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 from queue import SimpleQueue
 from threading import Lock
 from typing import NamedTuple, Protocol
@@ -80,7 +81,7 @@ class SequencerClient:
 
     def ask(self, request: SequencerRequest, told: Told, detection: Detection = LAN) -> None:
         """Put a request when the lock is let go; `told` hears the answer, or the lack of one. Holds the lock."""
-        patience_ms = detection.extended_ms(limits.SEQUENCER_CALL_MS)
+        patience_ms = _patience_ms(detection)
         self._waiting.append(_Asked(told, request, self._host.now_ms() + patience_ms, patience_ms))
         self._host.lock.follow(self)
 
@@ -98,6 +99,7 @@ class SequencerClient:
         if self._certified and self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
             self._pipeline.close()  # the reader finds its end, and the next dial is refused
         if self._waiting and not self._dials and (self._pipeline is None or self._host.has_faults):
+            # One dial for all groups: each would wait for the same registry as long.
             self._dials = True
             self._work.put(True)
         if not self._dials:
@@ -139,6 +141,8 @@ class SequencerClient:
     def read(self, pipeline: pyro.Pipeline) -> None:
         """Take the answers that have come, or the end of the connection."""
         try:
+            # In the order of the questions: the registry answers
+            # one connection's requests one after the other.
             for answer in pipeline.answers():
                 asked = self._unanswered.popleft()
                 asked.told(_answered(asked.request, answer))
@@ -227,3 +231,9 @@ def _answered(request: SequencerRequest, answer: bytes) -> SequencerAnswered:
         return SequencerAnswered(request, sequencer_codec.decode_answer(answer))
     except GComError:
         return SequencerAnswered(request, None)
+
+
+@cache
+def _patience_ms(detection: Detection) -> int:
+    """Return how long an answer may take; a group's detection never changes, and each message of a total order asks."""
+    return detection.extended_ms(limits.SEQUENCER_CALL_MS)

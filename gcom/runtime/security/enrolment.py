@@ -27,6 +27,8 @@ def accept(invitation: Invitation, timeout_s: float = 5.0) -> Path:
 
     Raises Untrusted where another answers, BadValue for an invitation that the registry refuses, RegistryUnavailable.
     """
+    # Asked of somebody who is not known yet: what he says is worth
+    # no more than its fingerprint, which the invitation has.
     authority = authority_at(invitation.registry, timeout_s)
     if hashlib.sha256(ssl.PEM_cert_to_DER_cert(authority)).digest() != invitation.fingerprint:
         raise Untrusted(
@@ -50,6 +52,7 @@ def authority_at(registry: Address, timeout_s: float) -> str:
     """Return the certificate in PEM that whoever listens there calls its authority's: believe it by its fingerprint."""
     match ask(registry, {"ask": "authority"}, pyro.Newcomer(None), timeout_s):
         case {"authority": str() as pem}:
+            # Read before it is trusted: OpenSSL would take any PEM, and say nothing of what it was.
             keys.read_certificate(pem.encode(), f"what {registry} says")
             return pem
     raise PeerError(f"{registry} answered a question for its authority with nonsense: is it a gcom-registry?")

@@ -32,7 +32,7 @@ from gcom.values.letter import Kind
 from gcom.values.names import Address, Process
 from gcom.values.rights import Right, RightsTable, table_of
 
-ASK_S = 1.0
+ASK_S = 1.0  # a right that was taken away ends within a second or two, and a question costs next to nothing
 HURRY_S = 0.05  # between questions, where a process was refused by rules that may be old
 CALL_S = 2.5
 SETTLE_S = 3.0  # for others to learn of a right to send

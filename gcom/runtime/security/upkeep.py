@@ -18,8 +18,8 @@ from gcom.runtime import pyro
 from gcom.values.names import Address
 
 SERIAL_BYTES = 20  # of a certificate, at the most
-ASK_S = 1.0
-CALL_S = 2.5
+ASK_S = 1.0  # a certificate that was revoked is refused within a second or two
+CALL_S = 2.5  # as long as any other call
 RETRY_S = 60.0  # between attempts at a renewal
 
 

@@ -21,7 +21,7 @@ from gcom.values.definition import Multicast
 from gcom.values.names import Process
 
 LIVE_MS = 60_000  # the bound for all progress after the heal; both are scaled as the group's detection is
-STORM_MS = 300
+STORM_MS = 300  # shorter than any silence that counts
 SILENT_MS = 15_000  # by then silence has put a dead member out of every quorum's view
 
 

@@ -15,7 +15,7 @@ from gcom.sim.plan.events import ACCEPTED, DISSOLVES, LISTENS, NOTED, STOPPED, F
 SHARE = 0.2  # of the seeds
 LONG_MS = (15_000, 20_000)  # longer than every time-out
 REACTION_MS = (3_000, 5_000)  # until a view goes on without a silent member
-MEMBERS_MIN = 3
+MEMBERS_MIN = 3  # of fewer, no majority is left that could go on
 
 
 @dataclass(frozen=True, slots=True)

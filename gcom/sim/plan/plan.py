@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from gcom.sim.plan.events import OCCASIONAL, Fault, TroubleEvent
 from gcom.values.definition import Definition
 
-MESSAGES_MIN = 500
-KINDS_MIN = 3
+MESSAGES_MIN = 500  # a run with fewer has hardly a message under way when a fault comes
+KINDS_MIN = 3  # one by one faults are easy: a run is for what comes where they meet
 
 
 @dataclass(frozen=True, slots=True)
