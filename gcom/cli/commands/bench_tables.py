@@ -192,6 +192,8 @@ def _latency_table(outcome: pacing.LatencyResult) -> Table:
             table.add_row(side, f"{p50:.3f}", f"{p99:.3f}")
     if outcome.ratio is not None:
         table.add_row("ratio", f"{outcome.ratio:.2f}")
+    for name, length in outcome.stages_ms.items():
+        table.add_row(f"  {name}", f"{length:.3f}")
     for name in turns[0].cores:
         table.add_row(name, "", "", f"{outcome.cores(name):.2f}")
     return table
