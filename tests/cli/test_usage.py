@@ -11,7 +11,7 @@ import gcom
 from gcom.cli import app
 
 COMMANDS = ("groups", "members", "create", "remove", "join", "send", "tail", "demo", "sim", "fork", "audit", "bench")
-BENCHES = ("bench throughput", "bench latency", "bench failover", "bench memory", "bench audit")
+BENCHES = ("bench throughput", "bench latency", "bench scale", "bench failover", "bench memory", "bench audit")
 NOBODY = "127.0.0.1:1"
 
 

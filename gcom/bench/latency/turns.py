@@ -100,7 +100,15 @@ class LatencyResult:
     def ratio(self) -> float | None:
         """Return our p50 ÷ the echo's; None without a baseline."""
         echoes = [turn.echo.p50 for turn in self.turns if turn.echo]
-        return median(turn.slowest.p50 for turn in self.turns) / median(echoes) if echoes else None
+        return self.p50 / median(echoes) if echoes else None
+
+    @property
+    def p50(self) -> float:
+        return median(turn.slowest.p50 for turn in self.turns)
+
+    @property
+    def p99(self) -> float:
+        return median(turn.slowest.p99 for turn in self.turns)
 
     def cores(self, name: str) -> float:
         return median(turn.cores[name] for turn in self.turns)
