@@ -99,8 +99,13 @@ class LatencyResult:
     @property
     def ratio(self) -> float | None:
         """Return our p50 ÷ the echo's; None without a baseline."""
+        return self.p50 / self.echo_p50 if self.echo_p50 else None
+
+    @property
+    def echo_p50(self) -> float | None:
+        """Return the echo's p50 in milliseconds; None without a baseline."""
         echoes = [turn.echo.p50 for turn in self.turns if turn.echo]
-        return self.p50 / median(echoes) if echoes else None
+        return median(echoes) if echoes else None
 
     @property
     def p50(self) -> float:

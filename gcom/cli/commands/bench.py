@@ -135,6 +135,30 @@ def scale(
     return bench_tables.scale(setup, Output(), as_json)
 
 
+@app.command("all")
+def everything(
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The page to write, NAME.md; its plots go into pictures/ beside it.")
+    ],
+    quick: Annotated[bool, typer.Option("--quick", help="Briefly, in about three minutes, and without kills.")] = False,
+    as_json: options.Json = False,
+) -> int:
+    """Measure all that is told of GCom's speed, and write it as a page with tables, plots, machine and commit.
+
+    Single messages beside a paced Pyro5 echo with their stages, large ones, and the cost of a group that is nearly
+    idle; floods beside bare Pyro5 frames and raw TCP; groups of several sizes; failover. It takes a quarter of an hour.
+    The exit status is 1 if any delivery was wrong. It needs psutil and matplotlib: pip install 'gcom[bench]'.
+
+    \b
+    Examples:
+      gcom bench all --out docs/performance.md
+      gcom bench all --quick --out /tmp/performance.md --json
+    """
+    from gcom.cli.commands import bench_tables
+
+    return bench_tables.everything(out, quick, Output(), as_json)
+
+
 @app.command()
 def failover(
     trials: Annotated[int, typer.Option(metavar="N", help="Kills of each kind.")] = 50,

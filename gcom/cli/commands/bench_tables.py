@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from statistics import median
 from time import monotonic
 
@@ -19,6 +20,10 @@ from gcom.bench.failover import trials as killing
 from gcom.bench.failover.scenario import Scenario
 from gcom.bench.latency import turns as pacing
 from gcom.bench.memory import growth as remembering
+from gcom.bench.performance import page
+from gcom.bench.performance import plan as performance
+from gcom.bench.performance.machine import Machine
+from gcom.bench.processes import usage
 from gcom.bench.scale import sizes as growing
 from gcom.bench.security import hostile as attacking
 from gcom.bench.security import tls as ciphering
@@ -82,6 +87,22 @@ def scale(setup: growing.ScaleSetup, output: Output, as_json: bool) -> int:
     for wrong in outcome.wrong:
         notice(f"wrong delivery: {wrong}")
     return 1 if outcome.wrong else 0
+
+
+def everything(out: Path, quick: bool, output: Output, as_json: bool) -> int:
+    """Measure all, and write the page; return 1 if a delivery was wrong."""
+    page.refuse(out)
+    usage.require()
+    machine = Machine.here()  # before the measurement, which is itself a load
+    with _progress(None) as told:
+        findings = performance.measure(performance.plan(quick), told)
+    for row in findings.rows():
+        _row(row, output, as_json)
+    for path in page.write(out, findings, machine, quick):
+        notice(f"written: {path}")
+    for wrong in findings.wrong:
+        notice(f"wrong: {wrong}")
+    return 1 if findings.wrong else 0
 
 
 def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int:
