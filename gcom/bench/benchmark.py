@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple, get_type_hints
 
 from gcom.errors import BadValue
 from gcom.values import limits
-from gcom.values.definition import Definition
+from gcom.values.definition import Definition, Multicast
 from gcom.values.names import Address
 
 MEBIBYTE = 1024 * 1024
@@ -53,6 +53,13 @@ class BenchSetup:
     @property
     def names(self) -> list[str]:
         return [f"m{place}" for place in range(self.members)]
+
+    @property
+    def kind(self) -> str:
+        """The group's promises in words, but for RELIABLE, which is usual."""
+        group = self.definition
+        basic = " BASIC" if group.multicast is Multicast.BASIC else ""
+        return f"{group.ordering}{basic}{' SAFE' if group.safe else ''}"
 
     def words(self, registry: Address) -> tuple[str, ...]:
         """Return the first arguments of a member process, which `parse` understands."""

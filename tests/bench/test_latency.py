@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gcom.bench.latency.pacing import age, pace, stamped
+from gcom.bench.latency.stages import STAGES, Stamps, stages_ms
 from gcom.bench.latency.turns import AgeSpread, LatencyResult, LatencySetup, LatencyTurn, measure
 from gcom.errors import BadValue
 from gcom.values.definition import Definition, Ordering
@@ -23,6 +24,9 @@ def test_every_message_of_every_turn_is_measured(ordering: Ordering) -> None:
     assert (row["ok"], row["lost"]) == (True, 0)
     assert set(row["cores"]) == {"m0", "m1", "registry"}  # type: ignore[call-overload]
     assert row["ratio"] == pytest.approx(outcome.ratio, abs=0.01)
+    assert list(outcome.stages_ms) == list(STAGES)
+    assert all(length >= 0 for length in outcome.stages_ms.values())
+    assert sum(outcome.stages_ms.values()) > 0
 
 
 @pytest.mark.parametrize(
@@ -37,7 +41,7 @@ def test_what_cannot_be_measured_is_refused(fields: dict[str, Any], named: str) 
 
 def test_the_ratio_is_of_medians_over_turns() -> None:
     turns = tuple(LatencyTurn(AgeSpread(p50, 9.0), AgeSpread(0.5, 1.0), {}, {}, 0, ()) for p50 in (1.0, 2.0, 90.0))
-    assert LatencyResult(LatencySetup(Definition("bench"), 3, 1, 10, 16, 3.0, "pyro"), turns).ratio == 4.0
+    assert LatencyResult(LatencySetup(Definition("bench"), 3, 1, 10, 16, 3.0, "pyro"), turns, {}).ratio == 4.0
 
 
 def test_a_payload_tells_its_number_and_age() -> None:
@@ -51,3 +55,11 @@ def test_each_number_is_sent_once_in_order() -> None:
     sent: list[int] = []
     pace(1000, 0.02, sent.append)
     assert sent == list(range(1, 21))
+
+
+def test_stages_are_medians_at_the_slowest_receiver() -> None:
+    own = [Stamps("a", number, 1.0, 1.1, 1.4, 1.5, 1.6) for number in range(3)]
+    far = [Stamps("a", number, None, 1.3, 1.2, 1.7, 1.75) for number in range(3)]  # the serial came first
+    found = stages_ms({"a": own, "b": far, "silent": []})
+    assert found == pytest.approx({"numbered": 100, "carried": 200, "ordered": 0, "released": 400, "taken": 50})
+    assert stages_ms({"a": [], "b": far}) == {}

@@ -14,7 +14,7 @@ import pytest
 
 from gcom.bench.processes.children import Children
 from gcom.bench.throughput.load import Sequence
-from gcom.bench.throughput.turns import ThroughputSetup, measure
+from gcom.bench.throughput.turns import BASELINES, ThroughputSetup, measure
 from gcom.errors import BadValue, Unavailable
 from gcom.values.definition import Definition, Multicast, Ordering
 from tests.cases import daily_and_rest
@@ -40,14 +40,15 @@ def test_every_delivery_is_right(kind: Definition) -> None:
 
 
 @pytest.mark.slow
-def test_the_baseline_takes_turns_with_ours() -> None:
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_a_baseline_takes_turns_with_ours(baseline: str) -> None:
     told: list[str] = []
-    outcome = measure(ThroughputSetup(Definition("bench"), 2, 1, 100, 1.0, "frames"), told.append)
+    outcome = measure(ThroughputSetup(Definition("bench"), 2, 1, 100, 1.0, baseline), told.append)
     assert outcome.wrong == []
     row = outcome.row()
     assert outcome.baseline is not None
     assert row["ratio"] == pytest.approx(outcome.ours.rate / outcome.baseline.rate, abs=1e-3)
-    assert [side for line in told for side in ("frames", "gcom") if line.endswith(side)] == ["frames", "gcom"] * 2
+    assert [side for line in told for side in (baseline, "gcom") if line.endswith(side)] == [baseline, "gcom"] * 2
 
 
 @pytest.mark.slow

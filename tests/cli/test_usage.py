@@ -11,7 +11,15 @@ import gcom
 from gcom.cli import app
 
 COMMANDS = ("groups", "members", "create", "remove", "join", "send", "tail", "demo", "sim", "fork", "audit", "bench")
-BENCHES = ("bench throughput", "bench latency", "bench failover", "bench memory", "bench audit")
+BENCHES = (
+    "bench throughput",
+    "bench latency",
+    "bench scale",
+    "bench all",
+    "bench failover",
+    "bench memory",
+    "bench audit",
+)
 NOBODY = "127.0.0.1:1"
 
 
@@ -71,6 +79,9 @@ def test_no_command_is_bad_usage_and_shows_what_there_is(capsys: pytest.CaptureF
         ("bench latency --size 3", "size"),
         ("bench latency --baseline wishes", "pyro"),
         ("bench throughput --log-dir /dev/null", "/dev/null"),
+        ("bench scale --members 3,1", "'3,1'"),
+        ("bench all", "--out"),
+        ("bench all --out page.html", "NAME.md"),
         ("bench failover --trials 0", "trials"),
         ("bench failover --members 2", "members"),
         ("bench failover --kill everybody", "leader, member, registry, sequencer, all"),

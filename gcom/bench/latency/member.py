@@ -5,15 +5,19 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter, defaultdict
+from time import monotonic
+from typing import Any
 
 import gcom
 from gcom.bench.benchmark import parse
 from gcom.bench.latency.pacing import age, pace, stamped
+from gcom.bench.latency.stages import Stamps
 from gcom.bench.processes import child, usage
 
 JOIN_S = 30.0  # a limit for what hangs, not a figure
 STALL_S = 10.0  # nothing delivered for so long: the rest is missing
 POLL_S = 0.01  # only to see the end: ages are taken from stamps
+WATCHED_MAX = 10_000  # messages of a turn whose stages are told; the last ones
 
 
 class Listener:
@@ -29,6 +33,7 @@ class Listener:
         self.lost = 0
         self.wrong: Counter[str] = Counter()
         self._last: defaultdict[str, int] = defaultdict(int)
+        self.taken_s: dict[tuple[str, int], float] | None = None  # kept in a turn that tells stages
 
     @property
     def count(self) -> int:
@@ -41,6 +46,8 @@ class Listener:
                 if self._ordered and number <= self._last[event.sender]:
                     self.wrong[f"message {number} of {event.sender} came after {self._last[event.sender]}"] += 1
                 self._last[event.sender] = number
+                if self.taken_s is not None:
+                    self.taken_s[event.sender, event.number] = monotonic()
                 self.ages_ns.append(age_ns)
             elif type(event) is gcom.Lost:
                 self.lost += event.count
@@ -56,26 +63,55 @@ class Listener:
             self.wrong[f"{self.count} delivered of {count} sent"] += 1
 
 
+class Turns:
+    """The part of this member in each turn."""
+
+    def __init__(self, group: gcom.Group, listener: Listener, rate: float, size: int) -> None:
+        self._group = group
+        self._listener = listener
+        self._rate = rate
+        self._size = size
+
+    def take(self, order: dict[str, Any]) -> dict[str, object]:
+        """Send and listen as told; return what came of it."""
+        began_s, switched = usage.cpu_s(), usage.switches()
+        if order["sends"]:
+            pace(self._rate, order["seconds"], lambda number: self._group.send(stamped(number, self._size)))
+        listener = self._listener
+        listener.wait_for(order["count"])
+        used = {"cpu_s": usage.cpu_s() - began_s, "switches": usage.switches() - switched}
+        ages_ns = sorted(listener.ages_ns)
+        return {"ages_ns": ages_ns, "lost": listener.lost, "wrong": list(listener.wrong), **used}
+
+    def take_watched(self, order: dict[str, Any]) -> dict[str, object]:
+        """Take a turn, and tell the stamps of its messages, too."""
+        self._listener.taken_s = taken_s = dict[tuple[str, int], float]()
+        with self._group.watch(WATCHED_MAX) as watch:
+            result = self.take(order)
+            traces = watch.take()
+        rows = [
+            Stamps(it.sender, it.number, it.sent_s, it.received_s, it.ordered_s, it.delivered_s, at)
+            for it in traces
+            if (at := taken_s.get((it.sender, it.number)))
+        ]
+        return {**result, "stamps": rows}
+
+
 def main() -> None:
-    """Send and listen as told, until standard input ends."""
+    """Take turns as told, until standard input ends."""
     name, rate, size, *words = sys.argv[1:]
     registry, definition, (members,) = parse(words)
     node = gcom.connect(name, registry)
     group = node.join(definition.group, create=definition, timeout_s=JOIN_S)
     listener = Listener(group, definition.ordering.is_fifo)
+    turns = Turns(group, listener, float(rate), int(size))
     group.wait_for_members(int(members), JOIN_S)
     child.say("ready")
     while (order := child.heard()) is not None:
         listener.begin()
         child.say("begun")
         order = child.hear("go")
-        began_s, switched = usage.cpu_s(), usage.switches()
-        if order["sends"]:
-            pace(float(rate), order["seconds"], lambda number: group.send(stamped(number, int(size))))
-        listener.wait_for(order["count"])
-        used = {"cpu_s": usage.cpu_s() - began_s, "switches": usage.switches() - switched}
-        ages_ns = sorted(listener.ages_ns)
-        child.say("taken", ages_ns=ages_ns, lost=listener.lost, wrong=list(listener.wrong), **used)
+        child.say("taken", **(turns.take_watched(order) if order["watched"] else turns.take(order)))
     node.close()
     child.end()
 

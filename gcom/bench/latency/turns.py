@@ -1,7 +1,8 @@
 """The latency benchmark: all processes live at once, and take turns of a second at sending.
 
 A machine that others use too is faster at one time than at another, so each turn of ours has a turn of the echo before
-it; figures are medians over the turns. The age of a message at the slowest receiver counts.
+it; figures are medians over the turns. The age of a message at the slowest receiver counts. One more turn, with a watch
+open at each member, tells the stages of a message's way; it counts for nothing else.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Annotated
 from gcom.bench.benchmark import BenchSetup, Between, Told
 from gcom.bench.latency.member import STALL_S
 from gcom.bench.latency.pacing import SIZE_MIN
+from gcom.bench.latency.stages import Stamps, stages_ms
 from gcom.bench.processes import usage
 from gcom.bench.processes.children import START_S, Children, Report
 from gcom.bench.throughput.load import percentile
@@ -88,6 +90,7 @@ class LatencyResult:
 
     setup: LatencySetup
     turns: tuple[LatencyTurn, ...]
+    stages_ms: dict[str, float]  # of the watched turn: medians at the slowest receiver
 
     @property
     def wrong(self) -> list[str]:
@@ -96,8 +99,21 @@ class LatencyResult:
     @property
     def ratio(self) -> float | None:
         """Return our p50 ÷ the echo's; None without a baseline."""
+        return self.p50 / self.echo_p50 if self.echo_p50 else None
+
+    @property
+    def echo_p50(self) -> float | None:
+        """Return the echo's p50 in milliseconds; None without a baseline."""
         echoes = [turn.echo.p50 for turn in self.turns if turn.echo]
-        return median(turn.slowest.p50 for turn in self.turns) / median(echoes) if echoes else None
+        return median(echoes) if echoes else None
+
+    @property
+    def p50(self) -> float:
+        return median(turn.slowest.p50 for turn in self.turns)
+
+    @property
+    def p99(self) -> float:
+        return median(turn.slowest.p99 for turn in self.turns)
 
     def cores(self, name: str) -> float:
         return median(turn.cores[name] for turn in self.turns)
@@ -115,6 +131,7 @@ class LatencyResult:
             "wrong": self.wrong,
             "lost": sum(turn.lost for turn in turns),
             "latency_ms": _row([turn.slowest for turn in turns]),
+            "stages_ms": {name: round(value, 3) for name, value in self.stages_ms.items()},
             "cores": {name: round(self.cores(name), 3) for name in turns[0].cores},
             "switches_per_message": {
                 name: round(median(turn.switches[name] for turn in turns), 1) for name in turns[0].switches
@@ -144,7 +161,9 @@ def measure(setup: LatencySetup, told: Told = lambda _text: None) -> LatencyResu
         for number in range(1, setup.turns + 1):
             turns.append(turn := take_turn(children, setup))
             told(f"turn {number} of {setup.turns}: p50 {turn.slowest.p50:.3f} ms")
-    return LatencyResult(setup, tuple(turns))
+        taken = _taken(children, setup, watched=True)
+    told_by = {name: [Stamps(*row) for row in report["stamps"]] for name, report in taken.items()}
+    return LatencyResult(setup, tuple(turns), stages_ms(told_by))
 
 
 def start(children: Children, setup: LatencySetup) -> Address:
@@ -166,15 +185,19 @@ def start(children: Children, setup: LatencySetup) -> Address:
 def take_turn(children: Children, setup: LatencySetup) -> LatencyTurn:
     """Have the processes take a turn; raises Unavailable or GComTimeout."""
     echo = _echo(children, setup) if setup.baseline else None
-    children.tell_all(setup.names, "begin")
-    children.gather("begun", setup.names, START_S)
     began, registry_s = monotonic(), usage.cpu_s_of(children.process_id(_REGISTRY))
-    for place, name in enumerate(setup.names):
-        sends = place < setup.senders
-        children.tell(name, "go", sends=sends, seconds=setup.turn_s, count=setup.count * setup.senders)
-    taken = children.gather("taken", setup.names, setup.turn_s + STALL_S + _END_S)
+    taken = _taken(children, setup)
     used = usage.cpu_s_of(children.process_id(_REGISTRY)) - registry_s
     return _turn(setup, taken, used, monotonic() - began, echo)
+
+
+def _taken(children: Children, setup: LatencySetup, watched: bool = False) -> dict[str, Report]:
+    children.tell_all(setup.names, "begin")
+    children.gather("begun", setup.names, START_S)
+    for place, name in enumerate(setup.names):
+        load = {"seconds": setup.turn_s, "count": setup.count * setup.senders, "watched": watched}
+        children.tell(name, "go", sends=place < setup.senders, **load)
+    return children.gather("taken", setup.names, setup.turn_s + STALL_S + _END_S)
 
 
 def _echo(children: Children, setup: LatencySetup) -> AgeSpread:

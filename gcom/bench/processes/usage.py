@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import resource
 import sys
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from gcom.errors import Unavailable
 
 if TYPE_CHECKING:
     import psutil
+
+_NO_PSUTIL = "psutil is not installed, which measures processes: pip install 'gcom[bench]'"
 
 
 def cpu_s() -> float:
@@ -55,12 +58,18 @@ def resident_bytes(process: int, descendants: bool = False) -> int:
         raise Unavailable(f"process {error.pid} is gone, whose memory was to be measured") from error
 
 
+def require() -> None:
+    """Raise Unavailable where psutil is not installed, which a long measurement needs at its end."""
+    if importlib.util.find_spec("psutil") is None:
+        raise Unavailable(_NO_PSUTIL)
+
+
 def _process(process: int) -> psutil.Process:
     """Return another process; raises Unavailable if it is gone, or psutil is not installed."""
     try:
         import psutil
     except ImportError as error:
-        raise Unavailable("psutil is not installed, which measures processes: pip install 'gcom[bench]'") from error
+        raise Unavailable(_NO_PSUTIL) from error
     try:
         return psutil.Process(process)
     except psutil.NoSuchProcess as error:

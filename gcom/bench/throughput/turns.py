@@ -1,8 +1,8 @@
 """The throughput benchmark: turns of real processes, and the figures from their reports.
 
-With something to compare with, turns alternate (bare frames, ours, bare frames, ours), since a machine that others use
-too is faster at one time than at another; each side's rate is the median of its turns, and a turn's rate is that of its
-slowest member. The cost of delivery logs is the ratio of ours with them to ours without, in the same run.
+With something to compare with, turns alternate (the baseline, ours, the baseline, ours), since a machine that others
+use too is faster at one time than at another; each side's rate is the median of its turns, and a turn's rate is that of
+its slowest member. The cost of delivery logs is the ratio of ours with them to ours without, in the same run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gcom.bench.throughput.turn import STALL_S, TurnPlan
 from gcom.values import limits
 from gcom.values.definition import Multicast
 
-BASELINES = ("frames",)
+BASELINES = ("frames", "tcp")
 OURS, UNLOGGED = "gcom", "gcom without logs"
 _END_S = 30.0  # on top of a member's own waits
 
@@ -251,7 +251,7 @@ def _turn(setup: ThroughputSetup, side: str, number: int, results: dict[str, Rep
     if setup.definition.multicast is not Multicast.BASIC:
         wrong += [f"{member.name} lost {member.lost} messages" for member in members if member.lost]
     sequences = {report["sequence"] for report in results.values()}
-    # Bare frames promise no common order; only what is promised is held against a side.
+    # A baseline promises no common order; only what is promised is held against a side.
     if side not in BASELINES and setup.promises_one_sequence and len(sequences) > 1:
         wrong.append("not all members delivered in the same order")
     return Turn(side, members, latencies, messages, tuple(wrong))

@@ -33,7 +33,8 @@ def throughput(
     size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 17 or more.")] = 100,
     seconds: Seconds = 10.0,
     baseline: Annotated[
-        str | None, typer.Option(metavar="KIND", help="Also measure, in turns: frames (bare Pyro5 frames).")
+        str | None,
+        typer.Option(metavar="KIND", help="Also measure, in turns: frames (bare Pyro5 frames) or tcp (raw TCP)."),
     ] = None,
     log: Annotated[
         bool, typer.Option("--log", help="Write delivery logs, and measure in turns with and without them.")
@@ -47,8 +48,9 @@ def throughput(
     """Messages a second at the slowest member, with latency, processor time and memory; every delivery is checked.
 
     It starts its own registry and one process a member. The exit status is 1 if any delivery was wrong. With
-    --baseline frames, `ratio` is GCom's rate ÷ that of the same payload in bare Pyro5 frames of 200 messages; with
-    --log, `log_ratio` is the rate with delivery logs ÷ that without, in the same run.
+    --baseline frames, `ratio` is GCom's rate ÷ that of the same payload in bare Pyro5 frames of 200 messages, with
+    --baseline tcp ÷ that of raw TCP in Python, one way, as fast as it goes; with --log, `log_ratio` is the rate with
+    delivery logs ÷ that without, in the same run.
 
     \b
     Examples:
@@ -84,7 +86,9 @@ def latency(
 
     It starts its own registry and one process a member, which take turns of a second. `cores` is processor time as a
     share of a core. The exit status is 1 if any delivery was wrong. With --baseline pyro, `ratio` is GCom's p50 ÷ that
-    of one bare Pyro5 call at the same rate, there and back. It needs psutil: pip install 'gcom[bench]'.
+    of one bare Pyro5 call at the same rate, there and back. `stages_ms` are the parts of a message's way, from stamps
+    taken in one more turn: until it is numbered, carried to the receiver, ordered, released by a majority, and taken
+    by the application. It needs psutil: pip install 'gcom[bench]'.
 
     \b
     Examples:
@@ -97,6 +101,62 @@ def latency(
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     setup = LatencySetup(definition, members, senders, rate, size, seconds, baseline)
     return bench_tables.latency(setup, Output(), as_json)
+
+
+@app.command()
+def scale(
+    ordering: options.OrderingWord = None,
+    multicast: options.MulticastWord = None,
+    safe: Safe = False,
+    members: Annotated[str, typer.Option(metavar="N,N,...", help="Sizes of the group.")] = "2,3,5,8,16,32",
+    size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 17 or more.")] = 100,
+    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second, where latency is measured.")] = 100.0,
+    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, twice for each size.")] = 3.0,
+    as_json: options.Json = False,
+) -> int:
+    """Groups of several sizes: deliveries a second in all with every member sending, and the time of single messages.
+
+    One group after the other, each with its own registry and processes. `ratio` is the deliveries a second in all of
+    the largest group of 16 at most ÷ those of the smallest of 3 at least. `cores_sender` and `cores_receiver` are
+    shares of a core at the steady rate. The exit status is 1 if any delivery was wrong. It needs psutil: pip install
+    'gcom[bench]'.
+
+    \b
+    Examples:
+      gcom bench scale
+      gcom bench scale --members 3,16 --ordering total --json
+    """
+    from gcom.bench.scale.sizes import ScaleSetup, parse_sizes
+    from gcom.cli.commands import bench_tables
+
+    definition = options.definition("bench", ordering, multicast, None, safe, None)
+    sizes = parse_sizes(members)
+    setup = ScaleSetup(definition, max(sizes), sizes, size, rate, seconds)
+    return bench_tables.scale(setup, Output(), as_json)
+
+
+@app.command("all")
+def everything(
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The page to write, NAME.md; its plots go into pictures/ beside it.")
+    ],
+    quick: Annotated[bool, typer.Option("--quick", help="Briefly, in about three minutes, and without kills.")] = False,
+    as_json: options.Json = False,
+) -> int:
+    """Measure all that is told of GCom's speed, and write it as a page with tables, plots, machine and commit.
+
+    Single messages beside a paced Pyro5 echo with their stages, large ones, and the cost of a group that is nearly
+    idle; floods beside bare Pyro5 frames and raw TCP; groups of several sizes; failover. It takes a quarter of an hour.
+    The exit status is 1 if any delivery was wrong. It needs psutil and matplotlib: pip install 'gcom[bench]'.
+
+    \b
+    Examples:
+      gcom bench all --out docs/performance.md
+      gcom bench all --quick --out /tmp/performance.md --json
+    """
+    from gcom.cli.commands import bench_tables
+
+    return bench_tables.everything(out, quick, Output(), as_json)
 
 
 @app.command()

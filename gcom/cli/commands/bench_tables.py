@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from statistics import median
 from time import monotonic
 from typing import Protocol, TypeVar
@@ -21,8 +22,14 @@ from gcom.bench.failover import trials as killing
 from gcom.bench.failover.scenario import Scenario
 from gcom.bench.latency import turns as pacing
 from gcom.bench.memory import growth as remembering
+from gcom.bench.performance import page
+from gcom.bench.performance import plan as performance
+from gcom.bench.performance.machine import Machine
+from gcom.bench.processes import usage
+from gcom.bench.scale import sizes as growing
 from gcom.bench.security import hostile as attacking
 from gcom.bench.security import tls as ciphering
+from gcom.bench.throughput.load import percentile
 from gcom.cli.output import Output, notice
 from gcom.cli.progress import show
 from gcom.values.definition import Ordering
@@ -56,6 +63,38 @@ def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int
     if failed:
         notice(f"in {failed} trials the survivors did not go on within {killing.RESUME_S:g} s")
     return 1 if failed else 0
+
+
+def scale(setup: growing.ScaleSetup, output: Output, as_json: bool) -> int:
+    """Measure and show the result; return 1 if a delivery was wrong."""
+    steps: list[growing.ScaleStep] = []
+    with _progress(len(setup.sizes)) as told:
+        for step in growing.measure(setup, told):
+            steps.append(step)
+            _row(step.row(setup), output, as_json)
+    outcome = growing.ScaleResult(setup, tuple(steps))
+    _row({"type": "scale ratio", "ratio": outcome.ratio and round(outcome.ratio, 3)}, output, as_json)
+    if not as_json:
+        show(_scale_table(outcome), output)
+    for wrong in outcome.wrong:
+        notice(f"wrong delivery: {wrong}")
+    return 1 if outcome.wrong else 0
+
+
+def everything(out: Path, quick: bool, output: Output, as_json: bool) -> int:
+    """Measure all, and write the page; return 1 if a delivery was wrong."""
+    page.refuse(out)
+    usage.require()
+    machine = Machine.here()  # before the measurement, which is itself a load
+    with _progress(None) as told:
+        findings = performance.measure(performance.plan(quick), told)
+    for row in findings.rows():
+        _row(row, output, as_json)
+    for path in page.write(out, findings, machine, quick):
+        notice(f"written: {path}")
+    for wrong in findings.wrong:
+        notice(f"wrong: {wrong}")
+    return 1 if findings.wrong else 0
 
 
 def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
@@ -201,8 +240,33 @@ def _latency_table(outcome: pacing.LatencyResult) -> Table:
             table.add_row(side, f"{p50:.3f}", f"{p99:.3f}")
     if outcome.ratio is not None:
         table.add_row("ratio", f"{outcome.ratio:.2f}")
+    for name, length in outcome.stages_ms.items():
+        table.add_row(f"  {name}", f"{length:.3f}")
     for name in turns[0].cores:
         table.add_row(name, "", "", f"{outcome.cores(name):.2f}")
+    return table
+
+
+def _scale_table(outcome: growing.ScaleResult) -> Table:
+    setup = outcome.setup
+    table = Table(title=f"All send {setup.size} B; then one sends {setup.rate:g} messages a second")
+    titles = ("members", "deliveries/s in all", "messages/s", "flood p50 ms", "p50 ms", "p99 ms", "sender", "receiver")
+    for title in titles:
+        table.add_column(title, justify="right")
+    for step in outcome.steps:
+        flood, single = step.flood, step.single
+        table.add_row(
+            f"{step.members}",
+            f"{step.deliveries_per_s:,.0f}",
+            f"{flood.rate:,.0f}",
+            f"{percentile(flood.latencies_ms, 0.5):.1f}",
+            f"{single.p50:.3f}",
+            f"{single.p99:.3f}",
+            f"{step.cores_sender:.3f}",
+            f"{step.cores_receiver:.3f}",
+        )
+    if outcome.ratio is not None:
+        table.add_row("ratio", f"{outcome.ratio:.2f}")
     return table
 
 

@@ -1,0 +1,165 @@
+"""The page of figures in Markdown, and the plots beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from gcom.bench.failover.trials import FailoverResult, spread_ms
+from gcom.bench.latency.stages import STAGES
+from gcom.bench.latency.turns import LatencyResult
+from gcom.bench.performance import plots
+from gcom.bench.performance.machine import Machine
+from gcom.bench.performance.plan import Findings
+from gcom.bench.scale.sizes import ScaleResult
+from gcom.bench.throughput.load import percentile
+from gcom.bench.throughput.turns import ThroughputResult
+from gcom.errors import BadValue
+
+PICTURES = "pictures"  # the folder of the plots, beside the page
+
+_OTHERS = """
+| | 100 B, 3 senders | 1 KB | 100 B, 1 sender | p50 / p99 at 1,000/s | sender / receiver at 1,000/s |
+|---|---|---|---|---|---|
+| JGroups 5.5 FIFO (tuned) | 986 k/s | 451 k/s | 1,166 k/s | 0.15 / 2.7 ms | 0.24 / 0.16 |
+| JGroups 5.5 SEQUENCER (tuned) | 389 k/s | 212 k/s | 632 k/s | 0.24 / 2.8 ms | 0.27 / 0.16 |
+| Corosync 3.1 (agreed) | 15 k/s | 10 k/s | 14 k/s | 0.46 / 1.0 ms | 0.41 / 0.32 |
+| PySyncObj | 12 k/s | - | - | 240 / 330 ms | 0.22 / 0.09 |
+"""
+
+
+def refuse(out: Path) -> None:
+    """Raise BadValue for a file that cannot be written, Unavailable where the plots cannot be drawn."""
+    # Asked before the measurement, which takes a quarter of an hour.
+    if out.suffix != ".md" or not out.parent.is_dir():
+        raise BadValue(f"--out {str(out)!r} must be a file NAME.md in a folder that is there")
+    plots.require()
+
+
+def write(out: Path, findings: Findings, machine: Machine, quick: bool) -> list[Path]:
+    """Write the page and its plots; return their paths."""
+    folder = out.parent / PICTURES
+    folder.mkdir(exist_ok=True)
+    written = [out]
+    pictures: dict[str, str] = {}
+    for name, drawn in plots.plots(findings).items():
+        path = folder / f"{out.stem}-{name}.svg"
+        path.write_text(drawn, "utf-8")
+        written.append(path)
+        pictures[name] = f"{PICTURES}/{path.name}"
+    out.write_text(page(findings, machine, pictures, quick), "utf-8")
+    return written
+
+
+def page(findings: Findings, machine: Machine, pictures: dict[str, str], quick: bool) -> str:
+    """Return the page; `pictures` are the plots' paths from it."""
+    command = f"gcom bench all{' --quick' if quick else ''} --out FILE"
+    parts = [
+        "# Performance",
+        f"Written by `{command}`, at commit {machine.commit}. {machine.processor}, {machine.cores} cores, "
+        f"{machine.system}, Python {machine.python}; load average {machine.load:.1f} at the start. All processes are "
+        "on this machine. Each side of a ratio takes turns with the other within the same run: the ratios can be "
+        "compared between machines, the rest cannot.",
+        "## Single messages",
+        "Time from `send` to the application of the slowest receiver. `ratio` is p50 ÷ that of one bare Pyro5 call of "
+        "that size at the same rate, there and back. Processor time is a share of a core.",
+        _single(findings.single),
+        "Where the time goes, from stamps of one turn more; medians in ms at the slowest receiver:",
+        _stages(plots.paced(findings)),
+        *[f"- *{name}*: {words}" for name, words in STAGES.items()],
+        f"![Stages of a message's way]({pictures['stages']})",
+        "## Floods",
+        "Messages a second at the slowest member, with whole windows under way; every delivery is compared byte by "
+        "byte. `frames` are bare Pyro5 frames of 200 messages, `tcp` raw TCP in Python, one way.",
+        _floods(findings.floods),
+        f"![Floods]({pictures['floods']})",
+        "## Groups of several sizes",
+        f"All members send messages of {findings.scale.setup.size} B; then one of them sends "
+        f"{findings.scale.setup.rate:g} a second.",
+        _scale(findings.scale),
+        f"![Sizes]({pictures['scale']})",
+    ]
+    if findings.failover:
+        parts += [
+            "## Failover",
+            "From SIGKILL until the slowest survivor has delivered a message of each other survivor that was sent "
+            "after it, in a view without the dead; 5 members, TOTAL, all sending.",
+            _failover(findings.failover),
+        ]
+    parts += [
+        "## Others",
+        "Measured on another day on a machine of 2 cores, beside other work: 3 members, and not in turns with the "
+        "figures above. They need a Java machine or root, so `gcom bench` does not run them.",
+        _OTHERS.strip(),
+    ]
+    return _joined(parts)
+
+
+def _joined(parts: Iterable[str]) -> str:
+    """Return the parts with an empty line between them, but for the lines of one list."""
+    text = ""
+    for part in parts:
+        text += "\n" if text and not (part[0] == "-" and text.rpartition("\n\n")[2][:1] == "-") else ""
+        text += f"{part}\n"
+    return text
+
+
+def _single(results: Sequence[LatencyResult]) -> str:
+    rows = []
+    for it in results:
+        names = it.setup.names
+        ratio = "" if it.ratio is None else f"{it.ratio:.1f}"
+        echo = "" if it.echo_p50 is None else f"{it.echo_p50:.3f}"
+        cores = [it.cores("m0"), max(it.cores(name) for name in names[1:]), it.cores("registry")]
+        load = it.setup.kind, f"{it.setup.size:,} B", f"{it.setup.rate:g}/s"
+        rows.append([*load, f"{it.p50:.2f}", f"{it.p99:.2f}", echo, ratio, *[f"{core:.3f}" for core in cores]])
+    titles = ["", "size", "rate", "p50 ms", "p99 ms", "echo p50 ms", "ratio", "sender", "receiver", "registry"]
+    return _table(titles, rows)
+
+
+def _stages(results: Sequence[LatencyResult]) -> str:
+    rows = [[it.setup.kind, *[f"{it.stages_ms.get(name, 0.0):.3f}" for name in STAGES]] for it in results]
+    return _table(["", *STAGES], rows)
+
+
+def _floods(results: Sequence[ThroughputResult]) -> str:
+    rows = []
+    for it in results:
+        baseline = f"{it.setup.baseline}: {it.baseline.rate:,.0f}" if it.baseline else ""
+        load = it.setup.kind, f"{it.setup.size:,} B", f"{it.setup.senders} of {it.setup.members}"
+        p50 = percentile(it.ours.latencies_ms, 0.5)
+        ratio = "" if it.ratio is None else f"{it.ratio:.2f}"
+        rows.append([*load, f"{it.ours.rate:,.0f}", f"{p50:.0f}", baseline, ratio])
+    return _table(["", "size", "send", "messages/s", "p50 ms", "baseline", "ratio"], rows)
+
+
+def _scale(result: ScaleResult) -> str:
+    rows = [
+        [
+            f"{step.members}",
+            f"{step.deliveries_per_s:,.0f}",
+            f"{percentile(step.flood.latencies_ms, 0.5):.0f}",
+            f"{step.single.p50:.2f}",
+            f"{step.single.p99:.2f}",
+            f"{step.cores_sender:.3f}",
+            f"{step.cores_receiver:.3f}",
+        ]
+        for step in result.steps
+    ]
+    if result.ratio is not None:
+        rows.append(["ratio", f"{result.ratio:.2f}", "", "", "", "", ""])
+    return _table(["members", "deliveries/s in all", "flood p50 ms", "p50 ms", "p99 ms", "sender", "receiver"], rows)
+
+
+def _failover(results: Sequence[FailoverResult]) -> str:
+    rows = []
+    for it in results:
+        spread = spread_ms(it.resumed_s)
+        shown = ["never" if value is None else f"{value:.0f}" for value in spread.values()]
+        rows.append([str(it.kill), f"{len(it.trials)}", *shown])
+    return _table(["killed", "trials", "median ms", "p90 ms", "worst ms"], rows)
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [titles, ["---", *["---:"] * (len(titles) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,108 @@
+"""Everything that `gcom bench all` measures, one after the other, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gcom.bench.benchmark import Told
+from gcom.bench.failover import trials as killing
+from gcom.bench.failover.scenario import Scenario
+from gcom.bench.failover.trials import FailoverResult, FailoverSetup, Kill
+from gcom.bench.latency import turns as pacing
+from gcom.bench.latency.turns import LatencyResult, LatencySetup
+from gcom.bench.scale import sizes as growing
+from gcom.bench.scale.sizes import ScaleResult, ScaleSetup
+from gcom.bench.throughput import turns as flooding
+from gcom.bench.throughput.turns import ThroughputResult, ThroughputSetup
+from gcom.values.definition import Definition, Multicast, Ordering
+
+MEMBERS = 3
+FIFO = Definition("bench")
+TOTAL = Definition("bench", Ordering.TOTAL)
+SAFE = Definition("bench", Ordering.TOTAL, Multicast.RELIABLE, safe=True)
+PACED = 1_000.0  # messages a second, of all senders
+LARGE = ((64 * 1024, 50.0), (1024 * 1024, 5.0))  # bytes of a message, messages a second
+IDLE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class PerformancePlan:
+    """The setups of all measurements; `failover` is None where there is no time for kills."""
+
+    single: tuple[LatencySetup, ...]
+    floods: tuple[ThroughputSetup, ...]
+    scale: ScaleSetup
+    failover: FailoverSetup | None
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The results of all measurements."""
+
+    single: tuple[LatencyResult, ...]
+    floods: tuple[ThroughputResult, ...]
+    scale: ScaleResult
+    failover: tuple[FailoverResult, ...]
+
+    @property
+    def wrong(self) -> list[str]:
+        single = [what for result in self.single for what in result.wrong]
+        floods = [what for result in self.floods for what in result.wrong]
+        stuck = [f"{it.failed} groups did not go on: {it.kill} killed" for it in self.failover if it.failed]
+        return [*single, *floods, *self.scale.wrong, *stuck]
+
+    def rows(self) -> Iterator[dict[str, object]]:
+        """Yield each result as one object of plain values."""
+        yield from (it.row() for it in self.single)
+        yield from (it.row() for it in self.floods)
+        yield from (step.row(self.scale.setup) for step in self.scale.steps)
+        yield from (it.row() for it in self.failover)
+
+
+def plan(quick: bool) -> PerformancePlan:
+    """Return what is measured: in a quarter of an hour, or `quick` in about three minutes."""
+    seconds = 3.0 if quick else 20.0
+    single = [LatencySetup(kind, MEMBERS, 1, PACED, 100, seconds, "pyro") for kind in (FIFO, TOTAL, SAFE)]
+    single += [LatencySetup(FIFO, MEMBERS, 1, rate, size, seconds / 2, "pyro") for size, rate in LARGE]
+    single += [LatencySetup(FIFO, MEMBERS, 1, IDLE, 100, seconds)]
+    floods = [_flood(kind, size, quick) for kind in (FIFO, TOTAL) for size in (100, 1024)]
+    floods += [_flood(FIFO, 100, quick, senders=1), _flood(FIFO, 100, quick, "tcp"), _flood(FIFO, 1024, quick, "tcp")]
+    sizes = (3, 8) if quick else (2, 3, 5, 8, 16, 32)
+    scale = ScaleSetup(FIFO, max(sizes), sizes, 100, 100.0, 1.0 if quick else 5.0)
+    return PerformancePlan(
+        tuple(single), tuple(floods), scale, None if quick else FailoverSetup(TOTAL, 5, 5, tuple(Kill))
+    )
+
+
+def _flood(
+    kind: Definition, size: int, quick: bool, baseline: str = "frames", senders: int = MEMBERS
+) -> ThroughputSetup:
+    return ThroughputSetup(kind, MEMBERS, senders, size, 1.5 if quick else 10.0, baseline)
+
+
+def measure(wanted: PerformancePlan, told: Told = lambda _text: None) -> Findings:
+    """Measure everything; `told` hears of each part. Raises Unavailable or GComTimeout when a process fails."""
+    return Findings(
+        tuple(_single(setup, told) for setup in wanted.single),
+        tuple(_flooded(setup, told) for setup in wanted.floods),
+        ScaleResult(wanted.scale, tuple(growing.measure(wanted.scale, told))),
+        tuple(_killed(wanted.failover, told)) if wanted.failover else (),
+    )
+
+
+def _single(setup: LatencySetup, told: Told) -> LatencyResult:
+    result = pacing.measure(setup)
+    told(f"{setup.kind}, {setup.size} B, {setup.rate:g} messages/s: p50 {result.p50:.3f} ms")
+    return result
+
+
+def _flooded(setup: ThroughputSetup, told: Told) -> ThroughputResult:
+    result = flooding.measure(setup)
+    told(f"{setup.kind}, {setup.size} B, beside {setup.baseline}: {result.ours.rate:,.0f} messages/s")
+    return result
+
+
+def _killed(setup: FailoverSetup, told: Told) -> Iterator[FailoverResult]:
+    with Scenario() as scenario:
+        yield from killing.measure(setup, scenario, told)

@@ -1,0 +1,92 @@
+"""`python -m gcom.bench.throughput.tcp PLAN...`: the baseline, raw TCP without any call.
+
+The same payload in the same mesh: chunks behind a fixed header, written one way to every peer by one thread per peer,
+cut into messages of one size, an object made and a callback called for each. What TCP in Python can carry at most.
+"""
+
+from __future__ import annotations
+
+import queue
+import socket
+import struct
+import sys
+import threading
+from collections.abc import Callable
+from itertools import count, repeat
+
+from gcom.bench.throughput.frames import FRAMES_WAITING_MAX
+from gcom.bench.throughput.turn import FrameMessage, Judge, TurnPlan, run
+
+CALL_S = 30.0
+_HEADER = struct.Struct("!HQI")  # the sender's place, the first number, how many messages
+
+Deliver = Callable[[FrameMessage], None]
+
+
+class TcpMesh:
+    """A listener, a thread for each connection that came, and a queue and a thread for each peer."""
+
+    def __init__(self, plan: TurnPlan, deliver: Deliver) -> None:
+        self._plan = plan
+        self._deliver = deliver
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = str(self._listener.getsockname()[1])
+        self._queues: list[queue.Queue[bytes]] = []
+        threading.Thread(target=self._accept, name="accepts", daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            sock, _ = self._listener.accept()
+            threading.Thread(target=self._receive, args=(sock,), name="receives", daemon=True).start()
+
+    def _receive(self, sock: socket.socket) -> None:
+        size = self._plan.size
+        with sock.makefile("rb", buffering=256 * 1024) as stream:
+            while len(header := stream.read(_HEADER.size)) == _HEADER.size:
+                place, first, messages = _HEADER.unpack(header)
+                body = stream.read(messages * size)
+                self._deliver_all(place, first, [body[at : at + size] for at in range(0, len(body), size)])
+
+    def _deliver_all(self, place: int, first: int, payloads: list[bytes]) -> None:
+        sender = f"m{place}"
+        for message in map(FrameMessage._make, zip(repeat(sender), count(first), repeat(0), payloads, strict=False)):
+            self._deliver(message)
+
+    def open(self, peers: dict[str, str]) -> None:
+        for name, port in peers.items():
+            if name != self._plan.name:
+                waiting: queue.Queue[bytes] = queue.Queue(FRAMES_WAITING_MAX)
+                self._queues.append(waiting)
+                sock = socket.create_connection(("127.0.0.1", int(port)), CALL_S)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                threading.Thread(target=_send_all, args=(sock, waiting), name=f"to {name}", daemon=True).start()
+
+    def send(self, first: int, payloads: list[bytes]) -> None:
+        chunk = _HEADER.pack(self._plan.place, first, len(payloads)) + b"".join(payloads)
+        for waiting in self._queues:
+            waiting.put(chunk, timeout=CALL_S)
+        self._deliver_all(self._plan.place, first, payloads)
+
+    def flush(self) -> None:
+        for waiting in self._queues:
+            waiting.join()
+
+    def close(self) -> None:
+        """Do nothing: the end of the process closes all that it has open."""
+
+
+def _send_all(sock: socket.socket, waiting: queue.Queue[bytes]) -> None:
+    while True:
+        sock.sendall(waiting.get())
+        waiting.task_done()
+
+
+def main() -> None:
+    """Take one turn."""
+    plan = TurnPlan.of(sys.argv[1:])
+    judge = Judge(plan)
+    run(plan, judge, TcpMesh(plan, judge.deliver))
+
+
+if __name__ == "__main__":
+    main()
