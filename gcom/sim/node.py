@@ -180,6 +180,7 @@ class SimNode:
         # Who asked to leave before the succession leaves in the successor, and LEAVE must know that it asked.
         if former.machine.leaving:
             session.checker.calls.leave(session.process)
+            session.leaving = former.leaving
         session.start()
 
     def leave(self) -> None:

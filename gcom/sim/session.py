@@ -116,6 +116,7 @@ class SimSession:
             definition.group, process, node.address, definition, gives_state=keeps, takes_state=keeps
         )
         self.application = Application(self, rng)
+        self.leaving = False  # its application asked to leave
         self.lost = False  # it was in the group, or on its way back, and did not want to be out
         self._log: DeliveryLog | None = None
         if former:
@@ -159,6 +160,7 @@ class SimSession:
 
     def leave(self) -> None:
         if self.is_member:
+            self.leaving = True
             self.checker.calls.leave(self.process)
             self.handle(events.Leave())
 
@@ -229,7 +231,7 @@ class SimSession:
             case Ended(_, reason):
                 # A real process comes back from these by itself, with the state that it had. It does not if it was
                 # asked to leave meanwhile, whatever became of it: if it comes again, it begins anew.
-                self.lost = reason == "succession" or (reason in RETURNS and not self.machine.leaving)
+                self.lost = reason == "succession" or (reason in RETURNS and not self.leaving)
                 self.application.posted(effect)
                 self.node.on_ended(reason)
             case _:
