@@ -129,13 +129,8 @@ class GroupMachine:
     @property
     def last_rank(self) -> int:
         """The rank of the last view that is in what this process has of the group (`lineage.rank`); 0: nothing."""
-        # 1. B and C are put out. 2. C, which was in later, comes back, and goes again before it is given the state.
-        # 3. A, which had it, dies. If the views that C was in counted, B, which has what it had, would begin with less.
-        if self.transfer.lacking:
-            return self.transfer.own.last if self.transfer.own else 0
-        if self.view:
-            return rank(self.instance, self.view.number)
-        return self._former.has if self._former else 0
+        former = self._former.has if self._former else 0
+        return self.transfer.reached(rank(self.instance, self.view.number) if self.view else former)
 
     @property
     def leaving(self) -> bool:

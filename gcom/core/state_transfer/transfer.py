@@ -223,6 +223,14 @@ class Transfer:
             return self._own
         return OwnState(self._instance, self._since, lineage.rank(self._instance, self._view))
 
+    def reached(self, seen: int) -> int:
+        """Return the rank of the last view that the application's state has, where its process saw that of `seen`."""
+        # 1. B and C are put out. 2. C, which was in later, comes back, and goes again before it is given the state.
+        # 3. A, which had it, dies. If the views that C saw counted, it would begin with less than B has.
+        if not self.lacking:
+            return seen
+        return self._own.last if self._own else 0
+
     def own_in(self, instance: InstanceId) -> int:
         """Return the rank of the last view that its own state has; 0: none, or none that `instance` carries on."""
         own = self._own
