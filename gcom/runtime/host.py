@@ -97,7 +97,8 @@ class Host:
             pyro.NODE: pyro.Endpoint(self._receive),
             pyro.STATUS: pyro.Endpoint(self._tell_status),
         }
-        self._server = pyro.Server.at(place, serves, self.credentials, toward=address)
+        # An answer is a few hundred bytes, and few are unanswered: to write one never waits for its reader.
+        self._server = pyro.Server.at(place, serves, self.credentials, toward=address, answered=self.lock.wake)
         # Before its address is told to anybody: whoever is told it may dial at once.
         self._server.start()
         self._life = Life()

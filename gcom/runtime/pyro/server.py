@@ -128,6 +128,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         handshake_s: float,
         credentials: Credentials | UserSecret | None,
         openly: frozenset[str],
+        answered: Callable[[], None],
     ) -> None:
         self._refusals = refusals
         self._connections = connections
@@ -135,6 +136,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         self._credentials = credentials if isinstance(credentials, Credentials) else None
         self._secret = credentials if isinstance(credentials, UserSecret) else None
         self._openly = openly
+        self._answered = answered
         super().__init__(host, port, interface=_NoInterface)
 
     def _handshake(self, conn: Any, denied_reason: str | None = None) -> bool:
@@ -259,7 +261,10 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
                 raise errors.SecurityError("revoked")
             named = _THIS_USER if conn.gcom_peer is None else tls.serving(conn.gcom_peer, conn.sock)
             with self._connections.serving(conn), named:
-                self._serve(conn.sock, request)
+                try:
+                    self._serve(conn.sock, request)
+                finally:
+                    self._answered()  # also where nobody is left to hear the answer
         except Bad as bad:
             self._refusals.add(bad.reason)
             raise errors.SecurityError(bad.reason) from bad
@@ -339,8 +344,7 @@ class Server:
     """The server of `objects`, by id, at host:port until closed. Port 0 takes any free one.
 
     With credentials it speaks TLS alone, at any host; without, on loopback alone, with a user's secret to processes of
-    that user. Raises BadValue for an address that
-    may not be served, Unavailable for one that is taken.
+    that user. Raises BadValue for an address that may not be served, Unavailable for one that is taken.
     """
 
     def __init__(
@@ -353,15 +357,20 @@ class Server:
         handshake_s: float = HANDSHAKE_S,
         credentials: Credentials | UserSecret | None = None,
         openly: frozenset[str] = frozenset(),
+        answered: Callable[[], None] = lambda: None,
     ) -> None:
-        """Serve the objects in `openly` to peers that prove nothing, too, and nothing else to them."""
+        """Serve the objects in `openly` to peers that prove nothing, too, and nothing else to them.
+
+        `answered` is called after each request, in its thread, once the answer is written.
+        """
         settings(connections)
         self._refusals = _Refusals()
         self._connections = Connections(connections, idle_s)
+        parts = self._refusals, self._connections, handshake_s, credentials, openly, answered
         self._daemon = _bind(
             listenable(host, secure=isinstance(credentials, Credentials)),
             port,
-            lambda ip, port: _Daemon(ip, port, self._refusals, self._connections, handshake_s, credentials, openly),
+            lambda ip, port: _Daemon(ip, port, *parts),
         )
         self._daemon.objectsById = dict(objects)
         self.address: Address = self._daemon.locationStr
@@ -377,13 +386,14 @@ class Server:
         credentials: Credentials | UserSecret | None = None,
         toward: Address | None = None,
         openly: frozenset[str] = frozenset(),
+        answered: Callable[[], None] = lambda: None,
     ) -> Server:
         """Return a server at a place, at the first of its ports that is free; `address` is the one for others."""
         # The last one is not tried here, so that its error is the one that is raised.
         for port in place.ports[:-1]:
             with contextlib.suppress(Unavailable):
-                return cls.at(replace(place, ports=(port,)), objects, credentials, toward, openly)
-        server = cls(place.host, place.ports[-1], objects, credentials=credentials, openly=openly)
+                return cls.at(replace(place, ports=(port,)), objects, credentials, toward, openly, answered)
+        server = cls(place.host, place.ports[-1], objects, credentials=credentials, openly=openly, answered=answered)
         try:
             server.address = public_address(place, names.split_address(server.address)[1], toward)
         except BadValue:
