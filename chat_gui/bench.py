@@ -117,7 +117,10 @@ def _measure(name: str, born: float) -> float:
     if name == "start":
         return time.time() - born
     window.bridge.arrived.emit([Connected("127.0.0.1:7411", "you")])
-    window.bridge.arrived.emit([_joined(f"g{number}") for number in range(20 if name == "idle" else 1)])
+    groups = [f"g{number}" for number in range(20 if name == "idle" else 1)]
+    for group in groups:
+        window.chat.open(group)
+    window.bridge.arrived.emit([_joined(group) for group in groups])
     QTest.qWait(200)
     window.tabs["g0"].input.setFocus()
     return {"flood": _flood, "memory": _memory, "typing": _typing, "idle": _idle}[name](window)

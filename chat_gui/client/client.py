@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from threading import Lock
 
 import gcom
+from chat_gui.client.joins import Joins
 from chat_gui.client.membership import NOT_IN, ChatMembership
 from chat_gui.model.backlog import Backlog
 from chat_gui.model.members import Pulse
@@ -41,6 +42,7 @@ class ChatClient:
     def __init__(self, sink: Callable[[Update], None]) -> None:
         self._sink = sink
         self._jobs = ThreadPoolExecutor(JOBS, "chat job")
+        self._joins = Joins()
         self._lock = Lock()
         self._node: gcom.Node | None = None
         self._groups: dict[str, ChatMembership] = {}
@@ -88,20 +90,23 @@ class ChatClient:
         self._put(translate("wish", "list the groups"), "", self._list)
 
     def create(self, definition: gcom.Definition) -> None:
-        """Make a group, and join it."""
-        self._put(
-            translate("wish", "create the group {}").format(definition.group),
-            definition.group,
-            lambda: self._join(definition),
-        )
+        """Make a group, and join it; a join of it that is under way comes first."""
+        what = translate("wish", "create the group {}").format(definition.group)
+        job = self._job(what, definition.group, lambda: self._join(definition))
+        if not self._closed and not self._joins.follow(definition.group, job):
+            self._joins.join(definition.group, job)
 
     def join(self, group: str) -> None:
-        """Join a group that is there."""
-        self._put(translate("wish", "join the group {}").format(group), group, lambda: self._join(None, group))
+        """Join a group that is there; a join of it that is under way does that already."""
+        if not self._closed:
+            what = translate("wish", "join the group {}").format(group)
+            self._joins.join(group, self._job(what, group, lambda: self._join(None, group)))
 
     def leave(self, group: str) -> None:
-        """Leave a group."""
-        self._put(translate("wish", "leave the group {}").format(group), group, lambda: self._leave(group))
+        """Leave a group, or what a join that is under way will have come to."""
+        job = self._job(translate("wish", "leave the group {}").format(group), group, lambda: self._leave(group))
+        if not self._closed and not self._joins.follow(group, job):
+            self._jobs.submit(job)
 
     def send(self, group: str, message: ChatMessage, to: str = "") -> str:
         """Send to a group, or to one member of it; return why that cannot be, empty: it is under way."""
@@ -116,6 +121,7 @@ class ChatClient:
     def close(self, timeout_s: float = LEAVE_S) -> None:
         """Leave all groups, as far as the time allows."""
         self._closed = True
+        self._joins.close()
         # Not waited for: a job may ask a registry that does not answer, and the window is to close now.
         self._jobs.shutdown(wait=False, cancel_futures=True)
         if self._node:
@@ -125,18 +131,24 @@ class ChatClient:
 
     def _put(self, what: str, group: str, job: Callable[[], None]) -> None:
         if not self._closed:
-            self._jobs.submit(self._run, what, group, job)
+            self._jobs.submit(self._job(what, group, job))
 
-    def _run(self, what: str, group: str, job: Callable[[], None]) -> None:
-        try:
-            job()
-        except gcom.RegistryUnavailable as error:
-            # Two words of one failure: the banner says that the
-            # registry is away, and the wish that it was not granted.
-            self._sink(RegistryAway(str(error)))
-            self._sink(WishFailed(what, str(error), group))
-        except gcom.GComError as error:
-            self._sink(WishFailed(what, str(error), group))
+    def _job(self, what: str, group: str, job: Callable[[], None]) -> Callable[[], None]:
+        """Return a job that tells why it failed, where that is still of interest."""
+        joins = self._joins
+
+        def run() -> None:
+            try:
+                job()
+            except gcom.GComError as error:
+                # Two words of one failure: the banner says that the registry is away, and the wish that it was not
+                # granted.
+                if isinstance(error, gcom.RegistryUnavailable):
+                    self._sink(RegistryAway(str(error)))
+                if not group or joins.is_wanted(group):
+                    self._sink(WishFailed(what, str(error), group))
+
+        return run
 
     def _connect(self, nick: str, registry: str, log_dir: str | None) -> None:
         node = self._node_of(nick, registry, log_dir)
@@ -151,6 +163,8 @@ class ChatClient:
             # before.
             before, self._node = self._node, node
             left, self._groups = list(self._groups.values()), {}
+            joins, self._joins = self._joins, Joins()
+        joins.close()  # what it still does is of the node before
         if before:
             before.close(LEAVE_S)
         for membership in left:
@@ -197,8 +211,10 @@ class ChatClient:
 
     def _join(self, create: gcom.Definition | None, name: str = "") -> None:
         name = create.group if create else name
-        if self.group(name):
-            raise gcom.LocalError(f"this chat is in group {name!r} already")
+        if group := self.group(name):
+            if create is None:
+                raise gcom.LocalError(f"this chat is in group {name!r} already")
+            return self._compare(create, group)
         backlog = Backlog()
         self._sink(JoinBegan(name))
         # The state may come while `join` still waits, before there
@@ -210,7 +226,8 @@ class ChatClient:
             for membership in told:
                 membership.tell_backlog()
 
-        group = self._need_node().join(
+        node = self._need_node()
+        group = node.join(
             name,
             create=create,
             get_state=backlog.get_state,
@@ -221,15 +238,20 @@ class ChatClient:
         membership = ChatMembership(group, backlog, self._sink)
         told.append(membership)
         with self._lock:
+            if node is not self._node:
+                return None  # connected anew meanwhile, which ends the groups of the node before
             self._groups[name] = membership
         self._sink(Joined(name, group.process, group.definition, group.view))
         # After `Joined` is told: what its threads read would else reach a model that has no such group.
         membership.start()
-        # Said as a wish that failed, though the group was joined: it has other promises than were asked for.
-        if create and create != group.definition:
+        return self._compare(create or group.definition, group)
+
+    def _compare(self, create: gcom.Definition, group: gcom.Group) -> None:
+        """Say that a group that was joined has other promises than were asked for, as a wish that failed."""
+        if create != group.definition:
             why = translate("wish", "it was there already, with other promises ({}), and was joined")
-            what = translate("wish", "create the group {}").format(name)
-            self._sink(WishFailed(what, why.format(group.definition.ordering.value), name))
+            what = translate("wish", "create the group {}").format(create.group)
+            self._sink(WishFailed(what, why.format(group.definition.ordering.value), create.group))
 
     def _leave(self, name: str) -> None:
         with self._lock:

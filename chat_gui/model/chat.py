@@ -57,7 +57,7 @@ DEPARTED = {
 
 VIEWS_A_LINE_MAX = 10  # a line that tells more is read by nobody
 # What comes of a group for as long as it has a tab.
-_OF_A_TAB = Arrived, BacklogCame, MessageNumbered, HeldByAll, HeldBackNow, Unsent, Whispered
+_OF_A_TAB = JoinBegan, Joined, Arrived, BacklogCame, MessageNumbered, HeldByAll, HeldBackNow, Unsent, Whispered
 
 
 class GroupStanding(StrEnum):

@@ -15,6 +15,7 @@ def joined(ordering: str) -> tuple[Chat, GroupState]:
     """A chat as bob in a group of three that alice leads."""
     chat = Chat()
     chat.apply(Connected("127.0.0.1:1", "bob"), 1_000_000)
+    chat.open("news")
     chat.apply(Joined("news", BOB, gcom.Definition.parse("news", ordering), VIEW), 1_000_000)
     return chat, chat.groups["news"]
 

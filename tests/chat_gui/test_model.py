@@ -100,6 +100,7 @@ def view(number: int, *names: str) -> gcom.View:
 def joined_chat() -> Chat:
     chat = Chat()
     chat.apply(Connected("127.0.0.1:1", "alice"), 0)
+    chat.open("news")
     chat.apply(Joined("news", "alice#1", gcom.Definition("news"), view(1, "alice")), 0)
     return chat
 
