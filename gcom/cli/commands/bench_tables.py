@@ -106,7 +106,7 @@ def registry(setup: asking.DirectoryBenchSetup, output: Output, as_json: bool) -
 
 def tls(setup: ciphering.TlsBenchSetup, output: Output, as_json: bool) -> int:
     """Measure and show the result; return 1 if a delivery was wrong."""
-    with _progress(4 * setup.rounds) as told:
+    with _progress(2 * len(ciphering.SIDES) * setup.rounds) as told:
         outcome = ciphering.measure(setup, told)
     return _figures(f"TLS beside plain loopback: {setup.members} members", outcome, output, as_json)
 
