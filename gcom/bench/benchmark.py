@@ -65,7 +65,7 @@ class BenchSetup:
         """Return the first arguments of a member process, which `parse` understands."""
         group = self.definition
         # As words of a command line: the member is a process of its own, and may be started by hand to look at it.
-        return registry, group.group, group.ordering, group.multicast, str(group.safe)
+        return registry, group.group, group.ordering, group.multicast, str(group.safe), str(group.signed)
 
     def row(self, kind: str) -> dict[str, object]:
         """Return the first fields of a group's JSON row."""
@@ -76,8 +76,9 @@ class BenchSetup:
 
 def parse(words: Sequence[str]) -> tuple[Address, Definition, list[str]]:
     """Return the registry and the group that `BenchSetup.words` named, and the arguments after them."""
-    registry, group, ordering, multicast, safe, *rest = words
-    return registry, Definition.parse(group, ordering, multicast, safe=safe == "True"), rest
+    registry, group, ordering, multicast, safe, signed, *rest = words
+    kind = Definition.parse(group, ordering, multicast, safe=safe == "True", signed=signed == "True")
+    return registry, kind, rest
 
 
 @dataclass(frozen=True, slots=True)

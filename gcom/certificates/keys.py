@@ -99,7 +99,7 @@ def read_certificate(pem: bytes, where: str = "the file") -> Certificate:
     """Return what the first certificate in a PEM says; raises BadValue, naming where it stood."""
     found = load_certificate(pem, where)
     return Certificate(
-        identity=identity.from_uris(_uris(found)),
+        identity=identity_in(found),
         serial=found.serial_number,
         begins=found.not_valid_before_utc,
         ends=found.not_valid_after_utc,
@@ -121,6 +121,11 @@ def is_signed_by(pem: bytes, authority_pem: bytes) -> bool:
 def belong_together(certificate_pem: bytes, key: Key) -> bool:
     """Tell whether a certificate is of this key."""
     return load_certificate(certificate_pem, "it").public_key() == key.public_key()
+
+
+def identity_in(found: x509.Certificate) -> Identity:
+    """Return the identity that a certificate gives."""
+    return identity.from_uris(_uris(found))
 
 
 def _uris(found: x509.Certificate) -> list[str]:

@@ -234,6 +234,7 @@ def create(
     multicast: options.MulticastWord = None,
     static: options.StaticWords = None,
     safe: options.Safe = False,
+    signed: options.Signed = False,
     netsplit: options.NetsplitWord = None,
     tie_breaker: options.TieBreakerWord = None,
     detection: options.DetectionWord = None,
@@ -251,7 +252,7 @@ def create(
     """
     from gcom.cli.commands import directory
 
-    wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker, detection)
+    wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker, detection, signed)
     with closing(_directory(registry)) as client:
         directory.create(client, Output(), wanted, as_json)
 
@@ -278,6 +279,7 @@ def join(
     multicast: options.MulticastWord = None,
     static: options.StaticWords = None,
     safe: options.Safe = False,
+    signed: options.Signed = False,
     netsplit: options.NetsplitWord = None,
     tie_breaker: options.TieBreakerWord = None,
     detection: options.DetectionWord = None,
@@ -303,13 +305,15 @@ def join(
     from gcom.cli.commands import member
 
     if create:
-        wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker, detection)
+        wanted = options.definition(group, ordering, multicast, static, safe, netsplit, tie_breaker, detection, signed)
     else:
         wanted = None
         # Without --create they would be passed over silently, and the user believe in an order that the
         # group does not have.
         given = {"netsplit": netsplit, "tie-breaker": tie_breaker, "detection": detection}
-        options.refuse_without_create(ordering=ordering, multicast=multicast, static=static, safe=safe, **given)
+        options.refuse_without_create(
+            ordering=ordering, multicast=multicast, static=static, safe=safe, signed=signed, **given
+        )
     _log_to_stderr()
     session = member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger), metrics)
     return member.join(session, wanted, wait)

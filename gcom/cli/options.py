@@ -39,6 +39,7 @@ StaticWords = Annotated[
     typer.Option("--static", metavar="A,B,C", help="The only names that may join. [default: anybody may]"),
 ]
 Safe = Annotated[bool, typer.Option("--safe", help="Deliver what a majority of the view holds; RELIABLE only.")]
+Signed = Annotated[bool, typer.Option("--signed", help="Each message has its sender's signature; needs certificates.")]
 NetsplitWord = Annotated[
     str | None, typer.Option("--netsplit", help=f"One of {', '.join(Netsplit)}. [default: PRIMARY]", metavar="POLICY")
 ]
@@ -109,6 +110,7 @@ def definition(
     netsplit: str | None,
     tie_breaker: str | None = None,
     detection: str | None = None,
+    signed: bool = False,
 ) -> Definition:
     """Return the definition that the options give; raises BadValue."""
     given = {"ordering": ordering, "multicast": multicast, "netsplit": netsplit}
@@ -116,7 +118,7 @@ def definition(
     # What was not given is left out, so that the defaults stand in Definition alone.
     words = {what: word for what, word in given.items() if word is not None}
     names = [name.strip() for name in static.split(",")] if static is not None else []
-    return Definition.parse(group, static=names, safe=safe, **words)
+    return Definition.parse(group, static=names, safe=safe, signed=signed, **words)
 
 
 def refuse_without_create(**given: object) -> None:

@@ -169,9 +169,12 @@ def describe(definition: gcom.Definition) -> str:
     """Return a definition in words."""
     members = f"static ({', '.join(definition.static)})" if definition.static else "dynamic"
     safe = ", safe" if definition.safe else ""
+    signed = ", signed" if definition.signed else ""
     tie = "" if definition.tie_breaker is gcom.TieBreaker.LEADER else f", tie-breaker {definition.tie_breaker}"
     detection = "" if definition.detection == gcom.Detection() else f", detection {definition.detection}"
-    return f"{definition.ordering}, {definition.multicast}, {members}{safe}, {definition.netsplit}{tie}{detection}"
+    return (
+        f"{definition.ordering}, {definition.multicast}, {members}{safe}{signed}, {definition.netsplit}{tie}{detection}"
+    )
 
 
 def _names(view: gcom.View) -> str:

@@ -22,6 +22,7 @@ from gcom.core.messages import events, frames
 from gcom.core.messages.effects import Effect, Ended
 from gcom.core.messages.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.messages.registry import GroupInfo
+from gcom.core.multicast.signing import RunSigner
 from gcom.core.ordering.order_log import OrderLog
 from gcom.core.outgoing import EMPTY, size_of
 from gcom.core.state_transfer.transfer import OwnState, Transfer
@@ -69,20 +70,20 @@ class GroupMachine:
         takes_state: bool = False,
         lacking: bool = False,
         own: OwnState | None = None,
+        signer: RunSigner | None = None,
     ) -> None:
         self.group = group
         self.process = process
         self.stage = Stage.ENTERING
         self.instance = ""
         self.definition: Definition | None = None  # None while entering
-        self._address = address
-        self._former = former
-        self._state_callbacks = gives_state, takes_state
+        self._address, self._former = address, former
+        self._state_callbacks, self._signer = (gives_state, takes_state), signer
         self.transfer = Transfer(process, gives_state, takes_state, lacking, own)
         self._links = Links(process)
         self.links_woken = self._links.woken_peers  # looked at first: most steps wake nobody
         self.woken = self._links.woken  # peers for which `take` may have something new; opened and closed ones too
-        self._arrival = Joining(group, process, address, create, former, self.transfer, self._links)
+        self._arrival = Joining(group, process, address, create, former, self.transfer, self._links, signer is not None)
         self._member: Member | None = None
         self._effects: list[Effect] = []
         self._ticked_ms = 0
@@ -102,9 +103,8 @@ class GroupMachine:
             entry = GroupInfo(self._member.definition, self.instance, view.number, view.members, view.addresses, False)
             former = PreviousSession(self.process, entry, view.started, self._member.away, self.last_rank)
         assert former is not None, "who was never in does not come again"
-        gives, takes = self._state_callbacks
-        had = self.transfer.lacking, self.transfer.own
-        return GroupMachine(self.group, process, self._address, None, former, gives, takes, *had)
+        had = (*self._state_callbacks, self.transfer.lacking, self.transfer.own)
+        return GroupMachine(self.group, process, self._address, None, former, *had, self._signer)
 
     @property
     def succeeded(self) -> frames.Install | None:
@@ -116,8 +116,8 @@ class GroupMachine:
         # The same process, unlike a return: all who go on enter view 1 together, so no number of it can be given twice.
         member = self._member
         assert member is not None, "only a member is succeeded"
-        gives, takes = self._state_callbacks
-        machine = GroupMachine(self.group, self.process, self._address, None, None, gives, takes)
+        had = (*self._state_callbacks, False, None)
+        machine = GroupMachine(self.group, self.process, self._address, None, None, *had, self._signer)
         machine.transfer.inherit(self.transfer)
         entry, first, follows = first_view(member.definition, self.instance, decided)
         machine._arrival.inherit(entry, first, follows)
@@ -353,7 +353,7 @@ class GroupMachine:
         self.instance, self.definition = entry.instance, entry.definition
         self._become(Stage.MEMBER)
         away = self._former.seats if self._former else ()
-        parts = (self._links, self.transfer, install, now_ms, away, self._arrival.succeeds)
+        parts = (self._links, self.transfer, install, now_ms, away, self._arrival.succeeds, self._signer)
         self._member = Member(entry, self.process, *parts)
         # It had asked to leave, and was needed for the succession, so it leaves there.
         if self._leaves_for:

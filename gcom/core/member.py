@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gcom.core.detector.connectivity import within
 from gcom.core.inspection import Inspection, inspect
+from gcom.core.intake import Intake
 from gcom.core.joining.merge import Merge
 from gcom.core.links import ANSWERS, Links
 from gcom.core.membership.registration import Registration, Verdict
 from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import AskRegistry, AskSequencer, Effect, Ended, Installed, Succeeds
-from gcom.core.messages.frames import Control, Frame, Install, Misses, Refused, Reply, Status
+from gcom.core.messages.frames import Control, Frame, Install, Refused, Reply, Status
 from gcom.core.messages.registry import Answer, Done, GroupInfo, Note, Register, Request, Unregister
 from gcom.core.messages.sequencer import Close, SequencerAnswer, SequencerRequest
 from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPrepare
+from gcom.core.multicast.signing import RunSigner
 from gcom.core.outgoing import Outgoing
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
@@ -40,15 +43,17 @@ class Member:
         now_ms: int,
         away: Iterable[tuple[Process, Address]] = (),
         succeeds: Succeeds | None = None,
+        signer: RunSigner | None = None,
     ) -> None:
         self.group, self.instance, self.definition = found.definition.group, found.instance, found.definition
         self.process = process
         self._links = links
         made = entry.decision
-        self.streams = Streams(process, self.group, self.instance, found.definition, made, entry.serial)
+        self.streams = Streams(process, self.group, self.instance, found.definition, made, entry.serial, signer)
         self.transfer = transfer
         self._view_change = ViewChanger(process, found, links, self.streams, transfer, entry, now_ms)
         self._triggers = self._view_change.triggers
+        self._intake = Intake(self.streams, self._view_change)
         self.mail = UnicastEndpoint(process, made.view.members)
         self.effects: list[Effect] = self._view_change.effects  # one list, so that their order is that of the steps
         self.outgoing = Outgoing(links, self.streams, self.mail.letters, transfer, self.effects)
@@ -187,6 +192,8 @@ class Member:
         return Frame(self.group, self.instance, self.process, peer, self.status(peer), control)
 
     def receive(self, frame: Frame, now_ms: int) -> Reply:
+        if frame.source in self._intake.liars:
+            return self._reply(frame.source)  # whose status says that it is suspected
         if frame.source in self._view_change.view.members:
             self._on_member_frame(frame, now_ms)
             # Who suspects this process may not hear the replies.
@@ -220,12 +227,7 @@ class Member:
         if frame.orders and frame.orders.view == self._view_change.view.number:
             self.effects += self.streams.on_orders(frame.orders, fresh=False)
             self._view_change.heard(frames.ORDER, now_ms)
-        for run in frame.runs:
-            self.effects += self.streams.receive(run, now_ms)
-            self._view_change.heard(run.sender, now_ms)
-        for piece in frame.pieces:
-            self.effects += self.streams.receive_piece(piece, now_ms)
-            self._view_change.heard(piece.sender, now_ms)
+        self.effects += self._intake.take(frame, now_ms)
         if frame.letters:
             self.effects += self.mail.receive(frame.source, frame.letters)
         if frame.status.view == self._view_change.view.number:
@@ -233,7 +235,7 @@ class Member:
         if frame.control:
             self._relay_fetches(frame)
         for item in frame.control:
-            if not self.ended:
+            if not self.ended and frame.source not in self._intake.liars:
                 self._on_control(frame.source, item, now_ms)
         self._proceed(now_ms)
 
@@ -256,7 +258,7 @@ class Member:
 
     def _on_status(self, peer: Process, status: Status, now_ms: int) -> None:
         same = status.view == (number := self._view_change.view.number)
-        unheard = self._of_members(status.unheard) if same and status.unheard else {}
+        unheard = within(status.unheard, len(self.view.members)) if same and status.unheard else {}
         self._triggers.detector.heard(peer, now_ms, status.suspects if same else (), unheard)
         self.effects += self.streams.on_status(peer, status)
         self.mail.letters.outboxes[peer].on_receipt(status.receipt, status.view)
@@ -274,11 +276,6 @@ class Member:
                 self._triggers.on_registry(peer, status.cut_off, status.reaches)
             if status.seeking:
                 self._view_change.seek(peer)
-
-    def _of_members(self, misses: Misses) -> Misses:
-        """Return the misses within the view; a liar's ranks may be nobody's."""
-        count = len(self.view.members)
-        return {one: others & ((1 << count) - 1) for one, others in misses.items() if one < count}
 
     def _on_control(self, source: Process, item: Control, now_ms: int) -> None:
         match item:
@@ -305,6 +302,8 @@ class Member:
                 self._view_change.on_item(source, item, now_ms)
 
     def on_replied(self, peer: Process, reply: Reply, now_ms: int) -> None:
+        if peer in self._intake.liars and isinstance(reply, Frame):
+            return
         members = self._view_change.view.members
         if peer not in members and self._view_change.asks(peer):
             self._on_noted(peer, reply, now_ms)

@@ -18,6 +18,7 @@ from gcom.core.messages.orders import Orders
 from gcom.core.multicast.basic import Basic
 from gcom.core.multicast.reliable import Range, Reliable
 from gcom.core.multicast.safe import Safe
+from gcom.core.multicast.signing import RunSigner, Signatures
 from gcom.core.ordering.agreement import OrderAgreement
 from gcom.core.ordering.orderer import orderer
 from gcom.values import limits
@@ -31,7 +32,14 @@ class Streams:
     """All streams of a group at one process. Methods return the effects that follow."""
 
     def __init__(
-        self, process: Process, group: str, instance: str, definition: Definition, entry: Decision, serial: int
+        self,
+        process: Process,
+        group: str,
+        instance: str,
+        definition: Definition,
+        entry: Decision,
+        serial: int,
+        signer: RunSigner | None = None,
     ) -> None:
         view = entry.view
         self.process = process
@@ -43,6 +51,10 @@ class Streams:
         self._merges = definition.netsplit is Netsplit.PARTITIONABLE
         self._safe = definition.safe
         self._basic = definition.multicast is Multicast.BASIC
+        self._signatures: Signatures | None = None
+        if definition.signed:
+            assert signer is not None, "a process without a key enters no signed group"
+            self._signatures = Signatures(signer, process, group, instance, may_lose=self._basic)
         self._ordering = orderer(definition.ordering)
         self._view = view
         self.unsent: list[Payload] = []  # messages that have no number yet
@@ -66,6 +78,8 @@ class Streams:
         self._told = {}
         self._base = decision.cut  # what every member has delivered as the view begins
         self._heard = {member: {} for member in view.members}
+        if self._signatures:
+            self._signatures.install()
         self._ordering.install(view.number, view.members, decision.cut, serial)
         if self.serials:
             self.serials.install(decision, serial)
@@ -121,6 +135,7 @@ class Streams:
 
     def _form_run(self, bytes_max: int) -> Run:
         """Return the next run, at most `bytes_max` encoded; a message that alone is larger is a run of its own."""
+        bytes_max -= self._signatures.overhead if self._signatures else 0
         count = self._count(bytes_max)
         first = self.multicast.out.number + 1
         clock = {**self._told, **self._clock} if self._told else self._clock
@@ -129,7 +144,8 @@ class Streams:
             encoded = codec.encode_run(self.process, self._view.number, first, clock, payloads)
             if len(encoded) <= bytes_max or count == 1:
                 del self.unsent[:count]
-                return Run(self.process, self._view.number, first, clock, payloads, encoded)
+                encoded, seal = self._signatures.seal(encoded) if self._signatures else (encoded, None)
+                return Run(self.process, self._view.number, first, clock, payloads, encoded, seal)
             # The estimate was by characters; text beyond ASCII has more bytes. Halving ends after 11 tries.
             count //= 2
 
@@ -157,10 +173,13 @@ class Streams:
                 effects += self._hand_over(ups)
         return effects
 
-    def receive_piece(self, piece: Piece, now_ms: int) -> list[Effect]:
-        """Take a piece of another member's run."""
-        run = self.multicast.assemble(piece, now_ms)
-        return self.receive(run, now_ms) if run else []
+    def may_bring(self, peer: Process, item: Run | Piece) -> bool:
+        """Return whether a peer may bring this: its own, and what the change of the view has members fetch."""
+        return item.sender == peer or self.multicast.wedged
+
+    def is_forged(self, run: Run) -> bool:
+        """Return whether a run that would be taken is not of its sender, in a signed group."""
+        return bool(self._signatures and self.multicast.awaits(run) and self._signatures.is_forged(run))
 
     def on_status(self, peer: Process, status: Status) -> list[Effect]:
         """Take a peer's word of what it holds, and knows of the view."""

@@ -27,7 +27,7 @@ from gcom.core.messages import events
 from gcom.core.messages.frames import Frame, Refused, Reply
 from gcom.core.messages.registry import Answer, Lookup, Request
 from gcom.core.messages.sequencer import SequencerRequest
-from gcom.errors import GComError, GComTimeout, LocalError, NotAMember, PeerError, Untrusted, VersionMismatch
+from gcom.errors import BadValue, GComError, GComTimeout, LocalError, NotAMember, PeerError, Untrusted, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.fault_injection import REGISTRY, FaultInjector, wanted
 from gcom.runtime.faults import Faults, refuse_off_loopback
@@ -41,13 +41,13 @@ from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.registry.sequencer_client import SequencerClient
 from gcom.runtime.security.member_rights import MemberRights
-from gcom.runtime.security.process import Listening, credentials_for, node_place, registry_addresses
+from gcom.runtime.security.process import Listening, credentials_for, node_place, registry_addresses, run_keys
 from gcom.runtime.security.upkeep import CertificateUpkeep
 from gcom.runtime.session import Session
 from gcom.runtime.session_table import SessionTable
 from gcom.runtime.step_lock import StepLock
 from gcom.values import limits, names
-from gcom.values.definition import Definition
+from gcom.values.definition import Definition, unsigned
 from gcom.values.names import Address, Process
 from gcom.values.snapshot import Snapshot
 
@@ -91,6 +91,7 @@ class Host:
         self.misbehaved: Counter[Process] = Counter()
         self._refused: Counter[str] = Counter()  # frames, by the code of the refusal
         secure = self.credentials if isinstance(self.credentials, pyro.Credentials) else None
+        self._signer = run_keys(secure) if secure else None
         self.rights = MemberRights(addresses, secure, self._closing) if secure else None
         place = node_place(self.credentials, address, listening.listen, listening.advertise)
         serves: dict[str, object] = {
@@ -136,12 +137,15 @@ class Host:
         """Become a member of a group, and wait until that is so (`Node.join`)."""
         with self.lock:
             self._raise_if_in(group)
+            if create is not None and create.signed and self._signer is None:
+                raise BadValue(unsigned(create))
             membership = Membership(self, uses)
             if group in self._entered:
                 self.renew_process()  # a process enters an instance once; its other groups keep theirs
             self._entered.add(group)
             gives, takes = uses.gives_state, uses.takes_state
-            machine = GroupMachine(group, self._process, self.address, create, gives_state=gives, takes_state=takes)
+            seat = (group, self._process, self.address)
+            machine = GroupMachine(*seat, create, gives_state=gives, takes_state=takes, signer=self._signer)
             session = membership.begin(machine)
             try:
                 self._await_entry(session, group, timeout_s)

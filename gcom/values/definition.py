@@ -93,6 +93,7 @@ class Definition:
     # The group's home registry, as its holder sees it: empty is the one that this was had from. No property that a
     # creator picks, so definitions that differ in it alone are equal.
     home: str = field(default="", compare=False)
+    signed: bool = False  # each run has its sender's signature (docs/protocols/signing.md)
 
     # The names of the members are spelt out: mypy finds one that is misspelt, and help() shows them all.
     def __init__(
@@ -106,10 +107,12 @@ class Definition:
         tie_breaker: TieBreaker | Literal["LEADER", "REGISTRY"] = "LEADER",
         detection: Detection | Literal["lan", "wan"] | float | str = "lan",
         home: str = "",
+        signed: bool = False,
     ) -> None:
         """Check and normalise; raise BadValue naming what is allowed."""
-        if not isinstance(safe, bool):
-            raise BadValue(f"safe {safe!r} is neither true nor false")
+        for what, given in (("safe", safe), ("signed", signed)):
+            if not isinstance(given, bool):
+                raise BadValue(f"{what} {given!r} is neither true nor false")
         checked = {
             "group": names.group_name(group),
             "ordering": _choice(Ordering, "ordering", ordering),
@@ -120,6 +123,7 @@ class Definition:
             "tie_breaker": _choice(TieBreaker, "tie_breaker", tie_breaker),
             "detection": Detection.parse(detection),
             "home": names.address(home) if home else "",
+            "signed": signed,
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -144,6 +148,7 @@ class Definition:
         tie_breaker: str = "LEADER",
         detection: Detection | float | str = "lan",
         home: str = "",
+        signed: bool = False,
     ) -> Definition:
         """Return a definition from a user's or a peer's words, in any case; raise BadValue naming what is allowed.
 
@@ -153,7 +158,7 @@ class Definition:
         casts = _choice(Multicast, "multicast", multicast)
         members = (static,) if isinstance(static, str) else tuple(static)
         split, tie = _choice(Netsplit, "netsplit", netsplit), _choice(TieBreaker, "tie_breaker", tie_breaker)
-        return cls(group, orders, casts, members, safe, split, tie, detection, home)
+        return cls(group, orders, casts, members, safe, split, tie, detection, home, signed)
 
     def differences(self, other: Definition) -> str:
         """Return the differences of `other` from this one in words; empty if there are none."""
@@ -164,7 +169,8 @@ class Definition:
         members = f"static {','.join(self.static)}" if self.static else "dynamic"
         words = [("ordering", self.ordering), ("multicast", self.multicast), ("membership", members)]
         split = [("netsplit", self.netsplit), ("tie-breaker", self.tie_breaker), ("detection", str(self.detection))]
-        return [*words, ("safe", str(self.safe).lower()), *split]
+        flags = [("safe", str(self.safe).lower()), ("signed", str(self.signed).lower())]
+        return [*words, *flags, *split]
 
 
 def _members(static: object) -> tuple[str, ...]:
@@ -182,6 +188,14 @@ def _choice(kind: type[_E], what: str, text: object) -> _E:
     if not isinstance(text, str) or text.upper() not in kind.__members__:
         raise BadValue(f"{what} {text!r} is not one of {', '.join(kind)}")
     return kind[text.upper()]
+
+
+def unsigned(definition: Definition) -> str:
+    """Return the reason why a process without a certificate is kept out of a signed group."""
+    return (
+        f"group {definition.group!r} is signed, and this process has no certificate to sign with: accept an invitation "
+        "(gcom accept), or give --cert, --key and --ca"
+    )
 
 
 def uninvited(definition: Definition, name: str) -> str:

@@ -36,6 +36,9 @@ MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 # this is assembled of a sender at a time, so a member assembles at most (MEMBERS_MAX - 1) times this: 1 GiB, where 63
 # others send at the limit at once. Only what has arrived takes memory, whatever total a piece announces.
 LARGE_RUN_BYTES_MAX = MESSAGE_BYTES_MAX + 16 * 1024
+# What vouches for the key that signs a run: a certificate of ours has 500 bytes. A process with a larger one enters no
+# signed group; a run with more is malformed.
+CREDENTIAL_BYTES_MAX = 4 * 1024
 
 # A sender's window: messages not yet consumed by every member. At the bound nothing is numbered; what waits fills up
 # the next bound, and then `send` blocks. Below a bound in bytes a message of any size is let in, so that one message

@@ -17,6 +17,19 @@ class Brought(bytes):
 
 
 @dataclass(frozen=True, slots=True)
+class Seal:
+    """The signature of a run's sender over the bytes of `encoded` from `at_byte` on, which are the unsigned run.
+
+    `credential` vouches for the key that signed; only a run from which a receiver may have to learn the key has one
+    (docs/protocols/signing.md).
+    """
+
+    signature: bytes
+    credential: bytes
+    at_byte: int
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """Messages `first … last` of `sender`, sent in `view`.
 
@@ -30,6 +43,7 @@ class Run:
     clock: dict[Process, int]
     payloads: list[Payload]
     encoded: bytes
+    seal: Seal | None = None  # in a signed group
     last: int = field(init=False)  # computed once: every layer that a run passes asks for it
 
     def __post_init__(self) -> None:

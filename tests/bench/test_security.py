@@ -16,8 +16,10 @@ from gcom.values.definition import Definition
 KIND = Definition("bench", "FIFO")
 TLS = tls.TlsBenchSetup(KIND, 2, 100, 1_000.0, 1, 0.5)
 ATTACKED = hostile.HostileBenchSetup(KIND, 2, 40, 200.0, 1)
-SIDES = {"plain": [100.0], "tls": [75.0]}
-REACHED = tls.TlsBenchResult(TLS, SIDES, {"plain": [1.0], "tls": [1.5]}, {"plain": [1.0], "tls": [100.0]}, SIDES, [])
+RATES = {"plain": [100.0], "tls": [75.0], "signed": [37.5]}
+P50S = {"plain": [1.0], "tls": [1.5], "signed": [3.0]}
+JOINS = {"plain": [1.0], "tls": [100.0], "signed": [100.0]}
+REACHED = tls.TlsBenchResult(TLS, RATES, P50S, JOINS, RATES, [])
 BORNE = hostile.HostileBenchResult(ATTACKED, (1.0,), (101.0,), 50, 10, 40, ())
 
 
@@ -27,11 +29,11 @@ def test_both_sides_take_turns_and_nothing_is_lost() -> None:
     outcome = tls.measure(TLS, heard.append)
     assert outcome.wrong == []
     for figures in (outcome.rates, outcome.p50s_ms):
-        assert {side: len(found) for side, found in figures.items()} == {"plain": 1, "tls": 1}
+        assert {side: len(found) for side, found in figures.items()} == dict.fromkeys(tls.SIDES, 1)
     for figures in (outcome.joins_ms, outcome.connects_ms):
-        assert {side: len(found) for side, found in figures.items()} == {"plain": tls.JOINS, "tls": tls.JOINS}
+        assert {side: len(found) for side, found in figures.items()} == dict.fromkeys(tls.SIDES, tls.JOINS)
         assert min(min(found) for found in figures.values()) > 0
-    assert [line.split(": ")[1].split(",")[0] for line in heard] == ["plain", "tls", "plain", "tls"]
+    assert [line.split(": ")[1].split(",")[0] for line in heard] == [*tls.SIDES, *tls.SIDES]
 
 
 @pytest.mark.slow
@@ -47,9 +49,11 @@ def test_honest_members_go_on_beside_hostile_connections() -> None:
     ("outcome", "met"),
     [
         (REACHED, True),
-        (replace(REACHED, rates={"plain": [100.0], "tls": [74.0]}), False),
-        (replace(REACHED, p50s_ms={"plain": [1.0], "tls": [1.6]}), False),
-        (replace(REACHED, joins_ms={"plain": [1.0], "tls": [101.0]}), False),
+        (replace(REACHED, rates=RATES | {"tls": [74.0]}), False),
+        (replace(REACHED, p50s_ms=P50S | {"tls": [1.6]}), False),
+        (replace(REACHED, joins_ms=JOINS | {"tls": [101.0]}), False),
+        (replace(REACHED, rates=RATES | {"signed": [37.0]}), False),
+        (replace(REACHED, p50s_ms=P50S | {"signed": [3.1]}), False),
         (BORNE, True),
         (replace(BORNE, attacked_ms=(101.1,)), False),
     ],

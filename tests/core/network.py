@@ -31,6 +31,7 @@ from gcom.core.messages.effects import (
 from gcom.core.messages.frames import Control, Frame, Refused, Reply
 from gcom.core.messages.registry import Answer, Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
+from gcom.core.multicast.signing import RunSigner
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import GComError
 from gcom.sim.checkers import Checker
@@ -98,6 +99,8 @@ class Network:
         self.lose_reply: Callable[[Frame], bool] = lambda frame: False  # these break on their way back
         self.cut_off: set[Process] = set()  # neither reach anybody nor are reached, whatever their incarnation
         self.cuts: set[tuple[str, str]] = set()  # by name: what the first says does not reach the second
+        self.signer: Callable[[Process], RunSigner | None] = lambda process: None  # of a signed group
+        self.tamper: Callable[[Frame], Frame] = lambda frame: frame  # what a liar says in place of a frame
         self.slow: set[Process] = set()  # their applications read nothing
         self.lose_answer: Callable[[Process, SequencerRequest], bool] = lambda who, request: False
         self.sequencer_paused = False  # what it is asked waits in `waiting`
@@ -179,7 +182,8 @@ class Network:
         return members
 
     def machine(self, process: Process) -> GroupMachine:
-        return GroupMachine(self.definition.group, process, address(process), self.definition)
+        signer = self.signer(process)
+        return GroupMachine(self.definition.group, process, address(process), self.definition, signer=signer)
 
     def send(self, who: Process, *payloads: Payload) -> None:
         self.handle(who, events.Submit(list(payloads)))
@@ -412,7 +416,7 @@ class Network:
             self.handle(who, self._failed(peer, refused=True), machine)
         else:
             to = self.latest(peer) if frame.hail else peer
-            self._arrive(who, peer, codec.decode(codec.encode(frame)), to, machine)
+            self._arrive(who, peer, codec.decode(codec.encode(self.tamper(frame))), to, machine)
 
     def _arrive(self, who: Process, peer: Process, frame: Frame, to: Process, caller: GroupMachine) -> None:
         self.carried.append(frame)

@@ -117,7 +117,8 @@ class Three:
         for each in call.load.runs:
             self.note(other, streams.receive(each, self.now_ms))
         for piece in call.load.pieces:
-            self.note(other, streams.receive_piece(piece, self.now_ms))
+            if run := streams.multicast.assemble(piece, self.now_ms):
+                self.note(other, streams.receive(run, self.now_ms))
         self.note(other, streams.on_sent(one, call.status.sent, self.now_ms))
 
     def reply(self, one: Process, other: Process) -> None:

@@ -8,6 +8,7 @@ from gcom.core.multicast.fragments import Assemblies
 from gcom.sim.plan.draw import draw
 from gcom.sim.world import World
 from gcom.values import limits
+from gcom.values.names import Process
 from gcom.values.run import Piece, Run
 from tests.cases import daily_and_rest
 
@@ -46,9 +47,9 @@ def test_there_are_pieces_and_broken_assemblies(monkeypatch: pytest.MonkeyPatch)
     begun, whole = 0, 0
     add = Assemblies.add
 
-    def count(self: Assemblies, piece: Piece) -> Run | None:
+    def count(self: Assemblies, piece: Piece, by: Process = "") -> Run | None:
         nonlocal begun, whole
-        run = add(self, piece)
+        run = add(self, piece, by)
         begun += not piece.at_byte
         whole += run is not None
         return run

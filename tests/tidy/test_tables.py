@@ -13,6 +13,7 @@ STATELESS = {
     "connectivity",  # what is computed anew from what members say, at every look
     "registries",  # whom a request goes to; what is said is the home's state
     "security",  # handshakes, which end with what they decide
+    "signing",  # each run is judged by its bytes alone
 }
 
 

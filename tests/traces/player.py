@@ -77,7 +77,8 @@ class Player:
         given = dict(option.split("=") for option in options)
         keeps = given.pop("keeps", "")
         safe = bool(given.pop("safe", ""))
-        definition = Definition.parse("news", **given, safe=safe)
+        signed = bool(given.pop("signed", ""))
+        definition = Definition.parse("news", **given, safe=safe, signed=signed)
         partitionable = definition.netsplit == "PARTITIONABLE"
         kind = (Islands if partitionable else Keepers) if keeps else Network
         self._net = kind(definition)

@@ -1,7 +1,7 @@
-"""TLS beside plain loopback, in turns within one run: throughput, latency at a steady rate, and joining.
+"""TLS beside plain loopback, and signed runs beside TLS, in turns within one run: throughput, latency, and joining.
 
-A machine that others use too is faster at one time than at another, so a turn without TLS is followed by one with it;
-each figure is the ratio of the two sides' medians.
+A machine that others use too is faster at one time than at another, so a turn without TLS is followed by one with it,
+and that by one of a signed group; each figure is the ratio of two sides' medians.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Annotated
@@ -23,12 +23,16 @@ from gcom.bench.security.joiner import NAME as JOINER
 from gcom.bench.throughput import turns as loading
 from gcom.bench.throughput.load import SIZE_MAX, SIZE_MIN
 from gcom.bench.throughput.turns import OURS, ThroughputSetup
+from gcom.values.definition import Definition
 
 THROUGHPUT_LEAST = 0.75  # with TLS ÷ without
 P50_MOST = 1.5
 JOIN_MS_MOST = 100.0
 JOINS = 5  # in each turn
-PLAIN, TLS = "plain", "tls"
+SIGNED_LEAST = 0.5  # of the throughput with TLS
+SIGNED_P50_MOST = 2.0
+PLAIN, TLS, SIGNED = "plain", "tls", "signed"
+SIDES = (PLAIN, TLS, SIGNED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +44,22 @@ class TlsBenchSetup(BenchSetup):
     rounds: Annotated[int, Between(1, 100)]
     seconds: Annotated[float, Between(0.5, 600.0)]
 
-    @property
-    def throughput(self) -> ThroughputSetup:
-        return ThroughputSetup(self.definition, self.members, self.members, self.size, self.seconds)
+    def throughput(self, side: str) -> ThroughputSetup:
+        return ThroughputSetup(self._group(side), self.members, self.members, self.size, self.seconds)
 
-    @property
-    def latency(self) -> LatencySetup:
-        return LatencySetup(self.definition, self.members, 1, self.rate, self.size, 1.0)
+    def latency(self, side: str) -> LatencySetup:
+        return LatencySetup(self._group(side), self.members, 1, self.rate, self.size, 1.0)
+
+    def _group(self, side: str) -> Definition:
+        return replace(self.definition, signed=side == SIGNED)
 
 
 @dataclass(frozen=True, slots=True)
 class TlsBenchResult:
-    """By side, `plain` and `tls`: messages a second, p50 in ms, and times of joining in ms, each by turn."""
+    """By side: messages a second, p50 in ms, and times of joining in ms, each by turn.
+
+    The sides are `plain`, `tls`, and `signed`, which is a signed group with TLS.
+    """
 
     setup: TlsBenchSetup
     rates: dict[str, list[float]]
@@ -64,16 +72,24 @@ class TlsBenchResult:
     def rows(self) -> list[tuple[str, float, float, bool]]:
         """The figures: name, value, the value to reach, and whether it is reached."""
         throughput, p50 = _ratio(self.rates), _ratio(self.p50s_ms)
-        join_ms = median(self.joins_ms[TLS])
+        signed, signed_p50 = _ratio(self.rates, SIGNED, TLS), _ratio(self.p50s_ms, SIGNED, TLS)
+        join_ms, at = median(self.joins_ms[TLS]), f"p50 at {self.setup.rate:,.0f}/s"
         return [
             ("throughput, TLS ÷ plain", throughput, THROUGHPUT_LEAST, throughput >= THROUGHPUT_LEAST),
-            (f"p50 at {self.setup.rate:,.0f}/s, TLS ÷ plain", p50, P50_MOST, p50 <= P50_MOST),
+            (f"{at}, TLS ÷ plain", p50, P50_MOST, p50 <= P50_MOST),
             ("join over TLS, ms", join_ms, JOIN_MS_MOST, join_ms <= JOIN_MS_MOST),
+            ("throughput, signed ÷ TLS", signed, SIGNED_LEAST, signed >= SIGNED_LEAST),
+            (
+                f"p50 at {self.setup.rate:,.0f}/s, signed ÷ TLS",
+                signed_p50,
+                SIGNED_P50_MOST,
+                signed_p50 <= SIGNED_P50_MOST,
+            ),
         ]
 
     def row(self) -> dict[str, object]:
         """Return the result as one object of plain values."""
-        (_, throughput, *_), (_, p50, *_), (_, join_ms, *_) = self.rows
+        throughput, p50, join_ms, signed, signed_p50 = (value for _, value, *_ in self.rows)
         return {
             **self.setup.row("tls"),
             "size": self.setup.size,
@@ -84,6 +100,8 @@ class TlsBenchResult:
             "throughput_ratio": round(throughput, 3),
             "p50_ratio": round(p50, 3),
             "join_ms": round(join_ms, 1),
+            "signed_throughput_ratio": round(signed, 3),
+            "signed_p50_ratio": round(signed_p50, 3),
             "turns": {
                 side: {
                     "messages_per_s": [round(it) for it in self.rates[side]],
@@ -91,15 +109,21 @@ class TlsBenchResult:
                     "join_ms": [round(it, 1) for it in self.joins_ms[side]],
                     "connect_ms": [round(it, 1) for it in self.connects_ms[side]],
                 }
-                for side in (PLAIN, TLS)
+                for side in SIDES
             },
-            "to_reach": {"throughput_ratio": THROUGHPUT_LEAST, "p50_ratio": P50_MOST, "join_ms": JOIN_MS_MOST},
+            "to_reach": {
+                "throughput_ratio": THROUGHPUT_LEAST,
+                "p50_ratio": P50_MOST,
+                "join_ms": JOIN_MS_MOST,
+                "signed_throughput_ratio": SIGNED_LEAST,
+                "signed_p50_ratio": SIGNED_P50_MOST,
+            },
             "met": all(met for *_, met in self.rows),
         }
 
 
-def _ratio(values: Mapping[str, list[float]]) -> float:
-    return median(values[TLS]) / median(values[PLAIN])
+def _ratio(values: Mapping[str, list[float]], side: str = TLS, to: str = PLAIN) -> float:
+    return median(values[side]) / median(values[to])
 
 
 def measure(setup: TlsBenchSetup, told: Told = lambda _text: None) -> TlsBenchResult:
@@ -108,7 +132,8 @@ def measure(setup: TlsBenchSetup, told: Told = lambda _text: None) -> TlsBenchRe
     result = TlsBenchResult(setup, _sides(), _sides(), _sides(), _sides(), wrong)
     with tempfile.TemporaryDirectory(prefix="gcom-bench-") as folder:
         files = certificates.issued(Path(folder), [*setup.names, JOINER])
-        sides: dict[str, dict[str, str]] = {PLAIN: {}, TLS: certificates.environment(files)}
+        secure = certificates.environment(files)
+        sides: dict[str, dict[str, str]] = {PLAIN: {}, TLS: secure, SIGNED: secure}
         # One after the other: throughput keeps all processors busy, and would be measured as latency.
         wrong += _throughput(setup, sides, result, told)
         wrong += _latency(setup, sides, result, told)
@@ -116,7 +141,7 @@ def measure(setup: TlsBenchSetup, told: Told = lambda _text: None) -> TlsBenchRe
 
 
 def _sides() -> dict[str, list[float]]:
-    return {PLAIN: [], TLS: []}
+    return {side: [] for side in SIDES}
 
 
 def _throughput(
@@ -125,7 +150,7 @@ def _throughput(
     """Take the turns of throughput; yield what was wrong."""
     for number in range(1, setup.rounds + 1):
         for side, environment in sides.items():
-            turn = loading.take_turn(setup.throughput, OURS, number, environment=environment)
+            turn = loading.take_turn(setup.throughput(side), OURS, number, environment=environment)
             told(f"round {number} of {setup.rounds}: {side}, {turn.rate:,.0f} messages/s")
             result.rates[side].append(turn.rate)
             yield from (f"{side}: {what}" for what in turn.wrong)
@@ -137,15 +162,16 @@ def _latency(
     """Take the turns of latency and joining, with the processes of both sides alive; yield what was wrong."""
     with ExitStack() as stack:
         running = {side: stack.enter_context(Children(environment)) for side, environment in sides.items()}
-        for children in running.values():
-            registry = pacing.start(children, setup.latency)
-            children.start(JOINER, "gcom.bench.security.joiner", *setup.words(registry))
+        for side, children in running.items():
+            paced = setup.latency(side)
+            registry = pacing.start(children, paced)
+            children.start(JOINER, "gcom.bench.security.joiner", *paced.words(registry))
             children.gather("ready", [JOINER], START_S)
-            pacing.take_turn(children, setup.latency)  # not counted: connections are made, code is warm
+            pacing.take_turn(children, paced)  # not counted: connections are made, code is warm
             _join(children)
         for number in range(1, setup.rounds + 1):
             for side, children in running.items():
-                turn = pacing.take_turn(children, setup.latency)
+                turn = pacing.take_turn(children, setup.latency(side))
                 told(f"round {number} of {setup.rounds}: {side}, p50 {turn.slowest.p50:.3f} ms")
                 result.p50s_ms[side].append(turn.slowest.p50)
                 yield from (f"{side}: {what}" for what in turn.wrong)

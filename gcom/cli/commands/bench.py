@@ -291,7 +291,7 @@ def tls(
     seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long each turn sends at full speed.")] = 5.0,
     as_json: options.Json = False,
 ) -> int:
-    """Measure the cost of TLS: the same group with certificates and without, in turns within one run.
+    """Measure the cost of TLS, and of signed runs: the same group with and without, in turns within one run.
 
     Throughput with all members sending, p50 at a steady rate with one that sends, and the time of `Node.join`. It makes
     an authority and certificates in a temporary folder. The exit status is 1 if any delivery was wrong. It needs

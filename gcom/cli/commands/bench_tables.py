@@ -139,7 +139,7 @@ def tls(setup: ciphering.TlsBenchSetup, output: Output, as_json: bool) -> int:
     """Measure and show the result; return 1 if a delivery was wrong."""
     table = partial(_goal_table, f"TLS beside plain loopback: {setup.members} members")
     measured = partial(_measured, table, lambda outcome: _wrong_deliveries(outcome.wrong))
-    return measured(partial(ciphering.measure, setup), 4 * setup.rounds, output, as_json)
+    return measured(partial(ciphering.measure, setup), 2 * len(ciphering.SIDES) * setup.rounds, output, as_json)
 
 
 def hostile(setup: attacking.HostileBenchSetup, output: Output, as_json: bool) -> int:

@@ -197,6 +197,7 @@ def _row(entry: GroupInfo) -> dict[str, object]:
         "multicast": str(definition.multicast),
         "static": list(definition.static),
         "safe": definition.safe,
+        "signed": definition.signed,
         "netsplit": str(definition.netsplit),
         "tie_breaker": str(definition.tie_breaker),
         "detection": str(definition.detection),

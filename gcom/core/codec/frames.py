@@ -38,7 +38,7 @@ from gcom.errors import MalformedFrame
 from gcom.values import limits
 from gcom.values.letter import Kind, Letter, LetterReceipt, size_of
 from gcom.values.names import Process
-from gcom.values.run import Brought, Payload, Piece, Run
+from gcom.values.run import Brought, Payload, Piece, Run, Seal
 
 _pack: Callable[[tuple[Any, ...]], bytes] = msgpack.packb
 # The fields that travel, in the order of the wire; a status is in two rows, so that each is checked at once.
@@ -59,6 +59,7 @@ _REFUSED = record(
     life=text(80),
 )
 _REFUSED_FIELDS = 4  # a frame has ten: no field needs to say which of the two came
+_SEALED_FIELDS = 3  # a run without a seal has five
 
 
 def _piece(piece: Piece) -> None:
@@ -78,6 +79,12 @@ def encode_run(sender: Process, view: int, first: int, clock: dict[Process, int]
     if type(payloads[0]) is Brought:
         return _pack((sender, view, first, clock, msgpack.ExtType(_BROUGHT, payloads[0])))
     return _pack((sender, view, first, clock, payloads))
+
+
+def seal_run(encoded: bytes, signature: bytes, credential: bytes) -> tuple[bytes, Seal]:
+    """Return an encoded run as it travels in a signed group, and its seal."""
+    sealed = _pack((signature, credential, encoded))
+    return sealed, Seal(signature, credential, len(sealed) - len(encoded))
 
 
 def encode(frame: Reply) -> bytes:
@@ -194,7 +201,16 @@ def _whole_run(encoded: Any) -> Run:
 
 
 def _run(encoded: bytes) -> Run:
-    sender, view, first, clock, payloads = msgpack.unpackb(encoded, **BOUNDS)
+    parts = msgpack.unpackb(encoded, **BOUNDS)
+    seal = None
+    if len(parts) == _SEALED_FIELDS:
+        signature, credential, body = parts
+        if {type(signature), type(credential), type(body)} != {bytes} or len(credential) > limits.CREDENTIAL_BYTES_MAX:
+            raise malformed("signed run", f"a credential of at most {limits.CREDENTIAL_BYTES_MAX} bytes", credential)
+        # The body ends where the whole ends, so the bytes that were signed need not be kept a second time.
+        seal = Seal(signature, credential, len(encoded) - len(body))
+        parts = msgpack.unpackb(body, **BOUNDS)
+    sender, view, first, clock, payloads = parts
     if type(payloads) is msgpack.ExtType and payloads.code == _BROUGHT:
         payloads = [Brought(payloads.data)]
     # Exactly bytes or str: msgpack gives lists and maps too, and an application must never be handed one.
@@ -208,7 +224,7 @@ def _run(encoded: bytes) -> Run:
     if first < 1 or first + len(payloads) - 1 > limits.NUMBER_MAX:
         raise malformed("run", "message numbers 1 to 2^63 - 1", first)
     # With the very bytes that came: a relay passes them on, and a store counts them, without encoding anew.
-    return Run(PROCESS.decode(sender), view, first, COUNTS.decode(clock), payloads, encoded)
+    return Run(PROCESS.decode(sender), view, first, COUNTS.decode(clock), payloads, encoded, seal)
 
 
 def _letter(given: Any) -> Letter:

@@ -62,9 +62,10 @@ def _definition(*given: Any) -> Definition:
 def _encode_definition(it: Definition) -> list[Any]:
     split = [it.netsplit.value, it.tie_breaker.value]
     # Only where it is not the default: a definition of before it could be said, on a disk, say, reads as ever.
-    timing = [] if it.detection == LAN and not it.home else [str(it.detection)]
-    home = [it.home] if it.home else []
-    return [it.group, it.ordering.value, it.multicast.value, list(it.static), it.safe, *split, *timing, *home]
+    timing = [] if it.detection == LAN and not it.home and not it.signed else [str(it.detection)]
+    home = [it.home] if it.home or it.signed else []
+    signed = [True] if it.signed else []
+    return [it.group, it.ordering.value, it.multicast.value, list(it.static), it.safe, *split, *timing, *home, *signed]
 
 
 def _decode_view(given: Any) -> View:

@@ -30,6 +30,11 @@ def as_ranks(bits: int) -> Iterator[int]:
     return (rank for rank in range(bits.bit_length()) if bits >> rank & 1)
 
 
+def within(misses: Misses, count: int) -> Misses:
+    """Return the misses among so many members; a liar's ranks may be nobody's."""
+    return {one: others & ((1 << count) - 1) for one, others in misses.items() if one < count}
+
+
 def to_drop(conflicts: Set[Pair], suffice: Callable[[Set[int]], bool], gone: int = 0) -> tuple[int, ...]:
     """Return the fewest members without whom no conflict is left; the younger ones where there is a choice. All by
     rank.

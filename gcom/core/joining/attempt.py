@@ -19,6 +19,7 @@ from gcom.core.joining.steps import Approach, Ask, Failed, First, Out, PreviousS
 from gcom.core.messages.frames import DiscoverReply, DiscoverRequest, JoinRefused, Redirect
 from gcom.core.messages.registry import Answer, Claim, Create, GroupInfo, Lookup, Refusal, Request
 from gcom.errors import (
+    BadValue,
     Dissolved,
     GComError,
     NameTaken,
@@ -28,7 +29,7 @@ from gcom.errors import (
     VersionMismatch,
 )
 from gcom.values import limits, names
-from gcom.values.definition import Definition, Netsplit, uninvited
+from gcom.values.definition import Definition, Netsplit, uninvited, unsigned
 from gcom.values.lineage import precedence
 from gcom.values.names import Address, Process
 
@@ -46,12 +47,15 @@ class JoinAttempt:
         address: Address,
         create: Definition | None,
         former: PreviousSession | None = None,
+        *,
+        signs: bool = False,
     ) -> None:
         self._group = group
         self._process = process
         self._address = address
         self._create = create
         self._former = former
+        self._signs = signs
         self.entry: GroupInfo | None = None
         self.targets: dict[Process, bool] = {}
         self.waits_for = "the registry"
@@ -221,6 +225,8 @@ class JoinAttempt:
         mine = names.name_of(self._process)
         if entry.definition.static and mine not in entry.definition.static:
             return self._fail(NotInvited(uninvited(entry.definition, mine)), now_ms)
+        if entry.definition.signed and not self._signs:
+            return self._fail(BadValue(unsigned(entry.definition)), now_ms)
         if self._discovery:
             return self._look(*zip(entry.members, entry.addresses, strict=True))
         if not entry.members:

@@ -35,6 +35,7 @@ class Joining:
         former: PreviousSession | None,
         transfer: Transfer,
         links: Links,
+        signs: bool = False,
     ) -> None:
         self.instance = former.entry.instance if former else ""
         self.entered: frames.Install | None = None
@@ -43,7 +44,7 @@ class Joining:
         self._process = process
         self._address = address
         self._found: GroupInfo | None = None
-        self._entering = JoinAttempt(group, process, address, create, former)
+        self._entering = JoinAttempt(group, process, address, create, former, signs=signs)
         self._reached: dict[Process, int] = {}  # when each member that it was asked to reach answered last
         self._asked: dict[Process, Address] = {}
         self._told: set[Process] = set()  # those that it said that it reached, when it last called all of them at once

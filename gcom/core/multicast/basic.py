@@ -97,21 +97,21 @@ class Basic(MulticastProtocol):
             known.cursor, known.at_byte = known.cursor + 1, 0
             self._collect()
 
-    def assemble(self, piece: Piece, now_ms: int) -> Run | None:
+    def assemble(self, piece: Piece, now_ms: int, by: Process = "") -> Run | None:
         """Take a piece, as both kinds do; a piece of a missing message is a reason not to give it up yet."""
-        if not self._awaits(piece):
+        if not self.awaits(piece):
             return None
         gap = self._gap(piece.sender, piece.first)
         if gap is not None:
             self._gaps[piece.sender][gap].since_ms = now_ms
-        return self.assemblies.add(piece)
+        return self.assemblies.add(piece, by)
 
-    def _awaits(self, piece: Piece) -> bool:
-        if piece.sender not in self._top or piece.view != self.view:
+    def awaits(self, item: Run | Piece) -> bool:
+        if item.sender not in self._top or item.view != self.view:
             return False
         # A piece of what was given up is ignored: its number has been skipped, and would be handed over a
         # second time.
-        return piece.first > self._top[piece.sender] or self._gap(piece.sender, piece.first) is not None
+        return item.first > self._top[item.sender] or self._gap(item.sender, item.first) is not None
 
     def _gap(self, sender: Process, number: int) -> int | None:
         """Return the first number of the gap that has `number`."""

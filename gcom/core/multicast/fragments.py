@@ -21,6 +21,7 @@ class _Assembly:
     first: int
     total: int
     data: bytearray = field(default_factory=bytearray)
+    by: set[Process] = field(default_factory=set)  # who brought it
 
 
 class Assemblies:
@@ -28,22 +29,25 @@ class Assemblies:
 
     def __init__(self) -> None:
         self.open: dict[Process, _Assembly] = {}
+        self.brought_by: set[Process] = set()  # the run that became whole last
 
     def size(self, sender: Process, first: int) -> int:
         """Return how many bytes of the run of message `first` are here."""
         found = self.open.get(sender)
         return len(found.data) if found and found.first == first else 0
 
-    def add(self, piece: Piece) -> Run | None:
-        """Take a piece; return the run once it is whole, and is what its pieces said that it is."""
+    def add(self, piece: Piece, by: Process = "") -> Run | None:
+        """Take a piece that a peer brought; return the run once it is whole, and is what its pieces said that it is."""
         found = self._find(piece)
         if found is None or piece.at_byte != len(found.data):
             return None
         # Memory grows by bytes that arrived, never by the announced total: else 64 liars could reserve a gigabyte.
         found.data += piece.data
+        found.by.add(by)
         if len(found.data) < found.total:
             return None
         del self.open[piece.sender]
+        self.brought_by = found.by
         try:
             run = codec.decode_run(bytes(found.data))
         except MalformedFrame:

@@ -181,9 +181,9 @@ class MulticastProtocol(ABC):
     def receive(self, run: Run, now_ms: int) -> list[Run]:
         """Store a run of another member; return what may go up to the ordering."""
 
-    def assemble(self, piece: Piece, now_ms: int) -> Run | None:
+    def assemble(self, piece: Piece, now_ms: int, by: Process = "") -> Run | None:
         """Take a piece of another member's run; returns the run once it is whole, to be received like any other."""
-        return self.assemblies.add(piece) if self._awaits(piece) else None
+        return self.assemblies.add(piece, by) if self.awaits(piece) else None
 
     def partial(self, sender: Process) -> int:
         """Return how many bytes of the run after the hold ack are here, for the sender to go on from."""
@@ -235,8 +235,8 @@ class MulticastProtocol(ABC):
             yield sender, assembly.first, assembly.first, (FRAGMENTS,)
 
     @abstractmethod
-    def _awaits(self, piece: Piece) -> bool:
-        """Return whether the run of a piece would be taken, were it whole."""
+    def awaits(self, item: Run | Piece) -> bool:
+        """Return whether a run, or the run of a piece were it whole, would be taken."""
 
     @abstractmethod
     def _missing(self, now_ms: int) -> list[Range]: ...
@@ -318,11 +318,11 @@ class Reliable(MulticastProtocol):
         store = self._stores.get(sender)
         return self.assemblies.size(sender, store.last + 1) if store and not self.wedged else 0
 
-    def _awaits(self, piece: Piece) -> bool:
-        store = self._stores.get(piece.sender)
-        if store is None or piece.view != self.view or piece.first != store.last + 1:
+    def awaits(self, item: Run | Piece) -> bool:
+        store = self._stores.get(item.sender)
+        if store is None or item.view != self.view or item.first != store.last + 1:
             return False
-        return self._may_store(piece.sender, piece.first)
+        return self._may_store(item.sender, item.first)
 
     def holdings(self) -> dict[Process, int]:
         return {self.process: self.out.number, **{sender: store.last for sender, store in self._stores.items()}}

@@ -82,14 +82,17 @@ class Node(Closable):
         netsplit: Netsplit | Literal["PRIMARY", "PARTITIONABLE"] = "PRIMARY",
         tie_breaker: TieBreaker | Literal["LEADER", "REGISTRY"] = "LEADER",
         detection: Detection | Literal["lan", "wan"] | float | str = "lan",
+        signed: bool = False,
     ) -> GroupInfo:
         """Make an empty group; it is kept until it is removed or its last member leaves.
 
-        An equal definition that is there already is no error. Raises BadValue, GroupExists, RegistryUnavailable.
+        An equal definition that is there already is no error. `signed` needs certificates: each message then has its
+        sender's signature. Raises BadValue, GroupExists, RegistryUnavailable.
         """
         if self._host.closed:
             raise NotAMember(f"the node {self.name!r} is closed")
-        definition = Definition.parse(group, ordering, multicast, static, safe, netsplit, tie_breaker, detection)
+        words = (group, ordering, multicast, static, safe, netsplit, tie_breaker, detection)
+        definition = Definition.parse(*words, signed=signed)
         return self.directory.create(definition)
 
     def groups(self) -> tuple[GroupInfo, ...]:

@@ -26,7 +26,7 @@ from gcom.runtime import pyro
 from gcom.runtime.registry.registry_client import RegistryClient
 from gcom.runtime.security.process import Security, credentials_for
 from gcom.values import names
-from gcom.values.definition import Definition
+from gcom.values.definition import Definition, unsigned
 from gcom.values.names import Address
 
 STARTING_S, STARTING_POLL_S = 15.0, 0.25  # how long a registry that starts is waited for, and how often it is asked
@@ -54,6 +54,7 @@ class DirectoryClient:
         self.addresses = names.addresses(address)
         self.address = self.addresses[0]
         credentials = credentials or credentials_for(self.address)
+        self._secure = isinstance(credentials, pyro.Credentials)
         self._each = {at: RegistryClient(at, timeout_s, put, credentials) for at in self.addresses}
         self._homes, self._lock = Homes(), Lock()
         self._workers = ThreadPoolExecutor(_WORKERS, "gcom registries")  # without a thread until several are asked
@@ -122,7 +123,12 @@ class DirectoryClient:
         return self._entry(Lookup(names.group_name(group)))
 
     def create(self, definition: Definition) -> GroupInfo:
-        """Make a group, or return the equal one that is there; raises GroupExists if its definition is another."""
+        """Make a group, or return the equal one that is there; raises GroupExists if its definition is another.
+
+        Raises BadValue for a signed one where this process has no certificate.
+        """
+        if definition.signed and not self._secure:
+            raise errors.BadValue(unsigned(definition))
         return self._entry(Create(definition))
 
     def remove(self, group: str) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gcom.certificates import identity_files
 from gcom.certificates.identity_files import CertificateFiles
+from gcom.core.multicast.signing import RunSigner
 from gcom.errors import BadValue
 from gcom.runtime import pyro
 from gcom.runtime.pyro.places import HOW_SECURE
@@ -103,6 +104,14 @@ def credentials_for(registry: Address, name: str | None = None, files: Certifica
             "that it has, or ask for another invitation"
         )
     return found
+
+
+def run_keys(credentials: pyro.Credentials) -> RunSigner:
+    """Return the key by which a node's processes sign in groups that are signed; raises BadValue."""
+    # Here, since it takes a tenth of a second, and no process on loopback needs it.
+    from gcom.certificates.run_keys import RunKeys
+
+    return RunKeys(credentials.files)
 
 
 def node_place(security: Security, registry: Address, listen: str | None, advertise: str | None) -> pyro.Place:

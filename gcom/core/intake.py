@@ -1,0 +1,52 @@
+"""Intake of what frames bring of the streams: whole runs and pieces, judged before they are taken."""
+
+from __future__ import annotations
+
+from gcom.core.membership.view_change import ViewChanger
+from gcom.core.messages.effects import Effect
+from gcom.core.messages.frames import Frame
+from gcom.core.streams import Streams
+from gcom.values.names import Process
+from gcom.values.run import Piece, Run
+
+FORGED = "forged"  # the reason to suspect a member that brought a run which is not of its sender
+
+
+class Intake:
+    """The runs of one member's peers, on their way into its streams."""
+
+    def __init__(self, streams: Streams, view_change: ViewChanger) -> None:
+        self.liars: set[Process] = set()  # brought a forged run: nothing more is taken from them
+        self._streams = streams
+        self._view_change = view_change
+
+    def take(self, frame: Frame, now_ms: int) -> list[Effect]:
+        """Take what a member's frame brings; return what follows."""
+        effects: list[Effect] = []
+        for run in frame.runs:
+            effects += self._take_run(run, {frame.source}, now_ms)
+        for piece in frame.pieces:
+            effects += self._take_piece(frame.source, piece, now_ms)
+        return effects
+
+    def _take_run(self, run: Run, by: set[Process], now_ms: int) -> list[Effect]:
+        """Take a run that these brought, unless it is forged: then the one who did brings nothing more."""
+        if self._streams.is_forged(run):
+            # Who relays has judged before. Of several who brought pieces of it nobody can say which of them lied.
+            for liar in by if len(by) == 1 else ():
+                self.liars.add(liar)
+                self._view_change.suspect(liar, FORGED)
+            return []
+        if not self.liars.isdisjoint(by) or not all(self._streams.may_bring(peer, run) for peer in by):
+            return []
+        effects = self._streams.receive(run, now_ms)
+        self._view_change.heard(run.sender, now_ms)
+        return effects
+
+    def _take_piece(self, source: Process, piece: Piece, now_ms: int) -> list[Effect]:
+        if not self._streams.may_bring(source, piece):
+            return []
+        multicast = self._streams.multicast
+        run = multicast.assemble(piece, now_ms, source)
+        self._view_change.heard(piece.sender, now_ms)
+        return self._take_run(run, multicast.assemblies.brought_by, now_ms) if run else []
