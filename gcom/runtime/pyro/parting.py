@@ -11,16 +11,40 @@ from __future__ import annotations
 import os
 import select
 import socket
+import threading
+from collections import Counter
 from contextlib import suppress
 from time import monotonic
 
+from loguru import logger
 from Pyro5 import protocol
 
 from gcom.runtime.pyro.tls import Connection
 from gcom.runtime.pyro.wire import NOT_TRUSTED, Bad, WireMessage, pack, read, write
 
 LEAVE_BYTES_MAX = 4 * 1024 * 1024  # so much of what a peer still sends is read at most: a few of its messages
+REPORT_S = 10.0  # refusals are told at most this often
 REVOKED = f"{NOT_TRUSTED}your certificate is revoked: ask the operator"
+
+
+class Refusals:
+    """Counts of what was refused, logged now and then in our words alone: a peer's text never reaches the log."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._told: Counter[str] = Counter()
+        self._told_at = -REPORT_S
+        self._lock = threading.Lock()
+
+    def add(self, reason: str) -> None:
+        with self._lock:
+            self.counts[reason] += 1
+            now = monotonic()
+            if now - self._told_at < REPORT_S:
+                return
+            fresh, self._told, self._told_at = self.counts - self._told, self.counts.copy(), now
+        words = ", ".join(f"{count} {reason}" for reason, count in sorted(fresh.items()))
+        logger.warning("refused from the network since the last report: {}", words)
 
 
 def refuse(sock: Connection, words: str, limit_s: float, seq: int = 0) -> None:

@@ -21,6 +21,7 @@ from gcom.errors import BadValue, GComError, Unavailable
 from gcom.runtime.pyro import parting, stock, tls
 from gcom.runtime.pyro.connections import ConnectionAdmission, Connections
 from gcom.runtime.pyro.credentials import Credentials
+from gcom.runtime.pyro.parting import Refusals
 from gcom.runtime.pyro.places import HOW_SECURE, Place, is_loopback, listenable, public_address
 from gcom.runtime.pyro.secret import NONCE_BYTES, Exchange, UserSecret
 from gcom.runtime.pyro.wire import (
@@ -42,7 +43,6 @@ from gcom.values.names import Address
 
 HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
 WORKERS_SPARE = 32  # beyond the connections at once: they end those that give way, and tell others that all are busy
-REPORT_S = 10.0  # refusals are told at most this often
 ACCEPT_PAUSE_S = 0.05  # after accept failed for want of descriptors or threads
 _THIS_USER = contextlib.nullcontext()  # a process of this very user is served under no name, and most requests are
 
@@ -89,26 +89,6 @@ class Endpoint:
             raise
 
 
-class _Refusals:
-    """Counts of what was refused, logged now and then in our words alone: a peer's text never reaches the log."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self._told: Counter[str] = Counter()
-        self._told_at = -REPORT_S
-        self._lock = threading.Lock()
-
-    def add(self, reason: str) -> None:
-        with self._lock:
-            self.counts[reason] += 1
-            now = monotonic()
-            if now - self._told_at < REPORT_S:
-                return
-            fresh, self._told, self._told_at = self.counts - self._told, self.counts.copy(), now
-        words = ", ".join(f"{count} {reason}" for reason, count in sorted(fresh.items()))
-        logger.warning("refused from the network since the last report: {}", words)
-
-
 class _NoInterface:
     """A stand-in for Pyro5's DaemonObject, which would list to anybody what the daemon serves."""
 
@@ -123,7 +103,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         self,
         host: str,
         port: int,
-        refusals: _Refusals,
+        refusals: Refusals,
         connections: Connections,
         handshake_s: float,
         credentials: Credentials | UserSecret | None,
@@ -364,7 +344,7 @@ class Server:
         `answered` is called after each request, in its thread, once the answer is written.
         """
         settings(connections)
-        self._refusals = _Refusals()
+        self._refusals = Refusals()
         self._connections = Connections(connections, idle_s)
         parts = self._refusals, self._connections, handshake_s, credentials, openly, answered
         self._daemon = _bind(
