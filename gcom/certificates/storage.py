@@ -55,6 +55,8 @@ class Records:
         self._lock = threading.Lock()
         with self._changing() as base:
             base.executescript(_TABLES)
+        # Whoever may read it knows who was invited and when; whoever
+        # may write it could give an invitation to a key of their own.
         path.chmod(0o600)
 
     def add(self, issued: Issued) -> None:
@@ -76,6 +78,8 @@ class Records:
     def revoked(self, now: int) -> frozenset[int]:
         """Return the serial numbers that were revoked, of certificates that would be valid still."""
         with self._changing() as base:
+            # A certificate that has ended is refused by its own date: with
+            # it the list would grow for ever, and each peer fetches it.
             query = "SELECT serial FROM issued WHERE revoked IS NOT NULL AND ends >= ?"
             return frozenset(int(serial, 16) for (serial,) in base.execute(query, (now,)))
 
@@ -87,6 +91,7 @@ class Records:
     def cancel(self, uri: str) -> None:
         """Forget the invitations of an identity that were not used."""
         with self._changing() as base:
+            # A used one stays: its holder may ask again for the certificate whose answer was lost.
             rows = base.execute("SELECT secret, uris FROM invitations WHERE key IS NULL").fetchall()
             doomed = [(secret,) for secret, uris in rows if uri in uris.split()]
             base.executemany("DELETE FROM invitations WHERE secret = ?", doomed)
@@ -118,6 +123,8 @@ class Records:
             with self._lock:
                 base = sqlite3.connect(self._path, timeout=BUSY_S)
                 try:
+                    # So that a command which lists certificates does
+                    # not wait for a registry that is writing one.
                     base.execute("PRAGMA journal_mode = WAL")
                     # On the disk when it returns: a revocation that a crash forgets would have been believed in.
                     base.execute("PRAGMA synchronous = FULL")

@@ -129,6 +129,8 @@ class Membership:
         """Tell a watch nothing more; without any, nothing is recorded. Holds the lock."""
         if self.recorder and buffer in self.recorder.buffers:
             self.recorder.buffers.remove(buffer)
+            # A recorder without buffers would still cost every message:
+            # None is what the session's path of delivery asks for.
             self.recorder = self.recorder if self.recorder.buffers else None
 
     def begin(self, machine: GroupMachine) -> Session:
@@ -148,6 +150,9 @@ class Membership:
 
     def on_ended(self, session: Session, ended: Ended) -> None:
         """Tell the application that a session is over, and come back if it may."""
+        # 1. The group puts this process out. 2. Before that is known here, the
+        # application leaves. 3. The end that arrives says "expelled", but the
+        # application has what it wanted: coming back would undo its leave.
         asked_for = ended.reason not in RETURNS or session.leaving
         # An application that reads nothing does not come back: each session would add notices to a queue that is at its
         # bound.
@@ -229,6 +234,8 @@ class Membership:
                     pass
             if session.machine.stage is Stage.MEMBER and not session.ended:
                 session.step(events.Leave())
+            # Its end comes with the view without it, once the others have all
+            # that it sent: a connection that is closed at once would lose that.
             while not session.ended and session.wait(deadline):
                 pass
             # The time is over and no view without it has come: it goes, and the others find out by suspecting it.
@@ -255,6 +262,8 @@ class Membership:
             self.arrivals[-1] = Gone(last.ended, returning=False)
         else:
             self.arrivals.append(Gone(Ended(self.session.ended.view, "request"), returning=False))
+        # The earlier end said that it would come back. Whoever asks
+        # after this is to hear that the application wanted to go.
         self.session.ended = replace(self.session.ended, reason="request")
         self.session.leaving = True
         self.call_server.close()

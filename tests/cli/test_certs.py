@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import run_gcom
+from gcom.cli import app
+
+Run = Callable[..., str]
 
 
-def said(*words: str) -> str:
+@pytest.fixture
+def said(capfd: pytest.CaptureFixture[str]) -> Run:
     """Run a command that must succeed; return what it printed, notices included."""
-    done = run_gcom(*words)
-    text = (done.stdout + done.stderr).decode()
-    assert done.returncode == 0, text
-    return text
+
+    def run(*words: str) -> str:
+        status = app.run(words)
+        shown = capfd.readouterr()
+        assert status == 0, shown.out + shown.err
+        return shown.out + shown.err
+
+    return run
 
 
-def refused(*words: str) -> str:
-    done = run_gcom(*words)
-    assert done.returncode == 2
-    return done.stderr.decode()
+@pytest.fixture
+def refused(capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a command that must be refused; return its last words."""
+
+    def run(*words: str) -> str:
+        assert app.run(words) == 2
+        return capfd.readouterr().err
+
+    return run
 
 
-@pytest.mark.slow
-def test_the_life_of_a_certificate(tmp_path: Path) -> None:
+def test_the_life_of_a_certificate(tmp_path: Path, said: Run) -> None:
     assert "its fingerprint is" in said("certs", "init")
     assert "has issued no certificate" in said("certs", "list")
     said("certs", "issue", "alice")
@@ -43,8 +55,7 @@ def test_the_life_of_a_certificate(tmp_path: Path) -> None:
     assert "member/bob" in said("certs", "show", str(tmp_path / "bob" / "certificate.pem"))
 
 
-@pytest.mark.slow
-def test_what_is_missing_is_named() -> None:
+def test_what_is_missing_is_named(said: Run, refused: Run) -> None:
     assert "make one with gcom certs init" in refused("certs", "issue", "alice")
     assert "no identity of this user: there are none" in refused("certs", "show", "alice")
     said("certs", "init")

@@ -20,13 +20,14 @@ Serials = dict[int, Place]
 
 
 class Cast:
-    """Four members, each sending from so many threads, and the registry that orders for them."""
+    """Four members, each sending from so many threads at that pace, and the registry that orders for them."""
 
-    def __init__(self, folder: Path, stack: ExitStack, threads: int = 2) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, threads: int = 2, every_ms: int = 2) -> None:
         self.logs = folder / "logs"
         self.network = Network(folder)
         self.registry = stack.enter_context(Registry())
-        self.words = ("--ordering", "TOTAL", "--log-dir", str(self.logs), "--every-ms", "2", *self.network.words)
+        pace = ("--every-ms", str(every_ms))
+        self.words = ("--ordering", "TOTAL", "--log-dir", str(self.logs), *pace, *self.network.words)
         self._stack = stack
         self.threads = threads
         self._workers = Workers(self.registry.address, stack)

@@ -116,7 +116,8 @@ def test_scenario_18_a_leader_that_gave_serials_wakes_from_a_pause_and_goes_on_s
 def test_scenario_19_a_registry_that_starts_again_goes_on_above_the_highest_serial(
     tmp_path: Path, stack: ExitStack
 ) -> None:
-    cast = Cast(tmp_path, stack)
+    # The sequencer goes home only after half a minute; at the pace of the others that costs 36 s of processor time.
+    cast = Cast(tmp_path, stack, every_ms=100)
     cast.registry.kill()
     cast.told_view(5, *NAMES)
     cast.flows()
