@@ -42,7 +42,9 @@ def _show_version(wanted: bool) -> None:
 @app.callback(invoke_without_command=True)
 def chat(
     context: typer.Context,
-    registry: Annotated[str, typer.Option(metavar="HOST:PORT", help="The registry; else the last one.")] = "",
+    registry: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="The registry, or several with commas; else the last one.")
+    ] = "",
     nick: Annotated[str, typer.Option(metavar="NAME", help="Your name in every group; else the last one.")] = "",
     group: Annotated[list[str] | None, typer.Option(metavar="GROUP", help="A group to join; again for more.")] = None,
     demo: Annotated[

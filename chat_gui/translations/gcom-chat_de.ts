@@ -1206,6 +1206,10 @@
         <translation>nichts gefunden</translation>
     </message>
     <message>
+        <source>nothing in memory</source>
+        <translation>nichts im Speicher</translation>
+    </message>
+    <message>
         <source>{} of {}</source>
         <translation>{} von {}</translation>
     </message>
@@ -1734,8 +1738,8 @@
 <context>
     <name>connect</name>
     <message>
-        <source>The registry is HOST:PORT, as in {}; a port is 1 to 65535.</source>
-        <translation>Die Registry ist HOST:PORT, wie {}; ein Port ist 1 bis 65535.</translation>
+        <source>The registry is HOST:PORT, as in {}, or several of these, with commas.</source>
+        <translation>Die Registry ist HOST:PORT, wie {}, oder mehrere davon, mit Kommas.</translation>
     </message>
 </context>
 <context>

@@ -104,6 +104,7 @@ class SearchBar(QWidget):
             more = "+" if found.more else ""
             self.older.setText(self.tr("{} older, on disk…").format(f"{len(found.found)}{more}"))
             self.older.show()
+            self._show_count()
 
     def next(self) -> None:
         """Go to the next hit."""
@@ -120,7 +121,9 @@ class SearchBar(QWidget):
 
     def _show_count(self) -> None:
         hits = len(self._search.hits)
-        text = self.tr("nothing found") if self._search.text else ""
+        # Not "nothing" beside a button that opens what was found on disk.
+        nothing = self.tr("nothing in memory") if self._on_disk else self.tr("nothing found")
+        text = nothing if self._search.text else ""
         if hits:
             place = self._search.place
             text = self.tr("{} of {}").format(place, hits) if place else self.tr("%n found", "", hits)

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from chat_gui.view.dialogs.groups import REGISTRY, connection_problem
+from chat_gui.view.dialogs.groups import REGISTRY, connection_problem, registry_list
 
 WIDTH = 520  # some 70 letters: longer lines are hard to read
 
@@ -139,7 +139,7 @@ class StartPage(QWidget):
     def _on_connect(self) -> None:
         if not self.check():
             self.show_trouble("")
-            self.connect_wanted.emit(self.nick.text().strip(), self.registry.text().strip())
+            self.connect_wanted.emit(self.nick.text().strip(), registry_list(self.registry.text()))
 
 
 def _label(text: str, parent: QWidget) -> QLabel:

@@ -22,12 +22,16 @@ from PySide6.QtWidgets import QApplication, QDialog, QWidget
 import gcom
 from chat_gui.model.backlog import Backlog
 from chat_gui.model.insight.duel import DuelRun
+from chat_gui.model.rows import RowKind
+from chat_gui.model.updates import FoundOnDisk, SurroundingsCame
 from chat_gui.model.wire import decode
 from chat_gui.view.desktop.appearance import palette_of
+from chat_gui.view.dialogs.found import FoundDialog
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
 from chat_gui.view.dialogs.preferences import PreferencesDialog
 from chat_gui.view.dock.duel_dialog import DuelDialog
 from chat_gui.view.dock.duel_picture import PANEL
+from chat_gui.view.dock.tables_pages import HeldPage
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.window import ChatWindow
 
@@ -135,8 +139,20 @@ class Story:
             self._take(name, dialog)
             self._pages(window, name, dialog)
             dialog.close()
+        self._search(window)
         QTimer.singleShot(300, self._take_modal)
         window.desk.show_shortcuts()
+
+    def _search(self, window: ChatWindow) -> None:
+        """Take the hits of a search in the scrollback on disk, with what was said around one."""
+        said = tuple(row for row in window.tabs["builds"].state.conversation.rows if row.kind is not RowKind.NOTICE)
+        found = tuple(("builds", row) for row in said if row.kind is RowKind.MESSAGE and "merg" in row.text.casefold())
+        window.desk.show_found(FoundOnDisk("merg", found, False))
+        window.desk.on_disk(SurroundingsCame("builds", found[-1][1].key, said))
+        dialog = next(child for child in window.children() if isinstance(child, FoundDialog))
+        QTest.qWait(300)
+        self._take("search", dialog)
+        dialog.close()
 
     def _pages(self, window: ChatWindow, name: str, dialog: QDialog) -> None:
         """Take the pages of the preferences that came last."""
@@ -162,11 +178,13 @@ class Story:
         for name, text in TALK * 3:
             groups[name].send(text)
             QTest.qWait(60)
-        bob.inject("delay[bob>alice]=400ms")
-        groups["bob"].send("a slow one")
+        for text in ("Tagged.", "Uploaded.", "Announced."):
+            _type(window.tabs["builds"], text)
         QTest.qWait(900)
         for at, page in enumerate(window.dock.pages):
             window.dock.tabs.setCurrentIndex(at)
+            if isinstance(page, HeldPage):
+                self._hold_back(bob, groups)
             QTest.qWait(500)
             self._take(f"dock-{at + 1}-{type(page).__name__.removesuffix('Page').lower()}", window)
         window.dock.tabs.setCurrentWidget(window.dock.debug)
@@ -178,6 +196,15 @@ class Story:
         window.dock.debug.switch.setChecked(False)
         window.dock.debug.heal()
         window.dock.hide()
+
+    def _hold_back(self, bob: gcom.Node, groups: dict[str, gcom.Group]) -> None:
+        """Have carol answer what bob says, of which nothing has come to alice yet."""
+        bob.inject("delay[bob>alice]=3000ms")
+        groups["bob"].send("Shall we?")
+        QTest.qWait(300)
+        groups["carol"].send("Yes!")
+        QTest.qWait(300)
+        bob.inject("seed=1")
 
     def _banner(self, window: ChatWindow, nodes: dict[str, gcom.Node]) -> None:
         window.resize(980, 640)

@@ -85,7 +85,7 @@ def test_a_chat_writes_logs_and_judges_them(qtbot: QtBot, tmp_path: Path) -> Non
         page.write.setChecked(True)
         page.reconnect.click()
         qtbot.waitUntil(lambda: window.client.node is not first, timeout=LIMIT_MS)
-        window.client.create(gcom.Definition("news", gcom.Ordering.TOTAL))
+        window.join("news", gcom.Definition("news", gcom.Ordering.TOTAL))
         qtbot.waitUntil(lambda: window.client.group("news") is not None, timeout=LIMIT_MS)
         group = window.client.group("news")
         assert group is not None

@@ -197,7 +197,7 @@ def test_a_real_node_has_the_faults_and_the_window_says_so(qtbot: QtBot, expect_
         qtbot.addWidget(window)
         window.show()
         qtbot.waitUntil(lambda: window.client.node is not None, timeout=LIMIT_MS)
-        window.client.create(gcom.Definition("news"))
+        window.join("news", gcom.Definition("news"))
         qtbot.waitUntil(lambda: window.client.group("news") is not None and "news" in window.tabs, timeout=LIMIT_MS)
         node = window.client.node
         assert node is not None

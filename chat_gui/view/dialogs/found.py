@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -80,7 +81,7 @@ class FoundDialog(QDialog):
         """Show the surroundings of the hit that is chosen now."""
         if (came.group, came.key) == self._wanted:
             self.around.rows.beginResetModel()
-            self.around.rows.rows = [replace(row, earlier=False) for row in came.rows]
+            self.around.rows.rows = list(_with_day_lines([replace(row, earlier=False) for row in came.rows]))
             self.around.rows.endResetModel()
             self.around.delegate.restyle()  # rows of another group may have the same keys, not the same heights
             self.around.doItemsLayout()
@@ -88,4 +89,18 @@ class FoundDialog(QDialog):
 
 
 def _with_day(row: ChatRow) -> str:
-    return f"({datetime.fromtimestamp(row.at_ms / 1000):%Y-%m-%d}) {row.text}"
+    return f"({_day(row)}) {row.text}"
+
+
+def _with_day_lines(rows: Iterable[ChatRow]) -> Iterator[ChatRow]:
+    """Yield rows with a line over the first one of each day; the scrollback has such a line for some of them."""
+    day = ""
+    for row in rows:
+        if row.kind is not RowKind.DAY and _day(row) != day:
+            yield ChatRow(-row.key, RowKind.DAY, row.at_ms, "", _day(row))
+        day = _day(row)
+        yield row
+
+
+def _day(row: ChatRow) -> str:
+    return f"{datetime.fromtimestamp(row.at_ms / 1000):%Y-%m-%d}"

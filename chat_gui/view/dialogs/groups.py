@@ -103,7 +103,7 @@ class ConnectDialog(FormDialog):
 
     def wish(self) -> tuple[str, str]:
         """Return nick and registry."""
-        return self.nick.text().strip(), self.registry.text().strip()
+        return self.nick.text().strip(), registry_list(self.registry.text())
 
     def show_protection(self, nick: str, registry: str, text: str, trouble: bool) -> None:
         """Say how a connection is protected, or why it cannot be made, where it is still the one that is asked for."""
@@ -146,6 +146,11 @@ class ConnectDialog(FormDialog):
         ok.setText(self.tr("Accept and connect") if found else self.tr("Connect"))
 
 
+def registry_list(text: str) -> str:
+    """Return one address, or several with a comma between, in one form: the scrollback is kept by it."""
+    return ",".join(address.strip() for address in text.split(","))
+
+
 def connection_problem(nick: str, registry: str) -> str:
     """Return what is wrong with a nick or the address of a registry; empty: nothing."""
     try:
@@ -153,9 +158,11 @@ def connection_problem(nick: str, registry: str) -> str:
         gcom.Definition("x", static=(nick.strip(),))
     except gcom.BadValue as error:
         return str(error)
-    host, _, port = registry.strip().rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        return translate("connect", "The registry is HOST:PORT, as in {}; a port is 1 to 65535.").format(REGISTRY)
+    for address in registry.split(","):
+        host, _, port = address.strip().rpartition(":")
+        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+            wrong = translate("connect", "The registry is HOST:PORT, as in {}, or several of these, with commas.")
+            return wrong.format(REGISTRY)
     return ""
 
 
@@ -227,6 +234,7 @@ class JoinDialog(FormDialog):
         super().__init__("", "", parent)
         self.setWindowTitle(self.tr("Join a group"))
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText(self.tr("Join"))
+        self.setMinimumWidth(600)  # of its own: the table is wider than the fields of a form
         self.table = QTableWidget(0, 4, self)
         self.table.setHorizontalHeaderLabels(
             [self.tr("Group"), self.tr("Ordering"), self.tr("Members"), self.tr("State")]

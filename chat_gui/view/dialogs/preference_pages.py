@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from chat_gui.model.updates import ProtectionTold
 from chat_gui.view.desktop.actions import Actions, plain_text, shown_keys
 from chat_gui.view.desktop.keeper import Keeper
-from chat_gui.view.dialogs.groups import connection_problem
+from chat_gui.view.dialogs.groups import connection_problem, registry_list
 
 
 class NetworkPage(QWidget):
@@ -71,7 +71,7 @@ class NetworkPage(QWidget):
         self.protection.setText(f"⚠ {told.text}" if told.trouble else told.text)
 
     def _on_edited(self) -> None:
-        settings, registry = self._keeper.settings, self.registry.text().strip()
+        settings, registry = self._keeper.settings, registry_list(self.registry.text())
         listen, advertise = self.listen.text().strip(), self.advertise.text().strip()
         if (registry, listen, advertise) == (settings.registry, settings.listen, settings.advertise):
             self.problem.clear()

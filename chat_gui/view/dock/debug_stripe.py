@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPolygonF
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolBar, QWidget
 
 YELLOW, BLACK, STRIPE = "#ffd23d", "#1a1a1a", 16
-SHOWN_CHARS_MAX = 100  # the tooltip has the rest
+
+
+class _Line(QLabel):
+    """A line of text, of which is shown what there is room for; the tooltip has it whole."""
+
+    def set_whole(self, text: str) -> None:
+        """Show another text."""
+        self.setToolTip(text)
+        self._elide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as much as there is room for now."""
+        super().resizeEvent(event)
+        self._elide()
+
+    def _elide(self) -> None:
+        room = self.contentsRect().width()
+        self.setText(self.fontMetrics().elidedText(self.toolTip(), Qt.TextElideMode.ElideRight, room))
 
 
 class DebugStripe(QToolBar):
@@ -22,7 +39,7 @@ class DebugStripe(QToolBar):
         self.setMovable(False)
         # The window's own menu would offer to hide it, and then somebody would take a fault for a defect.
         self.toggleViewAction().setVisible(False)
-        self._label = QLabel(self)
+        self._label = _Line(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         # A long text must not make the window wider than the screen.
         self._label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -40,10 +57,9 @@ class DebugStripe(QToolBar):
 
     def show_faults(self, on: bool, faults: str) -> None:
         """Show or hide the stripe."""
-        what = self.tr("nothing goes wrong yet") if faults == "none" else faults
+        what = self.tr("nothing goes wrong yet") if faults == "none" else faults.replace(",", ", ")
         text = self.tr("DEBUG MODE: the network is bad on purpose. {}").format(what)
-        self._label.setText(text if len(text) <= SHOWN_CHARS_MAX else f"{text[:SHOWN_CHARS_MAX]}…")
-        self._label.setToolTip(text)
+        self._label.set_whole(text)
         self.setAccessibleDescription(text)
         self.setVisible(on)
 
