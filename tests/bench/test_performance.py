@@ -36,6 +36,10 @@ def test_all_is_measured_and_written(tmp_path: Path) -> None:
     text = written[0].read_text("utf-8")
     assert all(words in text for words in ("commit abc", "a processor, 2 cores", "TOTAL SAFE", "frames:"))
     assert "| leader | 1 | 250 | 250 | 250 |" in text
+    assert "busy" not in text
+    assert "busy" in page.page(
+        found, replace(MACHINE, load=3.0), dict.fromkeys(("stages", "floods", "scale"), ""), True
+    )
     for path in written[1:]:
         assert f"](pictures/{path.name})" in text
         assert ElementTree.parse(path).getroot().tag.endswith("svg")

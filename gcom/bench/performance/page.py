@@ -18,6 +18,7 @@ from gcom.errors import BadValue
 
 PICTURES = "pictures"  # the folder of the plots, beside the page
 
+_BUSY = " The machine was busy with other work meanwhile: times, p99 before all, are longer than on one that is not."
 _OTHERS = """
 | | 100 B, 3 senders | 1 KB | 100 B, 1 sender | p50 / p99 at 1,000/s | sender / receiver at 1,000/s |
 |---|---|---|---|---|---|
@@ -53,13 +54,14 @@ def write(out: Path, findings: Findings, machine: Machine, quick: bool) -> list[
 
 def page(findings: Findings, machine: Machine, pictures: dict[str, str], quick: bool) -> str:
     """Return the page; `pictures` are the plots' paths from it."""
+    busy = _BUSY if machine.load > machine.cores / 2 else ""
     command = f"gcom bench all{' --quick' if quick else ''} --out FILE"
     parts = [
         "# Performance",
         f"Written by `{command}`, at commit {machine.commit}. {machine.processor}, {machine.cores} cores, "
         f"{machine.system}, Python {machine.python}; load average {machine.load:.1f} at the start. All processes are "
         "on this machine. Each side of a ratio takes turns with the other within the same run: the ratios can be "
-        "compared between machines, the rest cannot.",
+        "compared between machines, the rest cannot." + busy,
         "## Single messages",
         "Time from `send` to the application of the slowest receiver. `ratio` is p50 ÷ that of one bare Pyro5 call of "
         "that size at the same rate, there and back. Processor time is a share of a core.",
