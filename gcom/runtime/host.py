@@ -98,8 +98,7 @@ class Host:
             pyro.NODE: pyro.Endpoint(self._receive),
             pyro.STATUS: pyro.Endpoint(self._tell_status),
         }
-        # An answer is a few hundred bytes, and few are unanswered: to write one never waits for its reader.
-        self._server = pyro.Server.at(place, serves, self.credentials, toward=address, answered=self.lock.wake)
+        self._server = pyro.Server.at(place, serves, self.credentials, toward=address)
         # Before its address is told to anybody: whoever is told it may dial at once.
         self._server.start()
         self._life = Life()

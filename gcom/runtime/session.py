@@ -163,9 +163,8 @@ class Session:
         self.step(events.Tick())
 
     def receive(self, frame: Frame) -> Reply:
-        """Answer the frame of a peer. Those who wait for what it changes are woken once the answer is written."""
-        self._host.lock.acquire()
-        try:
+        """Answer the frame of a peer."""
+        with self._host.lock:
             if self.membership.recorder is not None:
                 self.membership.recorder.on_frame(frame)
             if self._buffer:
@@ -173,8 +172,6 @@ class Session:
             reply, effects = self.machine.receive(frame, self._host.now_ms())
             self._carry_out(effects)
             self.hurry()
-        finally:
-            self._host.lock.release(wakes=False)
         # After the lock: nothing waits for a disk while it holds up the whole node.
         self.log_before_frame()
         return reply

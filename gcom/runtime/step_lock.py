@@ -1,9 +1,7 @@
 """The lock of a node's machines, and what follows a step under it.
 
 What a step leaves to be put to peers is taken just before the lock is let go, by whichever thread holds it, and written
-just after: so a frame needs no thread but the one that had something to say, and nothing is written under the lock. The
-application is woken last, once the thread has nothing more to write: the two would take the interpreter from each other
-with each call to the system.
+just after: so a frame needs no thread but the one that had something to say, and nothing is written under the lock.
 """
 
 from __future__ import annotations
@@ -47,28 +45,22 @@ class StepLock:
         """Return a condition of this lock; to wait for it lets the lock go."""
         return Condition(self)  # type: ignore[arg-type] # it has all that a Condition asks of a lock
 
-    def release(self, wakes: bool = True) -> None:
-        """Let the lock go, and write what was taken; `wakes`: wake those who wait, which `wake` does else."""
-        if not (self._followers or (self._changed and wakes)):
+    def release(self) -> None:
+        if not (self._followers or self._changed):
             self._lock.release()
             return
         writers = self._fill() if self._followers else None
-        if wakes and not writers:
+        if not writers:
             self._let_go()
             return
         self._lock.release()
         try:
-            for writer in reversed(writers or {}):  # what is asked of the sequencer goes before: it takes longest
+            for writer in reversed(writers):  # what a frame's step asks of the sequencer goes before: it takes longest
                 writer.write()
         finally:
-            if wakes:
-                self.wake()
-
-    def wake(self) -> None:
-        """Wake those who wait for what a step has changed. The lock is not held."""
-        if self._changed:
-            self._lock.acquire()
-            self._let_go()
+            if self._changed:
+                self._lock.acquire()
+                self._let_go()
 
     def _let_go(self) -> None:
         """Wake those who wait, and let the lock go."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from threading import Condition, Event, Thread
+from threading import Event, Thread
 from time import monotonic
 
 import pytest
@@ -150,28 +150,6 @@ def test_to_wait_for_a_condition_lets_the_lock_go_as_well() -> None:
             lock.tell(changed)
     thread.join(LIMIT_S)
     assert follower.written == 1
-
-
-class _Changed(Condition):
-    """A condition that counts how often those who wait are woken."""
-
-    woken = 0
-
-    def notify_all(self) -> None:
-        self.woken += 1
-
-
-@pytest.mark.parametrize("ends", [lambda lock: lock.wake(), lambda lock: lock.acquire() and lock.release()])
-def test_who_waits_is_woken_once_the_answer_is_written_or_by_the_next_step(ends: Callable[[StepLock], object]) -> None:
-    lock = StepLock()
-    changed = _Changed()
-    lock.acquire()
-    lock.tell(changed)
-    lock.release(wakes=False)
-    assert changed.woken == 0
-    ends(lock)
-    lock.wake()
-    assert changed.woken == 1
 
 
 class _Broken(_Follower):

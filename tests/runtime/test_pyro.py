@@ -161,14 +161,6 @@ def test_a_frame_comes_back(served: Served, size: int) -> None:
             assert caller.call(bytes(size), LIMIT_S) == bytes(size)
 
 
-def test_what_follows_an_answer_is_done_once_it_is_written() -> None:
-    gone_on = threading.Event()
-    served = Served(answered=lambda: gone_on.wait(LIMIT_S))
-    with closing(served.server), closing(pyro.Caller(served.address, pyro.NODE)) as caller:
-        assert caller.call(b"x", LIMIT_S / 2) == b"x"
-        gone_on.set()
-
-
 def test_a_stock_proxy_can_call(served: Served) -> None:
     with client.Proxy(f"PYRO:{pyro.NODE}@{served.address}") as proxy:
         assert proxy.receive(b"hello") == b"hello"

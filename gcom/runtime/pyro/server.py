@@ -108,7 +108,6 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         handshake_s: float,
         credentials: Credentials | UserSecret | None,
         openly: frozenset[str],
-        answered: Callable[[], None],
     ) -> None:
         self._refusals = refusals
         self._connections = connections
@@ -116,7 +115,6 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         self._credentials = credentials if isinstance(credentials, Credentials) else None
         self._secret = credentials if isinstance(credentials, UserSecret) else None
         self._openly = openly
-        self._answered = answered
         super().__init__(host, port, interface=_NoInterface)
 
     def _handshake(self, conn: Any, denied_reason: str | None = None) -> bool:
@@ -241,10 +239,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
                 raise errors.SecurityError("revoked")
             named = _THIS_USER if conn.gcom_peer is None else tls.serving(conn.gcom_peer, conn.sock)
             with self._connections.serving(conn), named:
-                try:
-                    self._serve(conn.sock, request)
-                finally:
-                    self._answered()  # also where nobody is left to hear the answer
+                self._serve(conn.sock, request)
         except Bad as bad:
             self._refusals.add(bad.reason)
             raise errors.SecurityError(bad.reason) from bad
@@ -324,7 +319,8 @@ class Server:
     """The server of `objects`, by id, at host:port until closed. Port 0 takes any free one.
 
     With credentials it speaks TLS alone, at any host; without, on loopback alone, with a user's secret to processes of
-    that user. Raises BadValue for an address that may not be served, Unavailable for one that is taken.
+    that user. Raises BadValue for an address that
+    may not be served, Unavailable for one that is taken.
     """
 
     def __init__(
@@ -337,20 +333,15 @@ class Server:
         handshake_s: float = HANDSHAKE_S,
         credentials: Credentials | UserSecret | None = None,
         openly: frozenset[str] = frozenset(),
-        answered: Callable[[], None] = lambda: None,
     ) -> None:
-        """Serve the objects in `openly` to peers that prove nothing, too, and nothing else to them.
-
-        `answered` is called after each request, in its thread, once the answer is written.
-        """
+        """Serve the objects in `openly` to peers that prove nothing, too, and nothing else to them."""
         settings(connections)
         self._refusals = Refusals()
         self._connections = Connections(connections, idle_s)
-        parts = self._refusals, self._connections, handshake_s, credentials, openly, answered
         self._daemon = _bind(
             listenable(host, secure=isinstance(credentials, Credentials)),
             port,
-            lambda ip, port: _Daemon(ip, port, *parts),
+            lambda ip, port: _Daemon(ip, port, self._refusals, self._connections, handshake_s, credentials, openly),
         )
         self._daemon.objectsById = dict(objects)
         self.address: Address = self._daemon.locationStr
@@ -366,14 +357,13 @@ class Server:
         credentials: Credentials | UserSecret | None = None,
         toward: Address | None = None,
         openly: frozenset[str] = frozenset(),
-        answered: Callable[[], None] = lambda: None,
     ) -> Server:
         """Return a server at a place, at the first of its ports that is free; `address` is the one for others."""
         # The last one is not tried here, so that its error is the one that is raised.
         for port in place.ports[:-1]:
             with contextlib.suppress(Unavailable):
-                return cls.at(replace(place, ports=(port,)), objects, credentials, toward, openly, answered)
-        server = cls(place.host, place.ports[-1], objects, credentials=credentials, openly=openly, answered=answered)
+                return cls.at(replace(place, ports=(port,)), objects, credentials, toward, openly)
+        server = cls(place.host, place.ports[-1], objects, credentials=credentials, openly=openly)
         try:
             server.address = public_address(place, names.split_address(server.address)[1], toward)
         except BadValue:
