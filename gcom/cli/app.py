@@ -149,7 +149,7 @@ def doctor(
     registry: options.Registry = None,
     as_json: options.Json = False,
 ) -> int:
-    """Say what is wrong with the way to the registry and to other members; exit status 1 if something is.
+    """Say what is wrong with the way to each registry and to other members; exit status 1 if something is.
 
     \b
     Examples:

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from gcom.bench.benchmark import MEBIBYTE
-from gcom.bench.directory.measuring import DirectoryBenchResult, DirectoryBenchSetup, measure
+from gcom.bench.directory.measuring import SEQUENCE_TURNS, DirectoryBenchResult, DirectoryBenchSetup, measure
 from gcom.errors import BadValue
 from gcom.values.definition import Definition
 
 KIND = Definition("bench")
-REACHED = DirectoryBenchResult(DirectoryBenchSetup(KIND, 8, 1_000, 10.0), 2_000.0, 0.1, 999.0, 0, 0.1, 150.0)
+SETUP = DirectoryBenchSetup(KIND, 8, 1_000, 10.0)
+REACHED = DirectoryBenchResult(SETUP, 2_000.0, 0.1, 999.0, 0, 0.1, 150.0, ((90.0, 100.0, 110.0), (1.0, 80.0, 90.0)))
 
 
 @pytest.mark.slow
@@ -23,7 +24,9 @@ def test_lookups_and_renewals_are_counted() -> None:
     assert min(outcome.lookups_per_s, outcome.renewals_per_s, outcome.longest_s) > 0
     assert outcome.processor >= 0  # in hundredths of a second, of which these few may take none
     assert outcome.resident_mib * MEBIBYTE > MEBIBYTE
-    assert heard == ["20 groups are registered; they are renewed for 1 s", "2 clients look them up for 1 s"]
+    assert heard[:2] == ["20 groups are registered; they are renewed for 1 s", "2 clients look them up for 1 s"]
+    assert [len(rates) for rates in outcome.serials_per_s] == [SEQUENCE_TURNS, SEQUENCE_TURNS]
+    assert min(map(min, outcome.serials_per_s)) > 0
 
 
 @pytest.mark.parametrize(
@@ -33,6 +36,7 @@ def test_lookups_and_renewals_are_counted() -> None:
         (replace(REACHED, lookups_per_s=1_999.0), False),
         (replace(REACHED, processor=0.11), False),
         (replace(REACHED, resident_mib=151.0), False),
+        (replace(REACHED, serials_per_s=((100.0,), (79.0,))), False),
     ],
 )
 def test_a_figure_is_reached_or_missed(outcome: DirectoryBenchResult, met: bool) -> None:

@@ -87,6 +87,23 @@ def test_loopback_without_set_up_is_sound() -> None:
         assert [it.code for it in examine(server.address) if it.good] == ["identity", "listens", "directory"]
 
 
+def test_each_registry_of_the_list_is_looked_at(
+    authority: TestAuthority, registry: RegistryServer, use: Use, tmp_path: Path
+) -> None:
+    use(authority.files(BOB))
+    elsewhere = TestAuthority(tmp_path / "theirs")
+    with closing(telling(elsewhere)) as stranger:
+        found = list(examine(f"127.0.0.1:1,{stranger.address},{registry.address}", "bob"))
+    ill = [
+        (it.code, address in it.text)
+        for it, address in zip([it for it in found if not it.good], ("127.0.0.1:1", stranger.address), strict=True)
+    ]
+    assert ill == [("nobody", True), ("authority", True)]
+    # The one that is sound is looked at all the same, and it says whether others reach us.
+    well = [it.code for it in found if it.good]
+    assert well == ["identity", "listens", "listens", "authority", "clock", "directory", "reachable"]
+
+
 def test_nobody_listens() -> None:
     found = wrong("127.0.0.1:1")
     assert (found.code, "start gcom-registry there" in found.text) == ("nobody", True)

@@ -1,10 +1,11 @@
-"""The measurement: first the renewals alone, then lookups beside them; the registry is a process of its own."""
+"""The measurement: renewals alone, then lookups beside them, then serials; the registry is a process of its own."""
 
 from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from threading import Event
 from time import monotonic
 from typing import Annotated
@@ -17,13 +18,16 @@ from gcom.values import limits
 LOOKUPS_LEAST = 2_000.0  # a second, from all clients together
 PROCESSOR_MOST = 0.10  # of a core, for the renewals alone
 RESIDENT_MIB_MOST = 150.0
+SEQUENCED_LEAST = 0.8  # of one group's rate, for many groups together
+SEQUENCED = 100  # groups that are ordered
+SEQUENCE_TURNS = 3  # of one group and of many, by turns
 REGISTER_S = 120.0  # each group's first registration goes to the disk
 QUIET_S = 60.0  # a limit for what hangs, not a figure
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoryBenchSetup(BenchSetup):
-    """`members` are the processes that look groups up. `seconds`: for each of the two phases."""
+    """`members` are the processes that look groups up. `seconds`: for each of the three phases."""
 
     groups: Annotated[int, Between(1, limits.DIRECTORY_GROUPS_MAX)]
     seconds: Annotated[float, Between(1.0, 3600.0)]
@@ -43,6 +47,13 @@ class DirectoryBenchResult:
     refused: int
     processor: float
     resident_mib: float
+    serials_per_s: tuple[tuple[float, ...], tuple[float, ...]]  # of one group, and of many together, by turn
+
+    @property
+    def sequenced(self) -> float:
+        """The rate of many groups by that of one."""
+        one, many = map(median, self.serials_per_s)
+        return many / one
 
     @property
     def rows(self) -> list[tuple[str, float, float, bool]]:
@@ -51,6 +62,7 @@ class DirectoryBenchResult:
             ("lookups a second", self.lookups_per_s, LOOKUPS_LEAST, self.lookups_per_s >= LOOKUPS_LEAST),
             ("% of a core for renewals", self.processor * 100, PROCESSOR_MOST * 100, self.processor <= PROCESSOR_MOST),
             ("resident MiB", self.resident_mib, RESIDENT_MIB_MOST, self.resident_mib <= RESIDENT_MIB_MOST),
+            (f"serials, {SEQUENCED} groups ÷ one", self.sequenced, SEQUENCED_LEAST, self.sequenced >= SEQUENCED_LEAST),
         ]
 
     def row(self) -> dict[str, object]:
@@ -65,10 +77,16 @@ class DirectoryBenchResult:
             "refused": self.refused,
             "processor": round(self.processor, 4),
             "resident_mib": round(self.resident_mib, 1),
+            "sequenced": round(self.sequenced, 3),
+            "serials_per_s": {
+                groups: [round(rate) for rate in rates]
+                for groups, rates in zip(("1", str(SEQUENCED)), self.serials_per_s, strict=True)
+            },
             "to_reach": {
                 "lookups_per_s": LOOKUPS_LEAST,
                 "processor": PROCESSOR_MOST,
                 "resident_mib": RESIDENT_MIB_MOST,
+                "sequenced": SEQUENCED_LEAST,
             },
             "met": all(met for *_, met in self.rows),
         }
@@ -91,9 +109,12 @@ def measure(setup: DirectoryBenchSetup, told: Told) -> DirectoryBenchResult:
         children.tell_all(names, "ask", seconds=setup.seconds)
         asked = children.gather("asked", names, setup.seconds + QUIET_S).values()
         resident_mib = usage.resident_bytes(process) / MEBIBYTE
+    serials_per_s = _serials(setup.seconds / (2 * SEQUENCE_TURNS), told)
     lookups_per_s = sum(report["count"] / report["seconds"] for report in asked)
     longest_s = max(report["longest_s"] for report in asked)
-    return DirectoryBenchResult(setup, lookups_per_s, longest_s, renewals_per_s, refused, processor, resident_mib)
+    return DirectoryBenchResult(
+        setup, lookups_per_s, longest_s, renewals_per_s, refused, processor, resident_mib, serials_per_s
+    )
 
 
 def _renewals(children: Children, process: int, seconds: float) -> tuple[float, float, int]:
@@ -103,6 +124,21 @@ def _renewals(children: Children, process: int, seconds: float) -> tuple[float, 
     after, ended = _renewed(children), monotonic()
     share = (usage.cpu_s_of(process) - used) / (ended - began)
     return (after["count"] - before["count"]) / (ended - began), share, after["refused"]
+
+
+def _serials(seconds: float, told: Told) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return serials a second of one group and of many, in turns; nothing else is asked of that registry meanwhile."""
+    rates: dict[int, list[float]] = {1: [], SEQUENCED: []}
+    with Children() as children:
+        registry = children.start_registry()
+        children.start("wanter", "gcom.bench.directory.wanter", registry, str(SEQUENCED))
+        children.gather("ready", ["wanter"], START_S)
+        for _ in range(SEQUENCE_TURNS):
+            for groups, found in rates.items():
+                children.tell("wanter", "want", groups=groups, seconds=seconds)
+                found.append(children.gather("wanted", ["wanter"], seconds + QUIET_S)["wanter"]["rate"])
+                told(f"{groups} groups: {found[-1]:,.0f} serials a second")
+    return tuple(rates[1]), tuple(rates[SEQUENCED])
 
 
 def _renewed(children: Children) -> dict[str, int]:

@@ -309,7 +309,7 @@ def _registry_table(outcome: asking.DirectoryBenchResult) -> Table:
     for title in ("", "value", "to reach", " "):
         table.add_column(title, justify="right" if title in ("value", "to reach") else "left")
     for name, value, bound, met in outcome.rows:
-        table.add_row(name, f"{value:,.1f}", f"{bound:,.0f}", _met(met))
+        table.add_row(name, *(f"{it:,.1f}" if it >= 10 else f"{it:.2f}" for it in (value, bound)), _met(met))
     table.add_row("renewals a second", f"{outcome.renewals_per_s:,.1f}")
     table.add_row("longest lookup, ms", f"{outcome.longest_s * 1000:,.1f}")
     return table

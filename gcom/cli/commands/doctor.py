@@ -1,7 +1,7 @@
-"""Diagnosis of this process's way to its registry, and to the others: each look says in words what is wrong.
+"""Diagnosis of this process's way to its registries, and to the others: each look says in words what is wrong.
 
-The looks are in the order in which a connection needs them, and the first that fails ends the examination: what comes
-after it would only fail for the same reason.
+The looks are in the order in which a connection needs them, and the first that fails ends those at that registry: what
+comes after it would only fail for the same reason. Each registry of the list is looked at.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gcom.errors import BadValue, GComError, PeerError, RegistryUnavailable, Unt
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.security.enrolment import ask
-from gcom.runtime.security.process import Security, credentials_for, node_place, registry_address
+from gcom.runtime.security.process import Security, credentials_for, node_place, registry_addresses
 from gcom.values import limits, names
 from gcom.values.names import Address
 
@@ -38,7 +38,7 @@ class Finding:
 
 
 class Ill(Exception):
-    """The finding that ends an examination."""
+    """The finding that ends the looks at one registry."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -46,30 +46,42 @@ class Ill(Exception):
 
 
 def examine(registry: str | None = None, name: str | None = None) -> Iterator[Finding]:
-    """Yield what is found, up to the first that is wrong."""
+    """Yield what is found: of each registry up to the first that is wrong, then whether others reach this process."""
     try:
-        yield from _looks(registry, name)
+        addresses, security = _identity(registry, name)
     except Ill as ill:
         yield ill.finding
+        return
+    of = "registry" if len(addresses) == 1 else "registries"
+    yield Finding("identity", True, f"{of} {', '.join(addresses)}, as {security!r}".replace("<", "").replace(">", ""))
+    sound: list[Address] = []
+    for address in addresses:
+        try:
+            yield from _looks(address, security)
+            sound.append(address)
+        except Ill as ill:
+            yield ill.finding
+    if sound and isinstance(security, pyro.Credentials):
+        try:
+            yield _reachable(sound[0], security)
+        except Ill as ill:
+            yield ill.finding
 
 
-def _looks(registry: str | None, name: str | None) -> Iterator[Finding]:
-    address, security = _identity(registry, name)
-    yield Finding("identity", True, f"registry {address}, as {security!r}".replace("<", "").replace(">", ""))
+def _looks(address: Address, security: Security) -> Iterator[Finding]:
+    """Look at one registry; raises Ill."""
     _dial(address)
     yield Finding("listens", True, f"{address} answers a dial")
     if isinstance(security, pyro.Credentials):
         yield from _authority(address, security)
     _directory(address, security)
     yield Finding("directory", True, f"the directory at {address} answers us")
-    if isinstance(security, pyro.Credentials):
-        yield _reachable(address, security)
 
 
-def _identity(registry: str | None, name: str | None) -> tuple[Address, Security]:
+def _identity(registry: str | None, name: str | None) -> tuple[tuple[Address, ...], Security]:
     try:
-        address = registry_address(registry, name)
-        return address, credentials_for(address, name)
+        addresses = registry_addresses(registry, name)
+        return addresses, credentials_for(addresses[0], name)
     except BadValue as error:
         raise Ill("identity", str(error)) from error
 
