@@ -1593,6 +1593,10 @@
         <translation>niemand kann das Thema und das früher Gesagte geben: {}</translation>
     </message>
     <message>
+        <source>what was said while this chat was out is lost: {}</source>
+        <translation>Was gesagt wurde, während dieser Chat draußen war, ist verloren: {}</translation>
+    </message>
+    <message>
         <source>what this side said meanwhile stays here alone: {}</source>
         <translation>was diese Seite inzwischen sagte, bleibt nur hier: {}</translation>
     </message>
