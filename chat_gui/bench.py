@@ -21,6 +21,8 @@ from chat_gui.model.updates import Arrived, Connected, Joined
 from chat_gui.model.wire import ChatMessage, MessageKind, encode
 
 RUN_S = 5.0
+FLOOD_PER_S, FLOOD_RUN = 10_000, 100
+FLOODER, LAST = "flooder", "that was all"
 MEMBERS = ("you#1", "bob#1", "carol#1")
 CHILD_S = 300.0
 
@@ -37,6 +39,7 @@ class WindowGoal:
 GOALS = {
     "start": WindowGoal("window usable after", "s", 1.5),
     "flood": WindowGoal("longest stall at 5,000 messages per second", "ms", 100),
+    "another": WindowGoal("the same, while another process sends 10,000", "ms", 100),
     "memory": WindowGoal("resident with 100,000 messages", "MB", 300),
     "typing": WindowGoal("a key shown at 1,000 messages per second, 95 %", "ms", 16),
     "idle": WindowGoal("20 tabs idle, share of a core", "%", 3),
@@ -123,11 +126,60 @@ def _measure(name: str, born: float) -> float:
     window.bridge.arrived.emit([_joined(group) for group in groups])
     QTest.qWait(200)
     window.tabs["g0"].input.setFocus()
-    return {"flood": _flood, "memory": _memory, "typing": _typing, "idle": _idle}[name](window)
+    figures = {"flood": _flood, "another": _flood_of_another, "memory": _memory, "typing": _typing, "idle": _idle}
+    return figures[name](window)
 
 
 def _flood(window: object) -> float:
-    """Return the longest time, in ms, for which the event loop did not come round."""
+    """Return the longest stall while a thread of this process feeds the window."""
+    return _stall(lambda: _feed(window.bridge.post, 5_000, RUN_S).is_alive)  # type: ignore[attr-defined]
+
+
+def _flood_of_another(window: object) -> float:
+    """Return the longest stall while another process floods a real group; all of it has to be shown."""
+    from PySide6.QtTest import QTest
+
+    with subprocess.Popen(
+        [sys.executable, "-m", "chat_gui.bench", FLOODER, "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        wishes, answers = other.stdin, other.stdout
+        assert wishes is not None
+        assert answers is not None
+        registry = answers.readline().strip()
+        window.connect_to("alice", registry)  # type: ignore[attr-defined]
+        while window.chat.registry != registry:  # type: ignore[attr-defined]
+            QTest.qWait(20)
+        window.join("flood")  # type: ignore[attr-defined]
+        groups = window.chat.groups  # type: ignore[attr-defined]
+        while not (view := groups["flood"].members.view) or len(view.members) < 2:
+            QTest.qWait(20)
+        talk = groups["flood"].conversation
+
+        def begin() -> Callable[[], bool]:
+            print("go", file=wishes, flush=True)
+            return lambda: all(row.text != LAST for row in list(talk.rows)[-5:])
+
+        return _stall(begin)
+
+
+def _flooder() -> None:
+    """Send 10,000 messages a second, as far as the group's flow control lets them through, from this process."""
+    with gcom.embedded() as registry, gcom.connect("bob", registry.address) as bob:
+        group = bob.join("flood", create=gcom.Definition.parse("flood", "FIFO"), receive=False)
+        print(registry.address, flush=True)
+        sys.stdin.readline()
+        began, due_s = time.monotonic(), 0.0
+        while (passed := time.monotonic() - began) < RUN_S:
+            if passed < due_s:
+                time.sleep(due_s - passed)
+            group.send_many([f"message at {passed:.3f} s: the quick brown fox"] * FLOOD_RUN, timeout_s=CHILD_S)
+            due_s += FLOOD_RUN / FLOOD_PER_S
+        group.send(LAST)
+        group.leave(CHILD_S)
+
+
+def _stall(begin: Callable[[], Callable[[], bool]]) -> float:
+    """Return the longest time, in ms, for which the event loop did not come round while what `begin` began goes on."""
     from PySide6.QtCore import QTimer
     from PySide6.QtTest import QTest
 
@@ -144,8 +196,8 @@ def _flood(window: object) -> float:
     timer.start()
     QTest.qWait(300)
     gaps.clear()
-    feeder = _feed(window.bridge.post, 5_000, RUN_S)  # type: ignore[attr-defined]
-    while feeder.is_alive():
+    goes_on = begin()
+    while goes_on():
         QTest.qWait(10)
     return max(gaps) * 1000
 
@@ -196,6 +248,8 @@ def _idle(_: object) -> float:
 
 def main() -> None:
     """Measure one figure, and print it."""
+    if sys.argv[1] == FLOODER:
+        return _flooder()
     value = _measure(sys.argv[1], float(sys.argv[2]))
     print(value, flush=True)
     os._exit(0)  # threads of the feed may still run

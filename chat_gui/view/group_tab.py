@@ -125,7 +125,7 @@ class GroupTab(QWidget):
         state, talk = self.state, self.state.conversation
         count = len(state.members.view.members) if state.members.view else 0
         order = BADGES[state.definition.ordering.value] if state.definition else ""
-        held = f" ⧗{state.held}" if state.held else ""
+        held = f" ◷{state.held}" if state.held else ""
         marks = f" @{talk.mentioned}" if talk.mentioned else f" •{talk.unread}" if talk.unread else ""
         return f"{'♛ ' if state.leads else ''}{state.name} ({count}) {order}{held}{marks}".rstrip()
 

@@ -201,7 +201,7 @@ class Story:
         """Have carol answer what bob says, of which nothing has come to alice yet."""
         bob.inject("delay[bob>alice]=3000ms")
         groups["bob"].send("Shall we?")
-        QTest.qWait(300)
+        QTest.qWait(900)
         groups["carol"].send("Yes!")
         QTest.qWait(300)
         bob.inject("seed=1")

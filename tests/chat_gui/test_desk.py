@@ -121,7 +121,7 @@ def test_the_middle_button_closes_a_tab(window: ChatWindow) -> None:
 def test_a_tab_says_by_sign_colour_and_words_what_waits(window: ChatWindow) -> None:
     window.on_updates([HeldBackNow("work", 3)])
     tab = window.tabs["work"]
-    assert "⧗3" in window._tabs.tabText(window._tabs.indexOf(tab))
+    assert "◷3" in window._tabs.tabText(window._tabs.indexOf(tab))
     assert "3" in window._tabs.tabToolTip(window._tabs.indexOf(tab))
     plain = tab.colour
     tab.state.conversation.mentioned = 1
