@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import threading
 import time
 
@@ -36,11 +37,12 @@ class Room:
 
     has_faults = False
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, reader: Kept | None = None) -> None:
         self.lock = StepLock()
         self.client = SequencerClient(self, address, pyro.UserSecret())
-        self.reader = Reader(self, lambda: [self.client])
-        self.reader.start()
+        self.reader = reader or Reader(self, lambda: [self.client])
+        if isinstance(self.reader, Reader):
+            self.reader.start()
         self._thread = threading.Thread(target=self.client.serve, daemon=True)
         self._thread.start()
 
@@ -110,6 +112,52 @@ def test_each_group_is_told_its_own_answer(has_faults: bool) -> None:
             room.client.ask(want, waiter.handle)
     until(lambda: all(waiter.told for waiter in waiters), "an answer for every group")
     assert [type(event.answer) for waiter in waiters for event in waiter.told] == [Orders, Unknown] * (GROUPS // 2)
+    room.close()
+    server.close()
+
+
+class Kept:
+    """Stands in for a reader: keeps the connections, and reads nothing by itself."""
+
+    def __init__(self) -> None:
+        self.pipelines: list[pyro.Pipeline] = []
+
+    def add(self, line: SequencerClient, pipeline: pyro.Pipeline) -> None:
+        self.pipelines.append(pipeline)
+
+    def drop(self, pipeline: pyro.Pipeline) -> None: ...
+
+    def want(self, line: SequencerClient, pipeline: pyro.Pipeline) -> None: ...
+
+    def close(self) -> None:
+        for pipeline in self.pipelines:
+            pipeline.release()
+
+    def join(self, timeout_s: float) -> None: ...
+
+
+@pytest.mark.parametrize("given_up", [False, True], ids=["in time", "given up just before"])
+def test_an_answer_that_comes_as_its_connection_is_given_up_is_nobodys(given_up: bool) -> None:
+    sequencer = Sequencer()
+    serves: dict[str, object] = {pyro.SEQUENCER: pyro.Endpoint(lambda data: _served(sequencer, data))}
+    server = pyro.Server("127.0.0.1", 0, serves, credentials=pyro.UserSecret())
+    server.start()
+    kept = Kept()
+    room = Room(server.address, kept)
+    first, second = Waiter(), Waiter()
+    want, other = wants()[:2]
+    with room.lock:
+        room.client.ask(want, first.handle)
+    until(lambda: len(kept.pipelines) == 1, "a connection")
+    assert select.select([kept.pipelines[0]], [], [], LIMIT_S)[0], "no answer came"
+    if given_up:
+        room.client.give_up()
+        with room.lock:
+            room.client.ask(other, second.handle)
+        until(lambda: len(kept.pipelines) == 2, "another connection")
+    room.client.read(kept.pipelines[0])
+    assert first.told == [SequencerAnswered(want, None if given_up else Unknown())]
+    assert second.told == []
     room.close()
     server.close()
 

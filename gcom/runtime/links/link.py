@@ -90,7 +90,9 @@ class Link:
         self._due: dict[tuple[Session, Process], None] = {}  # turns that may have something to put
         self._caller = pyro.Caller(address, pyro.NODE, host.credentials, member)
         self._pipeline: pyro.Pipeline | None = None
-        self._to_write: deque[_Taken] = deque()
+        # Each with its connection. 1. It breaks under a writer. 2. Another is dialled, and frames are taken for that.
+        # 3. On the broken one they would be lost, and answers over the other be taken for those of frames before.
+        self._to_write: deque[tuple[pyro.Pipeline, _Taken]] = deque()
         self._unanswered: deque[_Taken] = deque()
         self._writing = Lock()  # by one thread at a time, in the order in which frames were taken
         self._alone: Thread | None = None  # dials, or makes calls one by one; nothing else is put meanwhile
@@ -139,7 +141,7 @@ class Link:
                 self._alone = Thread(target=self._put_alone, args=(taken,), name=name, daemon=True)
                 self._alone.start()
                 break
-            self._put(taken)
+            self._put(self._pipeline, taken)
         if not self._turns and not self._unanswered and self._alone is None and not self._closed:
             # Under the lock: the next session that needs this address makes a new link, and never finds this.
             self._host.forget(self)
@@ -147,9 +149,9 @@ class Link:
             self.close()
         return bool(self._to_write)
 
-    def _put(self, taken: _Taken) -> None:
+    def _put(self, pipeline: pyro.Pipeline, taken: _Taken) -> None:
         self._unanswered.append(taken)
-        self._to_write.append(taken)
+        self._to_write.append((pipeline, taken))
 
     def _take(self) -> _Taken | None:
         while self._due:
@@ -186,19 +188,22 @@ class Link:
     def write(self) -> None:
         # Whoever writes sees what others took meanwhile: they need not wait for each other.
         while self._to_write and self._writing.acquire(blocking=False):
-            pipeline = self._pipeline
             try:
-                while pipeline is not None and self._to_write:
-                    self._write_one(pipeline, self._to_write.popleft())
-            except BaseException:  # outermost: of one frame, in a thread of the application perhaps
-                if pipeline is not None:
-                    pipeline.close()  # a frame is missing on this connection: nothing may follow it
-                raise
+                self._write_all()
             finally:
                 self._writing.release()
-            # It broke meanwhile, and `fail` has cleared what was to be written: there is nothing to wait for.
-            if pipeline is None:
+
+    def _write_all(self) -> None:
+        while True:
+            try:
+                pipeline, taken = self._to_write.popleft()
+            except IndexError:  # all is written, or was cleared just now as its connection broke
                 return
+            try:
+                self._write_one(pipeline, taken)
+            except BaseException:  # outermost: of one frame, in a thread of the application perhaps
+                pipeline.close()  # a frame is missing on this connection: nothing may follow it
+                raise
 
     def _write_one(self, pipeline: pyro.Pipeline, taken: _Taken) -> None:
         taken.session.log_before_frame()
@@ -300,7 +305,7 @@ class Link:
                 pipeline.release()
                 return None
             self._pipeline = pipeline
-            self._put(taken)
+            self._put(pipeline, taken)
             self._host.reader.add(self, pipeline)
             self._host.lock.follow(self)
         return None

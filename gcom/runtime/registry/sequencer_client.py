@@ -72,7 +72,7 @@ class SequencerClient:
         self._caller = pyro.Caller(address, pyro.SEQUENCER, credentials)
         self._pipeline: pyro.Pipeline | None = None
         self._waiting: deque[_Asked] = deque()  # for a connection
-        self._to_write: deque[_Asked] = deque()
+        self._to_write: deque[tuple[pyro.Pipeline, _Asked]] = deque()  # each with its connection
         self._unanswered: deque[_Asked] = deque()
         self._writing = Lock()
         self._certified = isinstance(credentials, pyro.Credentials)
@@ -102,28 +102,31 @@ class SequencerClient:
             # One dial for all groups: each would wait for the same registry as long.
             self._dials = True
             self._work.put(True)
-        if not self._dials:
+        if not self._dials and self._pipeline is not None:
             self._unanswered += self._waiting
-            self._to_write += self._waiting
+            self._to_write += [(self._pipeline, asked) for asked in self._waiting]
             self._waiting.clear()
         return bool(self._to_write)
 
     def write(self) -> None:
         while self._to_write and self._writing.acquire(blocking=False):
-            pipeline = self._pipeline
             try:
-                while pipeline is not None and self._to_write:
-                    data = sequencer_codec.encode_request(self._to_write.popleft().request)
-                    if not pipeline.put(data):
-                        self._host.reader.want(self, pipeline)
-            except BaseException:  # outermost: of one request, in a thread of the application perhaps
-                if pipeline is not None:
-                    pipeline.close()  # a request is missing on this connection: no answer would be its own
-                raise
+                self._write_all()
             finally:
                 self._writing.release()
-            if pipeline is None:
+
+    def _write_all(self) -> None:
+        while True:
+            try:
+                pipeline, asked = self._to_write.popleft()
+            except IndexError:  # all is written, or was cleared just now as its connection broke
                 return
+            try:
+                if not pipeline.put(sequencer_codec.encode_request(asked.request)):
+                    self._host.reader.want(self, pipeline)
+            except BaseException:  # outermost: of one request, in a thread of the application perhaps
+                pipeline.close()  # a request is missing on this connection: no answer would be its own
+                raise
 
     def look(self) -> None:
         self._host.lock.follow(self)
@@ -144,6 +147,10 @@ class SequencerClient:
             # In the order of the questions: the registry answers
             # one connection's requests one after the other.
             for answer in pipeline.answers():
+                # 1. An answer is overdue, and its connection given up. 2. It comes before the selector forgets that.
+                # 3. Who asked was told that there is none, and those that ask over the next one asked something else.
+                if pipeline is not self._pipeline or not self._unanswered:
+                    return
                 asked = self._unanswered.popleft()
                 asked.told(_answered(asked.request, answer))
         except GComError:  # broken, or no answer of a sequencer
