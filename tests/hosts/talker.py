@@ -40,7 +40,8 @@ class Talk:
         while not self._ended.wait(PAUSE_S):
             try:
                 self._group.send("talk", timeout_s=1)
-            except (gcom.Detached, gcom.GComTimeout, gcom.NotAMember):
+            except (gcom.Detached, gcom.GComTimeout, gcom.NotAMember) as error:
+                say("refused", group=self.name, error=str(error))
                 self._ended.wait(SAY_S)  # it waits for the others, or is on its way back
 
     @property

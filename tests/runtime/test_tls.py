@@ -93,6 +93,19 @@ def test_many_callers_at_once(authority: TestAuthority, echo: pyro.Server) -> No
     assert answers == [b"member/bob: " + b"y" * 100_000] * 8
 
 
+def test_a_call_on_a_connection_whose_end_was_read_is_no_error(authority: TestAuthority, echo: pyro.Server) -> None:
+    """OpenSSL encrypts nothing more after an end without a goodbye; who puts a call may be the application."""
+    caller = pyro.Caller(echo.address, pyro.NODE, authority.credentials(BOB), "alice")
+    pipeline = pyro.Pipeline(caller.connect(LIMIT_S), pyro.NODE)
+    pipeline.close()
+    with pytest.raises(pyro.ConnectionLost):
+        pipeline.answers()
+    assert pipeline.put(b"late"), "nothing waits for a connection that is over"
+    with pytest.raises(pyro.ConnectionLost):
+        pipeline.answers()
+    pipeline.release()
+
+
 def test_a_node_is_not_taken_for_another(authority: TestAuthority, echo: pyro.Server) -> None:
     with (
         closing(pyro.Caller(echo.address, pyro.NODE, authority.credentials(BOB), "carol")) as caller,

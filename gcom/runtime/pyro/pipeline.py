@@ -51,8 +51,14 @@ class Pipeline:
             self._put = (self._put + 1) & 0xFFFF
             body = pack((self._object_id, "receive", (data,), {}))
             call = message(protocol.MSG_INVOKE, 0, self._put, body)
-            self._left.append(memoryview(self._sock.seal(call) if isinstance(self._sock, tls.SecureSocket) else call))
+            try:
+                self._left.append(memoryview(self._sealed(call)))
+            except OSError:  # of TLS: the reader has found the end a moment ago, and OpenSSL encrypts no more
+                self._break()
             return self._flush()
+
+    def _sealed(self, call: bytes) -> bytes:
+        return self._sock.seal(call) if isinstance(self._sock, tls.SecureSocket) else call
 
     def flush(self) -> bool:
         """Write what is left; tell whether the socket has it all."""
@@ -69,9 +75,13 @@ class Pipeline:
         except BlockingIOError:
             return False
         except OSError:
-            shut(self._sock)  # whoever reads finds the end
-            self._left.clear()
+            self._break()
         return True
+
+    def _break(self) -> None:
+        """End the connection, of which whoever reads finds the end: who writes may be a thread of the application."""
+        shut(self._sock)
+        self._left.clear()
 
     def _send(self, data: memoryview) -> int:
         return self._sock.send_sealed(data) if isinstance(self._sock, tls.SecureSocket) else self._sock.send(data)
