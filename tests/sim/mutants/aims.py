@@ -19,6 +19,7 @@ from gcom.sim.plan.events import (
     NEVER,
     ORDER,
     REFUSED,
+    REGISTRY,
     RUNS,
     VOTE,
     Fault,
@@ -271,6 +272,20 @@ def one_wakes_beside_a_newcomer(plan: Plan) -> Plan:
     return continued(plan, 12_000, *events, late=1)
 
 
+def one_wakes_beside_one_that_was_not_noted(plan: Plan) -> Plan:
+    """As beside a newcomer, but no member reaches the registry from the beginning; who comes does until it is in reach
+    of the group.
+    """
+    beside = one_wakes_beside_a_newcomer(plan)
+    rng, _ = chance(plan)
+    late = plan.names[-1]
+    old = tuple(name for name in plan.names if name != late)
+    apart = TroubleEvent(Fault.PARTITION, FROM_MS, 7_300, (), "unreachable", sides=(old, (REGISTRY,)))
+    outage = TroubleEvent(Fault.OUTAGE, FROM_MS + rng.randint(600, 900), 6_500, (), "unreachable")
+    rest = [event for event in beside.events if event.kind is not Fault.OUTAGE]
+    return replace(beside, events=(apart, *rest, outage))
+
+
 def one_wakes_while_the_latest_sleeps(plan: Plan) -> Plan:
     """One sleeps and is put out, and another comes. That one sleeps, and the rest dies; then the first wakes."""
     rng, order = chance(plan)
@@ -314,13 +329,13 @@ def all_leave_but_one(plan: Plan) -> Plan:
 
 
 def one_accepts_what_others_decide_otherwise(plan: Plan) -> Plan:
-    """One accepts a value, and sleeps; who proposed it dies, and the others decide on another, and die, too."""
+    """One accepts a value, and sleeps; who proposed it dies, and so do the others, before they decide or just after."""
     rng, order = chance(plan)
     leave = TroubleEvent(Move.LEAVE, FROM_MS, 0, order)
     proposer = TroubleEvent(Fault.FRAME, FROM_MS, 0, order, "Cut", 1)
     sleeps = TroubleEvent(Fault.STALL, FROM_MS, 9_000, order, "CutOk", until=NEVER)
-    die = crashes(order, FROM_MS + rng.randint(5_500, 6_000))
-    return continued(plan, 12_000, leave, proposer, sleeps, *die[: plan.members])
+    die = crashes(order, FROM_MS + rng.randint(500, 3_000))
+    return replace(continued(plan, 12_000, leave, proposer, sleeps, *die[: plan.members]), rates={})
 
 
 def donors_die_while_one_is_out(plan: Plan) -> Plan:

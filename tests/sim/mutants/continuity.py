@@ -272,7 +272,7 @@ def the_registry_has_no_vote_in_a_succession(patch: Patch) -> None:
     patch.setattr(Consensus, "decided", accepted)
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_wakes_beside_a_newcomer)
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_wakes_beside_one_that_was_not_noted)
 def a_note_counts_though_the_registry_has_not_answered(patch: Patch) -> None:
     ready = Admission.ready
 
