@@ -12,7 +12,7 @@ from gcom.core.quorum import is_quorum
 from gcom.core.state_transfer.transfer import sources
 from gcom.values import names
 from gcom.values.definition import Definition, Netsplit
-from gcom.values.lineage import successor
+from gcom.values.lineage import rank, successor
 from gcom.values.names import Process
 from gcom.values.view import View
 
@@ -42,6 +42,7 @@ class Triggers:
         self.wedged = False
         self.brought = False  # a state waits for the next view's barrier, to be merged
         self.given_up: set[Process] = set()  # given up by an operator, though nothing proves that they are dead
+        self._told_rank = 0  # of the latest view of which one that is on its way back has the state
         self.at_registry = True  # the view's sequencer
         self.unserved: dict[Process, None] = {}  # members that the registry's sequencer does not serve
         self.reaching: dict[Process, None] = {}  # members that the registry has answered for RETURN_MS
@@ -137,6 +138,17 @@ class Triggers:
         if self.partitionable or self._is_quorum(left):
             return None
         return frozenset(left)
+
+    def told_of(self, last_rank: int) -> None:
+        """Record of which view one that is on its way back has the state (`lineage.rank`); 0: of none."""
+        self._told_rank = max(self._told_rank, last_rank)
+
+    @property
+    def outlived(self) -> bool:
+        """Return whether the survivors are of an earlier view than one that is on its way back."""
+        # 1. C sleeps; A and B go on in view 3, which they cannot register. 2. A puts B out, and dies. 3. C runs again:
+        # of view 2 nobody else is left. But B has what was confirmed in view 3, so C enters again, too.
+        return self._told_rank > rank(self.instance, self._view.number) and self.survivors is not None
 
     def give_up_unheard(self) -> None:
         """Go on without the members that are not heard, by an operator's order."""

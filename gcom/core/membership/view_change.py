@@ -247,6 +247,8 @@ class ViewChanger:
             self.busy, self._change.survivors = False, None
             return
         self._change.survivors = self.triggers.survivors
+        if self.triggers.outlived:
+            self.end("expelled")
         view = self.view
         while not self.ended and self.view is view and self._step(now_ms):
             pass
@@ -380,9 +382,8 @@ class ViewChanger:
             return
         number = decision.view.number
         self.passed.append((self.view, decision))
-        # Before the barrier's TakeState, which `transfer.install` gives: who enters with
-        # this view is then given a state that has the merge in it, and merges nothing
-        # itself (docs/protocols/netsplit.md, "Why it is the same everywhere", 4).
+        # Before the barrier's TakeState, which `transfer.install` gives: who enters with this view is then given a
+        # state that has the merge in it, and merges nothing (netsplit.md, "Why it is the same everywhere", 4).
         self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_brought()]
         self.tombstones.left_view(decision, self.behind)
         self._streams.install(decision, serial)

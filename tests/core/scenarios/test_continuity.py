@@ -347,6 +347,27 @@ def test_of_two_that_were_put_out_the_one_of_the_later_instance_begins() -> None
     assert net.lost("cd", "later") == []
 
 
+def test_a_survivor_of_an_older_view_does_not_pass_over_one_that_is_on_its_way_back() -> None:
+    """1. `c` is cut off; the others go on and confirm a text, and cannot register. 2. They put `b` out, and die. 3. `c`
+    is heard again: of its view nobody is left, but `b` is on its way back, and has the text.
+    """
+    net = keepers("a", "b", "c", "d")
+    net.split("c", "a b d", "registry")
+    net.until_view(A, B, D)
+    net.confirm(A, "later")
+    net.pass_ms(HEARD_MS)
+    net.split("c", "b", "a d", "registry")
+    net.until_view(A, D)
+    net.split("c", "a b d", "registry")
+    net.until(lambda: net.end(B) is not None)
+    net.kill(A)
+    net.kill(D)
+    net.heal()
+    net.unite("bc")
+    assert net.lost("bc", "before") == []
+    assert net.lost("bc", "later") == []
+
+
 def test_a_newcomer_does_not_pass_over_one_that_is_on_its_way_back() -> None:
     """1. `c` is cut off; `a` and `b` go on, and tell it so when they meet again. 2. They die. 3. `d` comes."""
     net = keepers("a", "b", "c")

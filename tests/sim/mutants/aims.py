@@ -286,6 +286,20 @@ def one_wakes_beside_one_that_was_not_noted(plan: Plan) -> Plan:
     return replace(beside, events=(apart, *rest, outage))
 
 
+def one_wakes_beside_one_that_comes_back(plan: Plan) -> Plan:
+    """One sleeps; the others reach no registry, put one of them out, and die before it is back. The first wakes."""
+    rng, order = chance(plan)
+    sleeper, out, *rest = order
+    cut_ms = FROM_MS + rng.randint(3_500, 4_000)
+    events = (
+        TroubleEvent(Fault.PAUSE, FROM_MS, rng.randint(8_500, 9_500), (sleeper,)),
+        TroubleEvent(Fault.PARTITION, FROM_MS, 7_800, (), "unreachable", sides=((out, *rest), (REGISTRY,))),
+        TroubleEvent(Fault.PARTITION, cut_ms, 3_000, (), "silent", sides=((out,), tuple(rest))),
+        *crashes(tuple(rest), cut_ms + 3_000 + rng.randint(300, 500)),
+    )
+    return replace(continued(plan, 12_000, *events), rates={})
+
+
 def one_wakes_while_the_latest_sleeps(plan: Plan) -> Plan:
     """One sleeps and is put out, and another comes. That one sleeps, and the rest dies; then the first wakes."""
     rng, order = chance(plan)

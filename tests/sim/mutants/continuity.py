@@ -283,6 +283,11 @@ def a_note_counts_though_the_registry_has_not_answered(patch: Patch) -> None:
     patch.setattr(Admission, "ready", asked)
 
 
+@mutant(reliable, dynamic, of_five, of_at_most(6), aim=aims.one_wakes_beside_one_that_comes_back)
+def who_comes_back_from_a_later_view_is_only_gone(patch: Patch) -> None:
+    patch.setattr(Triggers, "told_of", lambda self, last_rank: None)
+
+
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
 def nobody_is_ever_proven_dead(patch: Patch) -> None:
     patch.setattr(Detector, "proven", lambda self, peer, proof: self.gone(peer, proof))
