@@ -271,6 +271,9 @@ class Application:
         match arrival:
             # What a side brought is not a message of the group: it comes as MergeState, in its place of the order.
             case Deliver(run) if not isinstance(run.payloads[0], Brought):
+                if self._state.since and run.sender not in self._state.streams:
+                    where = self._session.machine.instance, self._state.since
+                    self._simulation.continuity.on_counted(*where, run.sender, run.first)
                 self._state.add(arrival)
             case SetState(_, data, _, uncovered):
                 given = State.load(data)

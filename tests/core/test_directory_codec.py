@@ -16,7 +16,7 @@ DEFINITION = ["news", "FIFO", "RELIABLE", [], False, "PRIMARY", "LEADER"]
 VIEW = [1, ["alice#1"], ["127.0.0.1:1"], True]
 SEAT = ["bob#1", "127.0.0.1:2"]
 ENTRY = [DEFINITION, "i1", 1, ["alice#1"], ["127.0.0.1:1"], [SEAT], False, False, True, ["i0", 4]]
-CLAIM = ["claim", "news", "i1", 0, "alice#1", "127.0.0.1:1", ["bob#1"]]
+CLAIM = ["claim", "news", "i1", 0, "alice#1", "127.0.0.1:1", ["bob#1"], [["carol#1", "127.0.0.1:2"]]]
 REGISTER = ["register", DEFINITION, "i1", VIEW, "alice#1", False, [["bob#1", "127.0.0.1:1"]]]
 NOTE = ["note", "news", "i1", 4, [SEAT]]
 ROW = ["row", DEFINITION, "i1", VIEW, ["i0", 4], [SEAT], 2, [SEAT], False]
@@ -91,6 +91,7 @@ def test_a_well_formed_request_is_taken(parts: list[Any]) -> None:
         but(CLAIM, _6=True),
         but(CLAIM, _6=["alice"]),
         but(CLAIM, _6=["bob#1"] * MANY),
+        but(CLAIM, _7=["carol#1"]),
         CLAIM[:-1],
         ("fork", "news", "I1"),
         ("fork", "no spaces", "i1"),

@@ -322,6 +322,21 @@ def test_who_was_put_out_may_have_the_name_until_it_is_back() -> None:
     assert not it.news.others
 
 
+def test_who_is_on_its_way_back_may_have_the_name_when_another_has_begun_it_anew() -> None:
+    it = directory()
+    it.ask(register(3, A, B, C))
+    it.start()
+    it.run(limits.LEASE_MS)
+    begun = entry(it.ask(replace(claim(3, A, B, C, process="bob#2"), away=((C, "c:9"),))))
+    assert begun.others == ((C, "c:9"),)
+    it.run(limits.LEASE_MS)
+    empty = Claim("news", begun.instance, 1, "dave#1", HOME, ("bob#2",))
+    assert code(it.ask(empty)) == "Stale"
+    back = View(2, ("bob#2", "carol#2"), (AWAY, "c:9"))
+    it.ask(replace(register(2, "bob#2", instance=begun.instance), view=back))
+    assert not it.news.others
+
+
 def test_a_detached_member_does_not_keep_the_name_from_a_group_in_service() -> None:
     it = directory()
     it.ask(register(2, "dave#1", instance="k9"))
@@ -398,6 +413,15 @@ def promises(
 
 def accepts(it: Registry, ballot: tuple[int, int] = BALLOT, decision: Decision = SUCCESSION) -> Answer:
     return it.ask(WitnessAccept("k2", 3, ballot, decision, "news"))
+
+
+def test_whose_session_was_over_in_a_succession_may_have_the_name() -> None:
+    it = known()
+    promises(it)
+    ended = replace(SUCCESSION, succession=replace(MADE, gone={A: "ended"}))
+    assert isinstance(accepts(it, decision=ended), WitnessDecided)
+    assert it.news.instance == "k2-1-1"
+    assert others(it.ask(Lookup("news"))) == {A}
 
 
 def known() -> Registry:

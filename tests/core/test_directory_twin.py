@@ -74,6 +74,7 @@ requests = st.one_of(
         processes,
         st.just(HOME),
         st.sampled_from([(), (A,), (A, B), (A, B, C)]),
+        seats,
     ),
     registers,
     st.builds(Note, groups, instances, numbers, seats),
@@ -183,12 +184,13 @@ class Twin:
                 self.last[definition.group] = Known(definition, successor(before[0], minted) if before else minted)
             case Register():
                 self.register(request, request.definition.group)
-            case Claim(group, _, _, process, _, gone):
+            case Claim(group, _, _, process, _, gone, away):
                 it = self.last[group]
                 if not (it.number == 1 and it.members == (process,)):
                     anew = bool(it.all() - set(gone))  # by an order
                     fresh = it.instance if it.number == 0 else successor(it.instance, process.partition("#")[2], anew)
-                    kept = it if it.number == 0 else Known(it.definition, fresh)
+                    back = {who for who, _ in away}
+                    kept = it if it.number == 0 else Known(it.definition, fresh, beside=back)
                     kept.number, kept.members, kept.renewed = 1, (process,), self.now
                     self.last[group] = kept
             case Note(group, _, _, joiners):

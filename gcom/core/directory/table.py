@@ -31,6 +31,7 @@ from gcom.core.directory.refusals import (
 )
 from gcom.core.directory.rows import DissolvedInstance, Row, Store, census, stands_above
 from gcom.core.directory.witness import Witness
+from gcom.core.messages.frames import ENDED
 from gcom.core.messages.registry import (
     Answer,
     Claim,
@@ -200,7 +201,9 @@ class Directory:
         anew = not row.known.keys() <= set(request.gone)
         instance = lineage.successor(row.instance, request.process.partition("#")[2], anew)
         after = (row.instance, row.number)
-        return self._put(Row(row.definition, instance, view, self._running_ms, after=after))
+        # 1. A and B were put out, and come back; A begins anew. 2. It dies before B is in. 3. If nobody knew of B, a
+        # newcomer would begin with nothing.
+        return self._put(Row(row.definition, instance, view, self._running_ms, after=after).with_seats(request.away))
 
     def _unclaimable(self, row: Row, request: Claim) -> Refusal | None:
         group, name = row.definition.group, names.name_of(request.process)
@@ -382,7 +385,10 @@ class Directory:
         assert made is not None, "of a succession"
         first = View(1, view.members, view.addresses, view.started)
         after = (row.instance, decided.view)
-        self._put(Row(row.definition, made.instance, first, self._running_ms, after=after, older=row.older))
+        # Whose session is over may be on its way back, with what the group had.
+        back = [(who, at) for who, at in row.known.items() if made.gone.get(who) == ENDED]
+        fresh = Row(row.definition, made.instance, first, self._running_ms, after=after, older=row.older)
+        self._put(fresh.with_seats(back))
 
     # what is kept
 

@@ -64,6 +64,7 @@ class JoinAttempt:
         self._proven: set[Process] = set()  # never a member again, by proof; kept from round to round
         self._vowing: set[Process] = set()  # asked whether they are in, or will be, as far as anybody can say
         self._vowed: set[Process] = set()  # those of them that are not
+        self._returning: set[Process] = set()  # of these, who is on its way back, with no more than this process
         self._absent: set[Process] = set()  # answered in this round, and are no members
         self._approached_ms = 0
         self._again_ms: int | None = None
@@ -236,7 +237,7 @@ class JoinAttempt:
         self._unreached = {self._process, *([self._former.process] if self._former else [])}
         self._proven |= self._unreached
         # Vows are of one round, as they speak of one entry: of a later view whoever vowed may be a member.
-        self.targets, self._vowing, self._vowed, self._absent = {}, set(), set(), set()
+        self.targets, self._vowing, self._vowed, self._returning, self._absent = {}, set(), set(), set(), set()
         self._candidates = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
         known = self._former.entry if self._former else entry
         # The registry may not have heard of the last view that this process was in.
@@ -248,7 +249,8 @@ class JoinAttempt:
     def _claim(self, entry: GroupInfo) -> Ask:
         self.waits_for = "the registry to let it begin anew"
         gone = tuple(who for who, _ in self._candidates if who in self._proven | self._vowed)
-        return Ask(Claim(self._group, entry.instance, entry.view, self._process, self._address, gone))
+        away = tuple(seat for seat in self._candidates if seat[0] in self._returning)
+        return Ask(Claim(self._group, entry.instance, entry.view, self._process, self._address, gone, away))
 
     def _given_up(self, claim: Claim) -> tuple[Process, ...]:
         """Return those whom an operator gave up, so that the name was free for a claim that names no end of theirs."""
@@ -321,6 +323,7 @@ class JoinAttempt:
         # What D has comes later than what C has, though the number of its view is the smaller.
         if former and (former.has, former.process) > (last_rank, peer):
             self._vowed.add(peer)
+            self._returning.add(peer)
         return self.on_unreached(peer, False, now_ms)
 
     def on_heard(self, source: Process, now_ms: int) -> None:

@@ -37,7 +37,8 @@ class Claim:
     """Become the first member of an instance, in view 1.
 
     Granted if the entry is still (instance, view), and that is an empty group (view 0), or one whose lease has run out
-    and all of whose known processes are in `gone`: proven dead. Then the answer carries a new instance.
+    and all of whose known processes are in `gone`: proven dead, or `away`. Then the answer carries a new instance.
+    `away` are those on their way back, who have no more than the claimant: they stay known, in case it dies.
     """
 
     group: GroupName
@@ -47,6 +48,7 @@ class Claim:
     address: Address
     # The registry cannot ask processes itself: it calls nobody, and knows no kernel but its own.
     gone: tuple[Process, ...] = ()
+    away: tuple[tuple[Process, Address], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

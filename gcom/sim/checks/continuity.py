@@ -34,6 +34,8 @@ class Continuity:
         # In a successor a process' numbers begin again: how many of its messages there were before, and are at each.
         self._before: dict[tuple[str, Process], int] = {}
         self._count: dict[tuple[Process, Process], int] = {}
+        # States count from a loss on: how many messages of each sender there were before it.
+        self._lost: dict[tuple[int, Process], int] = {}
 
     def see(self, instance: str, who: Process, effect: object) -> None:
         """Check one effect that an application sees."""
@@ -66,6 +68,10 @@ class Continuity:
         held = count if self._safe else sorted([*by.values(), *[0] * (size - len(by))], reverse=True)[size // 2]
         self._confirmed[sender] = max(held, self._confirmed.get(sender, 0))
 
+    def on_counted(self, instance: str, since: int, sender: Process, first: int) -> None:
+        """Record the first message of a sender that a state which counts from a loss has."""
+        self._lost.setdefault((since, sender), self._before.get((instance, sender), 0) + first - 1)
+
     def on_given(self, who: Process, before: State, given: State, told: bool = False) -> None:
         """Check the state that replaces an application's own; `told`: it was handed its own, to keep it aside."""
         if not self._promised:
@@ -77,7 +83,7 @@ class Continuity:
             return
         for sender, (count, _) in before.streams.items():
             # Not more than the application had itself: what it never saw it cannot lose.
-            owed = min(count, self._confirmed.get(sender, 0))
+            owed = min(count, self._confirmed.get(sender, 0) - self._lost.get((before.since, sender), 0))
             has = 0 if later else given.streams.get(sender, (0, 0))[0]
             # Broken wherever a name goes to somebody who has not what the group had: by a registry that starts
             # without grace, forgets who was noted, put out or older, or takes silence for death.
