@@ -28,7 +28,7 @@ from gcom.core.outgoing import EMPTY, size_of
 from gcom.core.state_transfer.transfer import OwnState, Transfer
 from gcom.values import limits
 from gcom.values.definition import Definition
-from gcom.values.lineage import rank
+from gcom.values.lineage import NO_EXTENT, Extent
 from gcom.values.names import Address, Process, name_of
 from gcom.values.run import Payload
 from gcom.values.view import View
@@ -101,7 +101,7 @@ class GroupMachine:
         if self._member:
             view = self._member.view
             entry = GroupInfo(self._member.definition, self.instance, view.number, view.members, view.addresses, False)
-            former = PreviousSession(self.process, entry, view.started, self._member.away, self.last_rank)
+            former = PreviousSession(self.process, entry, view.started, self._member.away, self.reach)
         assert former is not None, "who was never in does not come again"
         had = (*self._state_callbacks, self.transfer.lacking, self.transfer.own)
         return GroupMachine(self.group, process, self._address, None, former, *had, self._signer)
@@ -121,16 +121,16 @@ class GroupMachine:
         machine.transfer.inherit(self.transfer)
         entry, first, follows = first_view(member.definition, self.instance, decided)
         machine._arrival.inherit(entry, first, follows)
-        started, has = first.decision.view.started, self.last_rank
+        started, has = first.decision.view.started, self.reach
         machine._former = PreviousSession(self.process, entry, started, member.away, has)
         machine.instance, machine._leaves_for = entry.instance, member.leaves_for
         return machine
 
     @property
-    def last_rank(self) -> int:
-        """The rank of the last view that is in what this process has of the group (`lineage.rank`); 0: nothing."""
-        former = self._former.has if self._former else 0
-        return self.transfer.reached(rank(self.instance, self.view.number) if self.view else former)
+    def reach(self) -> Extent:
+        """How far what this process has of the group goes."""
+        former = self._former.has if self._former else NO_EXTENT
+        return self.transfer.reached(self._member.streams.extent(self.instance) if self._member else former)
 
     @property
     def leaving(self) -> bool:
@@ -317,7 +317,7 @@ class GroupMachine:
     def _become_lingering(self, ended: Ended, now_ms: int) -> None:
         self._become(Stage.LINGERING)
         self._links.keep_only(frames.Install)
-        self.transfer.end()
+        self.transfer.end(self._member.streams.extent(self.instance) if self._member else NO_EXTENT)
         # 5 s for ends whose decision this process alone may know, as a leader that decided its own leave does.
         self._linger_until_ms = now_ms + limits.LINGER_MS if ended.reason in TELLS else now_ms
 

@@ -339,7 +339,7 @@ class Member:
         if reply.code == "expelled":
             self._view_change.expel(reply.settled)
         elif reply.code in ("ended", "returning"):
-            self._triggers.told_of(reply.settled or 0)
+            self._triggers.told_of(reply.reach)
             self._view_change.proven(peer, frames.ENDED)
         elif reply.code == "unknown" and self._links.is_other_life(peer, reply.life):
             self._view_change.proven(peer, frames.DEAD)  # no two lives are at one address at a time

@@ -21,10 +21,12 @@ from gcom.core.multicast.safe import Safe
 from gcom.core.multicast.signing import RunSigner, Signatures
 from gcom.core.ordering.agreement import OrderAgreement
 from gcom.core.ordering.orderer import orderer
+from gcom.core.quorum import held_by_majority
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Netsplit
 from gcom.values.letter import LetterReceipt
-from gcom.values.names import Process
+from gcom.values.lineage import Extent, rank
+from gcom.values.names import InstanceId, Process
 from gcom.values.run import Brought, Payload, Piece, Run
 
 
@@ -420,6 +422,15 @@ class Streams:
             seeking=seeking,
             unheard=unheard or {},
         )
+
+    def extent(self, instance: InstanceId) -> Extent:
+        """Return how far this process has got: to this view, with so many messages; of its own what a majority has."""
+        # 1. C is cut off from A and B, and D later. 2. What C sends meanwhile, and delivers, is confirmed to nobody: it
+        # must not count for more than what D was still sent.
+        held = {peer: known.held for peer, known in self.multicast.out.peers.items()}
+        mine = min(self.delivered, held_by_majority(self._view, {**held, self.process: self.delivered}))
+        others = sum(self._highest.get(member, 0) for member in self._view.members)
+        return rank(instance, self._view.number), mine + others
 
     @property
     def unconfirmed(self) -> tuple[int, int] | None:

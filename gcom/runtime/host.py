@@ -326,7 +326,7 @@ class Host:
             # is over for good, and the name is about to be used again.
             latest = self.sessions.latest(group)
             if latest and latest.machine.stage is Stage.ENTERING and latest.machine.returns:
-                return replace(reply, code="returning", settled=latest.machine.last_rank)
+                return replace(reply, code="returning", reach=latest.machine.reach)
         return reply
 
     def _answer(self, reply: Reply) -> bytes:

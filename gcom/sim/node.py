@@ -139,7 +139,7 @@ class SimNode:
         back = session.lost or (session.machine.stage is Stage.ENTERING and session.machine.returns)
         if not isinstance(reply, Refused) or reply.code != "ended" or self.away or self.intrudes or not back:
             return reply
-        return replace(reply, code="returning", settled=session.machine.last_rank)
+        return replace(reply, code="returning", reach=session.machine.reach)
 
     def _session_of(self, frame: Frame) -> SimSession | None:
         """Return the session of the frame's instance, else the latest one of the process that the frame is for."""

@@ -52,6 +52,12 @@ def rank(instance: str, view: int) -> int:
     return (generation(instance) << 40) + min(view, (1 << 40) - 1)
 
 
+# How far a state reaches: the rank of the last view that it has, and how many messages of that view's members. Who was
+# put out of one view together may have delivered more, or less, of it.
+Extent = tuple[int, int]
+NO_EXTENT: Extent = (0, 0)
+
+
 def descends(instance: str, ancestor: str) -> bool:
     """Return whether an instance came, by successions, of another one."""
     return origin_of(instance) == origin_of(ancestor) and generation(instance) > generation(ancestor)

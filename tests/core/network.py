@@ -441,7 +441,7 @@ class Network:
         back = present.stage is Stage.ENTERING and present.returns
         if not isinstance(reply, Refused) or reply.code != "ended" or not back:
             return reply
-        return replace(reply, code="returning", settled=present.last_rank)
+        return replace(reply, code="returning", reach=present.reach)
 
     def _count_down(self, frame: Frame) -> None:
         kind, left = self._doomed.get(frame.source, (frames.Join, 0))

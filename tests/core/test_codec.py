@@ -66,12 +66,13 @@ def chunks_of(count: int) -> st.SearchStrategy[frames.StateChunk]:
 
 
 sources = st.tuples(processes, st.integers(1, limits.NUMBER_MAX))
+extents = st.tuples(numbers, numbers)
 standings = st.builds(
     frames.Standing,
     st.sampled_from(frames.Keeping),
     st.none() | sources,
     process_lists,
-    st.integers(0, limits.NUMBER_MAX),
+    extents,
 )
 
 
@@ -92,7 +93,7 @@ def pieces(draw: st.DrawFn) -> Piece:
 orders = st.builds(Orders, numbers, numbers, st.lists(ranges(), max_size=5).map(tuple))
 holders = st.dictionaries(processes | st.just(frames.ORDER), process_lists, max_size=3)
 KINDS: dict[type[Control], st.SearchStrategy[Control]] = {
-    frames.Join: st.builds(frames.Join, addresses, st.booleans(), process_lists, st.integers(0, limits.NUMBER_MAX)),
+    frames.Join: st.builds(frames.Join, addresses, st.booleans(), process_lists, extents),
     frames.Redirect: st.builds(frames.Redirect, processes, addresses),
     frames.JoinRefused: st.builds(frames.JoinRefused, st.text(max_size=40), texts),
     frames.Prepare: st.builds(frames.Prepare, numbers, ballots),
@@ -317,7 +318,7 @@ def _prepare_of(ballot: Any = (1, 0), succession: Any = False) -> bytes:
     return _packed(control=[[4, 1, ballot, succession]])
 
 
-def _promise_of(standing: Any = (1, None, [], 0), agreed: Any = 0) -> bytes:
+def _promise_of(standing: Any = (1, None, [], [0, 0]), agreed: Any = 0) -> bytes:
     return _packed(control=[[5, 1, [1, 0], {}, [0, 0], None, standing, agreed]])
 
 
@@ -435,8 +436,9 @@ BAD: dict[str, Callable[[], bytes]] = {
     "more chunks than a state has": lambda: _packed(control=[[11, 1, 1, limits.STATE_CHUNKS_MAX + 1, b""]]),
     "a chunk of state over its limit": lambda: _packed(control=[[11, 1, 1, 1, bytes(limits.STATE_CHUNK_BYTES + 1)]]),
     "a chunk of text": lambda: _packed(control=[[11, 1, 1, 1, "x"]]),
-    "a standing that is none": lambda: _promise_of([4, None, [], 0]),
-    "a standing with a source of nobody": lambda: _promise_of([2, ["a", 1], [], 0]),
+    "a standing that is none": lambda: _promise_of([4, None, [], [0, 0]]),
+    "a standing that reaches nowhere": lambda: _promise_of([1, None, [], 0]),
+    "a standing with a source of nobody": lambda: _promise_of([2, ["a", 1], [], [0, 0]]),
     "an unknown refusal": lambda: _refusal_of("please"),
     "nothing": lambda: b"",
     "an empty list": lambda: bytes(msgpack.packb([])),

@@ -471,3 +471,12 @@ def test_only_where_no_quorum_can_be_again_those_who_are_left_succeed(
         triggers.detector.proven(peer, "dead")
     assert triggers.survivors == survivors
     assert triggers.may_decide is (survivors == {A})  # the others are silent, and must agree
+
+
+def test_what_a_peer_missed_in_the_view_that_is_left_names_nobody_in_the_next() -> None:
+    """By rank: of three members it named the second and third of five."""
+    watching = detector(A, B, C, D, E)
+    watching.heard(B, START + 1, (), {1: 0b11100, 3: 0b10})
+    assert watching.contradicted(START + 1)
+    watching.install(view(A, B, E, number=2), START + 2)
+    assert watching.contradicted(START + 2) == {}

@@ -14,6 +14,7 @@ from gcom.core.messages.registry import Claim, Create, Done, GroupInfo, Lookup, 
 from gcom.errors import Dissolved, NameTaken, NotInvited, PeerError, RegistryUnavailable
 from gcom.values import limits
 from gcom.values.definition import Definition
+from gcom.values.lineage import Extent
 from tests.core.making import A, B, C, D, E, address
 
 NEWS = Definition.parse("news")
@@ -134,8 +135,8 @@ def test_when_nobody_answers_it_looks_again_after_a_while() -> None:
     assert machine.tick(9_000) == []  # once
 
 
-def claims(*gone: str, view: int = 3) -> list[Out]:
-    return [Ask(Claim("news", "i1", view, ME, HERE, gone))]
+def claims(*gone: str, view: int = 3, away: tuple[str, ...] = ()) -> list[Out]:
+    return [Ask(Claim("news", "i1", view, ME, HERE, gone, tuple((who, address(who)) for who in away)))]
 
 
 def vows(*members: str, view: int = 3) -> list[Out]:
@@ -270,8 +271,11 @@ def test_one_that_returns_waits_for_the_lease_as_newcomers_do_and_names_its_form
     assert machine.tick(5_000) == claims("me#6", A, B)
 
 
-@pytest.mark.parametrize(("has", "theirs", "goes_first"), [(7, 6, True), (6, 7, False), (0, 6, False)])
-def test_of_two_that_return_the_one_with_less_waits(has: int, theirs: int, goes_first: bool) -> None:
+@pytest.mark.parametrize(
+    ("has", "theirs", "goes_first"),
+    [((7, 0), (6, 9), True), ((6, 9), (7, 0), False), ((0, 0), (6, 0), False), ((6, 9), (6, 8), True)],
+)
+def test_of_two_that_return_the_one_with_less_waits(has: Extent, theirs: Extent, goes_first: bool) -> None:
     """It may have been in a later view and been given no state there: it says how far what it has reaches."""
     machine = JoinAttempt("news", ME, HERE, None, replace(former(A, B, view=9), has=has))
     machine.start(0)
@@ -279,7 +283,9 @@ def test_of_two_that_return_the_one_with_less_waits(has: int, theirs: int, goes_
     machine.on_unreached(A, True, 0)
     machine.on_returning(B, theirs, 0)
     again = machine.tick(limits.JOIN_RETRY_MS)
-    assert again == (claims(A, B, "me#6", view=9) if goes_first else BACK)
+    claim = claims(A, B, "me#6", view=9, away=(B,))
+    assert again == (claim if goes_first else BACK)
+    assert machine.beside is (goes_first and has[0] == theirs[0])
 
 
 def test_members_of_a_view_that_the_registry_has_not_heard_of_are_asked_too() -> None:

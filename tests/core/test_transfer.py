@@ -20,7 +20,7 @@ from gcom.core.messages.effects import (
 from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk, StateRefused
 from gcom.core.state_transfer.transfer import STANDINGS, OwnState, Transfer, sources
 from gcom.values import limits
-from gcom.values.lineage import rank
+from gcom.values.lineage import NO_EXTENT, Extent, rank
 from gcom.values.names import Process
 from tests.core.making import A, B, C, D, run, view
 
@@ -31,7 +31,7 @@ def decision(number: int, given: dict[Process, Source], *members: Process) -> De
     return Decision(view(*(members or (A, B, C)), number=number), (), {}, {}, sources=given)
 
 
-def awaited(source: Source, *failed: Process, own: int = 0) -> Standing:
+def awaited(source: Source, *failed: Process, own: Extent = NO_EXTENT) -> Standing:
     return Standing(Keeping.AWAITED, source, failed, own)
 
 
@@ -56,19 +56,19 @@ def test_the_table_of_standings_lists_every_one() -> None:
     ("standings", "joiners", "expected"),
     [
         ({A: WHOLE, B: WHOLE}, {C: 0}, {C: (A, 7)}),
-        ({A: NOTHING, B: LATER, C: WHOLE}, {D: 0}, {D: (C, 7)}),
-        ({A: NOTHING, B: LATER, C: LATER}, {D: 0}, {D: (B, 7)}),
-        ({A: NOTHING}, {D: 0}, {}),
+        ({A: NOTHING, B: LATER, C: WHOLE}, {D: NO_EXTENT}, {D: (C, 7)}),
+        ({A: NOTHING, B: LATER, C: LATER}, {D: NO_EXTENT}, {D: (B, 7)}),
+        ({A: NOTHING}, {D: NO_EXTENT}, {}),
         ({A: WHOLE, B: WHOLE}, {}, {}),
         ({A: WHOLE, B: awaited((A, 4))}, {}, {B: (A, 4)}),  # goes on
         ({B: awaited((A, 4)), C: WHOLE}, {}, {B: (C, 7)}),  # the donor is gone
-        ({A: WHOLE, B: awaited((A, 4), A), C: WHOLE}, {D: 0}, {B: (C, 7), D: (A, 7)}),  # it has failed b only
+        ({A: WHOLE, B: awaited((A, 4), A), C: WHOLE}, {D: NO_EXTENT}, {B: (C, 7), D: (A, 7)}),  # it has failed b only
         ({A: WHOLE, B: awaited((A, 4), A)}, {}, {}),
-        ({B: awaited((A, 4)), C: awaited((A, 5))}, {D: 0}, {}),
+        ({B: awaited((A, 4)), C: awaited((A, 5))}, {D: NO_EXTENT}, {}),
     ],
 )
 def test_whose_state_each_is_given(
-    standings: dict[Process, Standing], joiners: dict[Process, int], expected: dict[Process, Source]
+    standings: dict[Process, Standing], joiners: dict[Process, Extent], expected: dict[Process, Source]
 ) -> None:
     assert sources(7, standings, joiners) == expected
 
@@ -76,16 +76,33 @@ def test_whose_state_each_is_given(
 @pytest.mark.parametrize(
     ("standings", "joiners", "expected"),
     [
-        ({B: awaited((A, 4)), C: awaited((A, 5), own=3)}, {D: 0}, {B: (C, 7), C: (C, 7), D: (C, 7)}),
-        ({B: awaited((A, 4), own=2), C: awaited((A, 5), own=3)}, {}, {B: (C, 7), C: (C, 7)}),  # it reaches further
-        ({B: awaited((A, 4), own=3), C: awaited((A, 5), own=3)}, {}, {B: (B, 7), C: (B, 7)}),  # the older of equals
-        ({A: NOTHING, B: awaited((C, 4))}, {D: 3}, {B: (D, 7), D: (D, 7)}),  # one that comes back in this very change
-        ({A: LATER, B: awaited((A, 4), own=3)}, {}, {B: (A, 4)}),  # of two states the one that the group goes on with
-        ({B: awaited((C, 4), C), C: awaited((A, 5), own=3)}, {}, {C: (C, 7)}),  # it has failed b
+        ({B: awaited((A, 4)), C: awaited((A, 5), own=(3, 0))}, {D: NO_EXTENT}, {B: (C, 7), C: (C, 7), D: (C, 7)}),
+        (
+            {B: awaited((A, 4), own=(2, 0)), C: awaited((A, 5), own=(3, 0))},
+            {},
+            {B: (C, 7), C: (C, 7)},
+        ),  # it reaches further
+        (
+            {B: awaited((A, 4), own=(3, 0)), C: awaited((A, 5), own=(3, 0))},
+            {},
+            {B: (B, 7), C: (B, 7)},
+        ),  # the older of equals
+        ({B: awaited((A, 4), own=(3, 4)), C: awaited((A, 5), own=(3, 5))}, {}, {B: (C, 7), C: (C, 7)}),
+        (
+            {A: NOTHING, B: awaited((C, 4))},
+            {D: (3, 0)},
+            {B: (D, 7), D: (D, 7)},
+        ),  # back in this very change
+        (
+            {A: LATER, B: awaited((A, 4), own=(3, 0))},
+            {},
+            {B: (A, 4)},
+        ),  # the one that the group goes on with
+        ({B: awaited((C, 4), C), C: awaited((A, 5), own=(3, 0))}, {}, {C: (C, 7)}),  # it has failed b
     ],
 )
 def test_who_waits_and_was_in_before_gives_its_own_where_nobody_has_more(
-    standings: dict[Process, Standing], joiners: dict[Process, int], expected: dict[Process, Source]
+    standings: dict[Process, Standing], joiners: dict[Process, Extent], expected: dict[Process, Source]
 ) -> None:
     assert sources(7, standings, joiners) == expected
     assert sources(7, standings, joiners, merging=True) == {
@@ -111,7 +128,7 @@ def test_who_comes_back_is_told_that_the_state_has_nothing_of_its_own(
     transfer = Transfer(C, gives=True, takes=True, own=own)
     transfer.enter(decision(2, {C: (A, 2)}), 0, "i")
     assert transfer.on_chunk(A, StateChunk(2, 1, 1, b"s", since), 0) == [SetState(2, b"s", A, uncovered)]
-    assert transfer.own == OwnState("i", since, rank("i", 2))
+    assert transfer.own == OwnState("i", since, (rank("i", 2), 0))
     transfer.install(decision(3, {D: (C, 3)}), 0)
     transfer.on_taken(3, b"s", "")
     assert transfer.item_for(D, data_waits=False, now_ms=0) == StateChunk(3, 1, 1, b"s", since)
@@ -120,7 +137,7 @@ def test_who_comes_back_is_told_that_the_state_has_nothing_of_its_own(
 def test_a_loss_is_of_its_view_and_of_its_generation() -> None:
     transfer = Transfer(C, gives=True, takes=True, own=OwnState("i-1-7", 0))
     transfer.enter(decision(2, {}), 0, "i-1-7")
-    assert transfer.own == OwnState("i-1-7", rank("i-1-7", 2), rank("i-1-7", 2))
+    assert transfer.own == OwnState("i-1-7", rank("i-1-7", 2), (rank("i-1-7", 2), 0))
     (lost,) = Transfer(C, gives=True, takes=True, own=transfer.own).enter(decision(3, {}), 0, "i-1-7")
     assert lost == StateUnavailable(3, "no member has it", uncovered=True)
 
@@ -129,13 +146,13 @@ def test_a_loss_is_of_its_view_and_of_its_generation() -> None:
 def test_who_founds_a_successor_has_lost_what_it_had_lost_before(instance: str, since: int) -> None:
     transfer = Transfer(A, gives=True, takes=True, own=OwnState("i-1-7", 7))
     transfer.found(instance)
-    assert transfer.own == OwnState(instance, since, rank(instance, 1))
+    assert transfer.own == OwnState(instance, since, (rank(instance, 1), 0))
 
 
 def test_who_is_named_goes_on_with_its_own_and_gives_it() -> None:
-    transfer = Transfer(C, gives=True, takes=True, own=OwnState("i", 0, rank("i", 3)))
+    transfer = Transfer(C, gives=True, takes=True, own=OwnState("i", 0, (rank("i", 3), 8)))
     transfer.enter(decision(5, {C: (A, 5)}), 0, "i")
-    assert transfer.standing == Standing(Keeping.AWAITED, (A, 5), (), rank("i", 3))
+    assert transfer.standing == Standing(Keeping.AWAITED, (A, 5), (), (rank("i", 3), 8))
     assert transfer.install(decision(6, {C: (C, 6), B: (C, 6)}, B, C), 0) == [
         KeepState(6, "no member has it"),
         TakeState(6),
@@ -143,17 +160,25 @@ def test_who_is_named_goes_on_with_its_own_and_gives_it() -> None:
     transfer.on_taken(6, b"own", "")
     # Whoever comes back with what came while it was out is told that this has nothing of it.
     assert transfer.item_for(B, data_waits=False, now_ms=0) == StateChunk(6, 1, 1, b"own", rank("i", 6))
-    assert transfer.own == OwnState("i", rank("i", 6), rank("i", 6))
+    assert transfer.own == OwnState("i", rank("i", 6), (rank("i", 6), 0))
 
 
 def test_a_state_of_its_own_counts_only_in_what_came_of_its_instance() -> None:
-    transfer = Transfer(C, gives=True, takes=True, own=OwnState("i-1-7", 0, rank("i-1-7", 3)))
-    assert transfer.own_in("i-2-9") == transfer.own_in("i-1-7") == rank("i-1-7", 3)
-    assert transfer.own_in("i-2.2-9") == transfer.own_in("i-1-8") == transfer.own_in("another") == 0
+    transfer = Transfer(C, gives=True, takes=True, own=OwnState("i-1-7", 0, (rank("i-1-7", 3), 8)))
+    assert transfer.own_in("i-2-9") == transfer.own_in("i-1-7") == (rank("i-1-7", 3), 8)
+    assert transfer.own_in("i-2.2-9") == transfer.own_in("i-1-8") == transfer.own_in("another") == NO_EXTENT
+
+
+def test_who_begins_beside_one_that_may_have_more_of_something_says_so() -> None:
+    """Its state counts as whole from then on, so that the other's application is handed its own."""
+    transfer = Transfer(C, gives=True, takes=True, own=OwnState("i", 0, (rank("i", 3), 8)))
+    assert transfer.found("i-1-9", beside=True) == [KeepState(1, "no member has it")]
+    assert transfer.own == OwnState("i-1-9", rank("i-1-9", 1), (rank("i-1-9", 1), 0))
+    assert Transfer(C, gives=True, takes=True).found("i-1-9", beside=True) == []
 
 
 def test_who_founds_a_successor_while_it_waits_goes_on_with_its_own() -> None:
-    transfer = Transfer(C, gives=True, takes=True, lacking=True, own=OwnState("i", 0, rank("i", 3)))
+    transfer = Transfer(C, gives=True, takes=True, lacking=True, own=OwnState("i", 0, (rank("i", 3), 8)))
     assert transfer.found("i-1-9") == [KeepState(1, "no member has it")]
     assert transfer.keeping is Keeping.WHOLE
 
@@ -288,7 +313,7 @@ def test_one_that_founds_a_group_anew_without_ever_having_got_the_state_says_tha
     transfer = waiting()
     assert not creator().lacking
     assert transfer.lacking
-    transfer.end()
+    transfer.end(NO_EXTENT)
     again = Transfer("c#2", gives=True, takes=True, lacking=transfer.lacking)
     assert again.found("i") == [StateUnavailable(1, "no member has it")]
     assert again.standing == LATER
@@ -301,11 +326,11 @@ def test_what_is_over_gives_and_awaits_nothing() -> None:
     transfer = creator()
     transfer.install(decision(2, {B: (A, 2)}), 0)
     transfer.on_taken(2, b"x", "")
-    transfer.end()
+    transfer.end(NO_EXTENT)
     assert not transfer.owes
     assert not transfer.asks(2)
     joiner = waiting()
-    joiner.end()
+    joiner.end(NO_EXTENT)
     assert joiner.on_chunk(A, StateChunk(2, 1, 1, b"x"), 0) == []
 
 

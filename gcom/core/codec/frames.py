@@ -58,7 +58,7 @@ _REFUSED = record(
     settled=optional(NUMBER),
     life=text(80),
 )
-_REFUSED_FIELDS = 4  # a frame has ten: no field needs to say which of the two came
+_REFUSED_FIELDS = 5  # a frame has ten: no field needs to say which of the two came
 _SEALED_FIELDS = 3  # a run without a seal has five
 
 

@@ -154,6 +154,7 @@ KINDS = {
     "Process": PROCESS,
     "Address": ADDRESS,
     "Ballot": FieldKind(_ballot),
+    "Extent": _PAIR,
     "tuple[Process, ...]": PROCESSES,
     "tuple[Address, ...]": ADDRESSES,
     "tuple[tuple[Process, Address], ...]": SEATS,

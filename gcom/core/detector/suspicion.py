@@ -99,6 +99,8 @@ class Detector:
         self._watched = {
             peer: self._watched.get(peer) or _Watch(AdaptiveTimeout(now_ms, self._detection)) for peer in others
         }
+        for watch in self._watched.values():
+            watch.unheard = {}  # by ranks, which are of the view that is left
         self._view = view
         self.sticky = False
         self._review()

@@ -30,7 +30,7 @@ from gcom.errors import (
 )
 from gcom.values import limits, names
 from gcom.values.definition import Definition, Netsplit, uninvited, unsigned
-from gcom.values.lineage import precedence
+from gcom.values.lineage import Extent, precedence
 from gcom.values.names import Address, Process
 
 TARGETS_MAX = 3  # members asked at the same time
@@ -65,6 +65,7 @@ class JoinAttempt:
         self._vowing: set[Process] = set()  # asked whether they are in, or will be, as far as anybody can say
         self._vowed: set[Process] = set()  # those of them that are not
         self._returning: set[Process] = set()  # of these, who is on its way back, with no more than this process
+        self.beside = False  # one of these was put out of the same view, and may have what this process lacks
         self._absent: set[Process] = set()  # answered in this round, and are no members
         self._approached_ms = 0
         self._again_ms: int | None = None
@@ -238,6 +239,7 @@ class JoinAttempt:
         self._proven |= self._unreached
         # Vows are of one round, as they speak of one entry: of a later view whoever vowed may be a member.
         self.targets, self._vowing, self._vowed, self._returning, self._absent = {}, set(), set(), set(), set()
+        self.beside = False
         self._candidates = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
         known = self._former.entry if self._former else entry
         # The registry may not have heard of the last view that this process was in.
@@ -311,8 +313,8 @@ class JoinAttempt:
         self._unreached.add(peer)
         return self._approach_next(now_ms)
 
-    def on_returning(self, peer: Process, last_rank: int, now_ms: int) -> list[Out]:
-        """Record that a former member is on its way back, too, and has what there was until the view of that rank.
+    def on_returning(self, peer: Process, reach: Extent, now_ms: int) -> list[Out]:
+        """Record that a former member is on its way back, too, and how far what it has reaches.
 
         Of two that return, the one with less waits; a newcomer has nothing, and waits for both.
         """
@@ -321,9 +323,11 @@ class JoinAttempt:
         former = self._former
         # 1. C is put out of view 3. 2. B alone begins a successor, lets D in with view 2, and puts D out. 3. B dies.
         # What D has comes later than what C has, though the number of its view is the smaller.
-        if former and (former.has, former.process) > (last_rank, peer):
+        # 1. C and D are put out of view 3; C had delivered more of it. 2. All others die. Views alone would not tell.
+        if former and (former.has, former.process) > (reach, peer):
             self._vowed.add(peer)
             self._returning.add(peer)
+            self.beside = self.beside or former.has[0] == reach[0]
         return self.on_unreached(peer, False, now_ms)
 
     def on_heard(self, source: Process, now_ms: int) -> None:

@@ -194,7 +194,9 @@ class Joining:
         if entry.after[0]:
             self.succeeds = Succeeds(*entry.after, {}, 0, "ended", {}, begun.gives_up)
         members = (self._process,)
-        self.effects += self._transfer.found(entry.instance)
+        # In a total order one of two has a prefix of what the other has.
+        beside = self._entering.beside and not entry.definition.total
+        self.effects += self._transfer.found(entry.instance, beside)
         started = is_started(entry.definition, members, before=begun.started)
         first = Decision(View(1, members, (self._address,), started), members, {}, {})
         self.entered = frames.Install(first)
@@ -234,7 +236,7 @@ class Joining:
             case "ended":
                 return self._entering.on_unreached(peer, True, now_ms)
             case "returning":
-                return self._entering.on_returning(peer, reply.settled or 0, now_ms)
+                return self._entering.on_returning(peer, reply.reach, now_ms)
             case _:
                 # Another life at its address proves that this process is dead: no two have one address at a time.
                 other_life = self._links.is_other_life(peer, reply.life)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gcom.core.messages.frames import DiscoverRequest
 from gcom.core.messages.registry import GroupInfo, Request
 from gcom.errors import GComError
+from gcom.values.lineage import NO_EXTENT, Extent
 from gcom.values.names import Address, Process
 
 
@@ -14,15 +15,15 @@ from gcom.values.names import Address, Process
 class PreviousSession:
     """The memory of the last session of a process that enters again: its id, and the group as it was then.
 
-    `started` is of the last view; `away` were in the group, and may be in another instance. `has` is the rank of the
-    last view that is in what this process has of the group (`lineage.rank`); 0: nothing.
+    `started` is of the last view; `away` were in the group, and may be in another instance. `has` is how
+    far what this process has of the group reaches.
     """
 
     process: Process
     entry: GroupInfo
     started: bool = True
     away: tuple[tuple[Process, Address], ...] = ()
-    has: int = 0
+    has: Extent = NO_EXTENT
 
     @property
     def seats(self) -> list[tuple[Process, Address]]:

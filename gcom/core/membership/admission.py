@@ -20,6 +20,7 @@ from gcom.core.detector.suspicion import CUT_OFF, Detector
 from gcom.core.messages.frames import Join, JoinRefused, Reach
 from gcom.values import limits, names
 from gcom.values.definition import Definition, Netsplit, uninvited
+from gcom.values.lineage import Extent
 from gcom.values.names import Address, Process
 from gcom.values.view import View
 
@@ -72,7 +73,7 @@ class Joiner:
     asked_ms: int
     heard_ms: int
     takes_state: bool
-    own: int  # as in Standing
+    own: Extent  # as in Standing
     reaches: bool = True  # every member that is not suspected
     noted: bool = False  # the registry has noted that it may be in the next view
 

@@ -12,7 +12,7 @@ from gcom.core.quorum import is_quorum
 from gcom.core.state_transfer.transfer import sources
 from gcom.values import names
 from gcom.values.definition import Definition, Netsplit
-from gcom.values.lineage import rank, successor
+from gcom.values.lineage import Extent, rank, successor
 from gcom.values.names import Process
 from gcom.values.view import View
 
@@ -139,9 +139,9 @@ class Triggers:
             return None
         return frozenset(left)
 
-    def told_of(self, last_rank: int) -> None:
-        """Record of which view one that is on its way back has the state (`lineage.rank`); 0: of none."""
-        self._told_rank = max(self._told_rank, last_rank)
+    def told_of(self, reach: Extent) -> None:
+        """Record how far the state of one that is on its way back reaches."""
+        self._told_rank = max(self._told_rank, reach[0])
 
     @property
     def outlived(self) -> bool:

@@ -15,6 +15,7 @@ from enum import IntEnum
 
 from gcom.core.messages.orders import Orders
 from gcom.values.letter import Letter, LetterReceipt
+from gcom.values.lineage import NO_EXTENT, Extent
 from gcom.values.names import Address, GroupName, InstanceId, Process
 from gcom.values.run import Piece, Run
 from gcom.values.view import View
@@ -71,13 +72,13 @@ class Keeping(IntEnum):
 class Standing:
     """The standing that a promise reports. One that awaits the state has a source, and knows which donors failed it.
 
-    `own` is the rank of the last view that its own state has, from before it was put out; 0: it has none.
+    `own` is how far its own state reaches, from before it was put out; NO_EXTENT: it has none.
     """
 
     keeping: Keeping = Keeping.NOTHING
     source: Source | None = None
     failed: tuple[Process, ...] = ()
-    own: int = 0
+    own: Extent = NO_EXTENT
 
 
 NO_STANDING = Standing()
@@ -125,7 +126,7 @@ class Join:
     address: Address
     takes_state: bool = False
     reached: tuple[Process, ...] = ()
-    own: int = 0
+    own: Extent = NO_EXTENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,17 +344,17 @@ class Refused:
     """The reply to a frame that was not taken.
 
     `unknown`: no such process here, as far as this node remembers; `ended`: that process takes no part in the group any
-    more, and never will; `returning`: as that, but it is on its way back as another one, with what it had in the view
-    of rank `settled` (`lineage.rank`); `elsewhere`: it is in another instance; `expelled`: the group goes on without
-    the source, and has its messages up to `settled` (None: that is not known any more); `version`: another protocol
-    version. What is no frame at all is answered by the endpoint, as a failed call. `life` is that of who answers, where
-    it names one.
+    more, and never will; `returning`: as that, but it is on its way back as another one, with a state that reaches as
+    far as `reach`; `elsewhere`: it is in another instance; `expelled`: the group goes on without the source, and has
+    its messages up to `settled` (None: that is not known any more); `version`: another protocol version. What is no
+    frame at all is answered by the endpoint, as a failed call. `life` is that of who answers, where it names one.
     """
 
     code: str
     text: str
     settled: int | None = None
     life: str = ""
+    reach: Extent = NO_EXTENT
 
 
 Reply = Frame | Refused

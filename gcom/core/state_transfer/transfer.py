@@ -26,6 +26,7 @@ from gcom.core.messages.frames import (
     StateRefused,
 )
 from gcom.values import limits, lineage
+from gcom.values.lineage import NO_EXTENT, Extent
 from gcom.values.names import InstanceId, Process
 
 NO_DONOR = "no member has it"  # the reason of a loss in which no donor has failed
@@ -42,7 +43,7 @@ STANDINGS: dict[Keeping, tuple[Keeping, ...]] = {
 def sources(
     number: int,
     standings: Mapping[Process, Standing],
-    joiners: Mapping[Process, int],
+    joiners: Mapping[Process, Extent],
     *,
     anew: bool = False,
     merging: bool = False,
@@ -76,12 +77,12 @@ def sources(
     return found
 
 
-def _latest(waiting: Mapping[Process, int]) -> list[Process]:
+def _latest(waiting: Mapping[Process, Extent]) -> list[Process]:
     """Return the one that waits whose own state reaches furthest; empty if none has any."""
     # 1. B was put out, and is back. 2. A, which alone has the state, dies as it gives it. 3. B lacks what came while
     # it was out, and that is lost. If all began anew here, all that B had would be lost as well.
     best = max(waiting, key=lambda who: waiting[who], default="")
-    return [best] if waiting.get(best) else []
+    return [best] if waiting.get(best, NO_EXTENT) > NO_EXTENT else []
 
 
 @dataclass(slots=True)
@@ -119,12 +120,12 @@ class _Offer:
 class OwnState:
     """The state that an application has from a session that is over: of `instance`, and whole since that rank.
 
-    `last` is the rank of the last view that it was in.
+    `reach` is how far it goes.
     """
 
     instance: InstanceId
     since: int
-    last: int = 0
+    reach: Extent = NO_EXTENT
 
 
 @dataclass(slots=True)
@@ -167,6 +168,7 @@ class Transfer:
         # whole, it would take the place of B's, and nobody would be told.
         self._since = 0
         self._view = 0
+        self._delivered = 0  # messages, when the session ended
         self._wedged = False
         self._wanted: _Wanted | None = None
         self._failed: dict[Process, str] = {}  # donors, in order, and why
@@ -182,13 +184,20 @@ class Transfer:
     def _become_whole(self) -> None:
         self._become(Keeping.WHOLE if self._gives else Keeping.NOTHING)
 
-    def found(self, instance: InstanceId) -> list[Effect]:
-        """Become whole as the first of an instance: what this process has is the state."""
+    def found(self, instance: InstanceId, beside: bool = False) -> list[Effect]:
+        """Become whole as the first of an instance: what this process has is the state.
+
+        `beside`: another that is on its way back may have what this one lacks.
+        """
         self._instance = instance
         self._view = 1
         # It comes back from an instance in which it still waited: that instance died with its state.
         if self.lacking:
-            return self._restore(1) if self.own_in(instance) else self._lose(1)
+            return self._restore(1) if self.own_in(instance) > NO_EXTENT else self._lose(1)
+        # 1. C and D are put out of one view. 2. C has more of A's messages, D of B's; A and B die. 3. C begins. Its
+        # state is whole only from here on: so D's application is handed its own, and can bring in what is missing.
+        if beside and self.own_in(instance) > NO_EXTENT:
+            return self._restore(1)
         # A state that began anew does so in a successor, too. Of another lineage ranks say nothing: there it is whole.
         if self._own and lineage.origin_of(self._own.instance) == lineage.origin_of(instance):
             self._since = self._own.since
@@ -221,20 +230,20 @@ class Transfer:
         """The state that the application has, for the session after this one; None: it has none, or cannot show it."""
         if not self._gives or self.keeping is Keeping.AWAITED:
             return self._own
-        return OwnState(self._instance, self._since, lineage.rank(self._instance, self._view))
+        return OwnState(self._instance, self._since, (lineage.rank(self._instance, self._view), self._delivered))
 
-    def reached(self, seen: int) -> int:
-        """Return the rank of the last view that the application's state has, where its process saw that of `seen`."""
+    def reached(self, seen: Extent) -> Extent:
+        """Return how far the application's state goes, where its process saw as far as `seen`."""
         # 1. B and C are put out. 2. C, which was in later, comes back, and goes again before it is given the state.
         # 3. A, which had it, dies. If the views that C saw counted, it would begin with less than B has.
         if not self.lacking:
             return seen
-        return self._own.last if self._own else 0
+        return self._own.reach if self._own else NO_EXTENT
 
-    def own_in(self, instance: InstanceId) -> int:
-        """Return the rank of the last view that its own state has; 0: none, or none that `instance` carries on."""
+    def own_in(self, instance: InstanceId) -> Extent:
+        """Return how far its own state goes; NO_EXTENT: it has none, or none that `instance` carries on."""
         own = self._own
-        return own.last if own and lineage.carries_on(instance, own.instance) else 0
+        return own.reach if own and lineage.carries_on(instance, own.instance) else NO_EXTENT
 
     def enter(self, decision: Decision, now_ms: int, instance: InstanceId) -> list[Effect]:
         """Begin as a member that was let in."""
@@ -297,8 +306,9 @@ class Transfer:
             del self._offers[view]
             self.owes = bool(self._offers)
 
-    def end(self) -> None:
-        """End the session: members that wait for this state are given another's."""
+    def end(self, extent: Extent) -> None:
+        """End the session, so far as the process has got: members that wait for this state are given another's."""
+        _, self._delivered = extent
         self._lacking = self.lacking
         self._wanted = None
         self._offers.clear()
@@ -313,7 +323,7 @@ class Transfer:
         if source is None:
             return self._lose(number)
         if source[0] == self.process:
-            return self._restore(number) if self.own_in(self._instance) else self._lose(number)
+            return self._restore(number) if self.own_in(self._instance) > NO_EXTENT else self._lose(number)
         # Another donor, or the same one at a later barrier: chunks of two states do not join, so it begins
         # with the first.
         if self._wanted is None or self._wanted.source != source:

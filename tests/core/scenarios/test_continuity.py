@@ -347,6 +347,30 @@ def test_of_two_that_were_put_out_the_one_of_the_later_instance_begins() -> None
     assert net.lost("cd", "later") == []
 
 
+def _both_out_of_one_view(net: Keepers) -> None:
+    """Let `c` and `d` be put out of one view, `c` with a text more, which is confirmed; then `a` and `b` die."""
+    net.form("a", "b", "c", "d")
+    net.confirm(A, "before")
+    net.pass_ms(HEARD_MS)
+    net.split("d", "a b c registry")
+    net.confirm(A, "later")
+    net.until(lambda: "later" in net.texts(C))
+    net.split("c", "d", "a b registry")
+    net.until_view(A, B)
+    net.kill(A)
+    net.kill(B)
+    net.heal()
+    net.unite("cd")
+
+
+@pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
+def test_of_two_that_were_put_out_of_one_view_the_one_that_has_more_of_it_begins(ordering: str) -> None:
+    net = Keepers(Definition.parse("g", ordering, safe=True))
+    _both_out_of_one_view(net)
+    assert net.lost("cd", "before") == []
+    assert net.lost("cd", "later") == []
+
+
 def test_a_survivor_of_an_older_view_does_not_pass_over_one_that_is_on_its_way_back() -> None:
     """1. `c` is cut off; the others go on and confirm a text, and cannot register. 2. They put `b` out, and die. 3. `c`
     is heard again: of its view nobody is left, but `b` is on its way back, and has the text.

@@ -300,6 +300,35 @@ def one_wakes_beside_one_that_comes_back(plan: Plan) -> Plan:
     return replace(continued(plan, 12_000, *events), rates={})
 
 
+def two_are_put_out_of_one_view(plan: Plan) -> Plan:
+    """Two are cut off, one a little later than the other, and put out together; the rest dies, and both come back."""
+    rng, order = chance(plan)
+    first, second, *rest = order
+    later_ms = FROM_MS + rng.randint(300, 1_200)
+    events = (
+        TroubleEvent(Fault.PARTITION, FROM_MS, 9_000, (), "silent", sides=((first,), (second, *rest))),
+        TroubleEvent(Fault.PARTITION, later_ms, 8_500, (), "silent", sides=((second,), tuple(rest))),
+        *crashes(tuple(rest), FROM_MS + rng.randint(6_500, 7_500)),
+    )
+    return replace(continued(plan, 12_000, *events), rates={})
+
+
+def one_begins_beside_another_and_dies(plan: Plan) -> Plan:
+    """Two sleep, and are put out together; the rest dies. Both come back, one begins anew, and dies. One comes."""
+    rng, order = chance(plan)
+    late = plan.names[-1]
+    first, second, *rest = [name for name in order if name != late]
+    asleep = [TroubleEvent(Fault.PAUSE, FROM_MS, rng.randint(7_500, 8_500), (name,)) for name in (first, second)]
+    die = crashes((*rest,), FROM_MS + 6_500)
+    events = (
+        *asleep,
+        *die,
+        TroubleEvent(Move.JOIN, FROM_MS + 7_000, order=(late,)),
+        *crashes((max(first, second),), FROM_MS + rng.randint(10_000, 12_500)),
+    )
+    return replace(continued(plan, 16_000, *events, late=1), rates={})
+
+
 def one_wakes_while_the_latest_sleeps(plan: Plan) -> Plan:
     """One sleeps and is put out, and another comes. That one sleeps, and the rest dies; then the first wakes."""
     rng, order = chance(plan)

@@ -24,6 +24,7 @@ from gcom.core.messages.registry import Done, Note, Register, Unregister
 from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
 from gcom.core.state_transfer.transfer import sources
 from gcom.values import lineage
+from gcom.values.lineage import Extent
 from gcom.values.names import Process, name_of
 from tests.core import test_arrival, test_directory_memory, test_succession
 from tests.core.scenarios import test_continuity as stories
@@ -102,7 +103,7 @@ def who_is_unknown_where_it_was_is_dead(patch: Patch) -> None:
 @mutant(reliable, dynamic, of_four, of_at_most(6), of_slow_calls, aim=between.one_awaits_the_state_and_another_has_it)
 def who_awaits_the_state_gives_it_in_a_successor(patch: Patch) -> None:
     def any_donor(
-        number: int, standings: dict[Process, Standing], joiners: dict[Process, int], *, anew: bool, merging: bool
+        number: int, standings: dict[Process, Standing], joiners: dict[Process, Extent], *, anew: bool, merging: bool
     ) -> dict[Process, Source]:
         whole = {who: replace(standing, keeping=Keeping.WHOLE) for who, standing in standings.items()}
         first = next(iter(whole), "")

@@ -12,6 +12,7 @@ from gcom.core.detector.suspicion import Detector
 from gcom.core.directory.rows import Row
 from gcom.core.directory.table import Directory
 from gcom.core.joining.attempt import JoinAttempt
+from gcom.core.joining.steps import Ask
 from gcom.core.member import Member
 from gcom.core.membership.admission import Admission
 from gcom.core.membership.consensus import Consensus
@@ -20,9 +21,10 @@ from gcom.core.membership.triggers import Triggers
 from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import frames
 from gcom.core.messages.frames import NO_BALLOT, Decision, Keeping
-from gcom.core.messages.registry import Register
+from gcom.core.messages.registry import Claim, GroupInfo, Register
 from gcom.core.messages.witness import WitnessPromised
 from gcom.core.state_transfer.transfer import Transfer
+from gcom.core.streams import Streams
 from gcom.values import lineage
 from gcom.values.lineage import precedence_by_size as by_size
 from gcom.values.names import Process
@@ -285,7 +287,25 @@ def a_note_counts_though_the_registry_has_not_answered(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_five, of_at_most(6), aim=aims.one_wakes_beside_one_that_comes_back)
 def who_comes_back_from_a_later_view_is_only_gone(patch: Patch) -> None:
-    patch.setattr(Triggers, "told_of", lambda self, last_rank: None)
+    patch.setattr(Triggers, "told_of", lambda self, reach: None)
+
+
+@mutant(reliable, dynamic, of_five, of_at_most(6), aim=aims.two_are_put_out_of_one_view)
+def of_one_view_all_have_the_same(patch: Patch) -> None:
+    extent = Streams.extent
+    patch.setattr(Streams, "extent", lambda self, instance: (extent(self, instance)[0], 0))
+
+
+@mutant(reliable, dynamic, of_five, of_at_most(6), aim=aims.one_begins_beside_another_and_dies)
+def who_comes_back_behind_another_is_forgotten(patch: Patch) -> None:
+    claim = JoinAttempt._claim
+
+    def alone(self: JoinAttempt, entry: GroupInfo) -> Ask:
+        asked = claim(self, entry)
+        assert isinstance(asked.request, Claim), "as in the original"
+        return Ask(replace(asked.request, away=()))
+
+    patch.setattr(JoinAttempt, "_claim", alone)
 
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)

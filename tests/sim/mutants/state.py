@@ -12,6 +12,7 @@ from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.core.state_transfer.transfer import Transfer, _Wanted
 from gcom.core.state_transfer.transfer import sources as named
 from gcom.core.streams import Streams
+from gcom.values.lineage import Extent
 from gcom.values.names import Process
 from tests.core import test_bringing
 from tests.sim.mutants import aims
@@ -67,7 +68,7 @@ def what_the_state_covers_is_handed_over_as_well(patch: Patch) -> None:
 @mutant(keeping)
 def one_that_waits_counts_as_one_that_has(patch: Patch) -> None:
     def sources(
-        number: int, standings: dict[Process, Standing], joiners: dict[Process, int], **how: bool
+        number: int, standings: dict[Process, Standing], joiners: dict[Process, Extent], **how: bool
     ) -> dict[Process, Source]:
         whole = {
             who: replace(it, keeping=Keeping.WHOLE) if it.keeping is Keeping.AWAITED else it
