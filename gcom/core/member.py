@@ -54,7 +54,7 @@ class Member:
         self._view_change = ViewChanger(process, found, links, self.streams, transfer, entry, now_ms)
         self._triggers = self._view_change.triggers
         self._intake = Intake(self.streams, self._view_change)
-        self.mail = UnicastEndpoint(process, made.view.members)
+        self.mail = UnicastEndpoint(process, made.view)
         self.effects: list[Effect] = self._view_change.effects  # one list, so that their order is that of the steps
         self.outgoing = Outgoing(links, self.streams, self.mail.letters, transfer, self.effects)
         self._registration = Registration(process, found.definition, found.instance)
@@ -229,7 +229,7 @@ class Member:
             self._view_change.heard(frames.ORDER, now_ms)
         self.effects += self._intake.take(frame, now_ms)
         if frame.letters:
-            self.effects += self.mail.receive(frame.source, frame.letters)
+            self.effects += self.mail.receive(frame.source, frame.letters, frame.status.view)
         if frame.status.view == self._view_change.view.number:
             self.effects += self.streams.on_sent(frame.source, frame.status.sent, now_ms)
         if frame.control:

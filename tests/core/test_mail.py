@@ -17,7 +17,7 @@ from gcom.values.answers import Outcome, Wait, enough
 from gcom.values.letter import Kind, Letter
 from gcom.values.names import Process
 from gcom.values.run import Payload
-from tests.core.making import A, B, C
+from tests.core.making import A, B, C, view
 from tests.core.network import Network
 
 VALUE, ERROR, DEPARTED, PENDING = Outcome.VALUE, Outcome.ERROR, Outcome.DEPARTED, Outcome.PENDING
@@ -49,27 +49,33 @@ class TestEnough:
 
 class TestAlone:
     def test_a_process_can_write_to_and_ask_itself(self) -> None:
-        mail = UnicastEndpoint(A, (A,))
+        mail = UnicastEndpoint(A, view(A))
         assert mail.handle(events.SendUnicast(A, "x")) == [DeliverUnicast(A, "x")]
         assert mail.handle(events.GroupCall(1, (A,), "?")) == [Serve(A, 1, "?")]
         assert mail.handle(events.Served(A, 1, "!")) == [Answered(1, A, VALUE, "!")]
         assert mail.handle(events.Served(A, 1, "!")) == []
 
     def test_who_is_not_in_the_view_is_said_to_be_gone(self) -> None:
-        mail = UnicastEndpoint(A, (A,))
+        mail = UnicastEndpoint(A, view(A))
         assert mail.handle(events.SendUnicast(B, "x")) == [UnicastLost(B, ("x",))]
         assert mail.handle(events.GroupCall(1, (B,), "?")) == [Answered(1, B, DEPARTED)]
         assert mail.handle(events.Served(B, 1, "!")) == []
 
     def test_only_who_was_asked_can_answer_and_once(self) -> None:
-        mail = UnicastEndpoint(A, (A, B, C))
+        mail = UnicastEndpoint(A, view(A, B, C))
         mail.handle(events.GroupCall(1, (B,), "?"))
         answer = [Letter(1, Kind.ANSWER, 1, "!"), Letter(2, Kind.ERROR, 1, "?"), Letter(3, Kind.ANSWER, 2, "!")]
-        assert mail.receive(C, answer) == []
-        assert mail.receive(B, answer) == [Answered(1, B, VALUE, "!")]
+        assert mail.receive(C, answer, 1) == []
+        assert mail.receive(B, answer, 1) == [Answered(1, B, VALUE, "!")]
+
+    def test_what_was_put_in_a_view_that_it_did_not_hear_of_counts_for_nothing(self) -> None:
+        """Let in with view 5 and put out, it was let in anew: letters of then have the numbers of those to come."""
+        mail = UnicastEndpoint(A, view(A, B, number=8))
+        assert mail.receive(B, [Letter(1, Kind.UNICAST, 0, "then")], 5) == []
+        assert mail.receive(B, [Letter(1, Kind.UNICAST, 0, "now")], 8) == [DeliverUnicast(B, "now")]
 
     def test_a_call_ends_at_its_time(self) -> None:
-        mail = UnicastEndpoint(A, (A, B))
+        mail = UnicastEndpoint(A, view(A, B))
         mail.handle(events.GroupCall(1, (B,), "?", 100))
         mail.handle(events.GroupCall(2, (B,), "?"))
         assert mail.tick(99) == []
@@ -79,7 +85,7 @@ class TestAlone:
         assert mail.install((A,)) == [Answered(2, B, DEPARTED)]
 
     def test_a_call_that_nobody_waits_for_is_withdrawn(self) -> None:
-        mail = UnicastEndpoint(A, (A, B))
+        mail = UnicastEndpoint(A, view(A, B))
         mail.handle(events.GroupCall(1, (B,), "?"))
         assert mail.letters.outboxes[B].has_more
         mail.handle(events.EndGroupCall(1))

@@ -264,7 +264,8 @@ class Channels:
             self.outboxes.setdefault(member, Outbox())
             self._inboxes.setdefault(member, Inbox())
         lost = [(member, self.outboxes[member].undelivered) for member in gone]
-        # A process never comes back under its id, so a new box never meets numbers of an old one.
+        # A process never comes back under its id once it was in. One that never heard that it was takes no letter of
+        # then (`UnicastEndpoint.receive`), so a new box never meets numbers of an old one.
         for member in gone:
             del self.outboxes[member], self._inboxes[member]
         return [(member, payloads) for member, payloads in lost if payloads]

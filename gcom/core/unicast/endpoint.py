@@ -16,14 +16,16 @@ from gcom.core.unicast.rpc import PendingCalls
 from gcom.values.answers import Outcome
 from gcom.values.letter import Kind, Letter
 from gcom.values.names import Process
+from gcom.values.view import View
 
 
 class UnicastEndpoint:
     """One member's unicasts and calls, both ways. It is told nothing of streams, nor they of it."""
 
-    def __init__(self, process: Process, members: tuple[Process, ...]) -> None:
+    def __init__(self, process: Process, view: View) -> None:
         self.process = process
-        self.letters = Channels(process, members)
+        self.letters = Channels(process, view.members)
+        self._first = view.number
         self._calls = PendingCalls()
 
     # the application
@@ -80,8 +82,12 @@ class UnicastEndpoint:
         # Each open call has a result for every member asked, so no call hangs (JGroups' GET_ALL did).
         return effects + [Answered(call, who, Outcome.DEPARTED) for call, who in self._calls.on_departed(gone)]
 
-    def receive(self, sender: Process, letters: Iterable[Letter]) -> list[Effect]:
-        """Take letters that a member put to this process."""
+    def receive(self, sender: Process, letters: Iterable[Letter], view: int) -> list[Effect]:
+        """Take letters that a member put to this process in a view."""
+        # 1. B is let in with view 5, does not hear of it, and is put out. 2. It is let in with view 8, under the same id.
+        # 3. A's letters of view 5 come late: they have the numbers of those that A will write in view 8.
+        if view < self._first:
+            return []
         return self._open(sender, self.letters.receive(sender, letters)) + self._to_self()
 
     def _to_self(self) -> list[Effect]:
