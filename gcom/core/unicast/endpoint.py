@@ -84,7 +84,7 @@ class UnicastEndpoint:
 
     def receive(self, sender: Process, letters: Iterable[Letter], view: int) -> list[Effect]:
         """Take letters that a member put to this process in a view."""
-        # 1. B is let in with view 5, does not hear of it, and is put out. 2. It is let in with view 8, under the same id.
+        # 1. B is let in with view 5, does not hear of it, and is put out. 2. It is let in with view 8, under one id.
         # 3. A's letters of view 5 come late: they have the numbers of those that A will write in view 8.
         if view < self._first:
             return []
