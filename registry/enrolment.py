@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from pathlib import Path
+from time import monotonic
 
 from loguru import logger
 
@@ -95,7 +95,7 @@ class Enrolment:
 def _reached(address: Address) -> str:
     """Dial a member's own address, for its `gcom doctor`; return what went wrong, empty if nothing did."""
     try:
-        with socket.create_connection(names.split_address(address), REACH_S):
+        with pyro.dial(*names.split_address(address), monotonic() + REACH_S):
             return ""
     except (OSError, BadValue) as error:
         return str(error) or "no answer"

@@ -93,12 +93,12 @@ class Host:
         secure = self.credentials if isinstance(self.credentials, pyro.Credentials) else None
         self._signer = run_keys(secure) if secure else None
         self.rights = MemberRights(addresses, secure, self._closing) if secure else None
-        place = node_place(self.credentials, address, listening.listen, listening.advertise)
+        place = node_place(self.credentials, addresses, listening.listen, listening.advertise)
         serves: dict[str, object] = {
             pyro.NODE: pyro.Endpoint(self._receive),
             pyro.STATUS: pyro.Endpoint(self._tell_status),
         }
-        self._server = pyro.Server.at(place, serves, self.credentials, toward=address)
+        self._server = pyro.Server.at(place, serves, self.credentials, toward=addresses)
         # Before its address is told to anybody: whoever is told it may dial at once.
         self._server.start()
         self._life = Life()

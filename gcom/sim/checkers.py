@@ -11,7 +11,7 @@ from typing import Any
 
 from gcom.core.messages.effects import Deliver, Ended, Installed, Sent, Skip, Suspected
 from gcom.sim.checks.calls import Calls
-from gcom.sim.checks.delivery import Creation, Duplication, LifeRule, SendingView
+from gcom.sim.checks.delivery import Creation, Duplication, LifeRule, NoForgery, SendingView
 from gcom.sim.checks.letters import Letters
 from gcom.sim.checks.order import CausalOrder, Clocks, FifoOrder, WholePast
 from gcom.sim.checks.record import InstanceHistory, Rule, Violation
@@ -53,18 +53,25 @@ def rules_of(definition: Definition) -> list[type[Rule]]:
 
 
 class Checker:
-    """The checker of every process of one group instance. With `calls` it also checks what applications call."""
+    """The checker of every process of one group instance.
+
+    With `calls`, as in the simulator, where nobody lies, it also checks what applications call, and that nobody is
+    taken for a forger.
+    """
 
     def __init__(self, definition: Definition, calls: bool = False) -> None:
         self.record = InstanceHistory(definition.static, definition.netsplit is Netsplit.PARTITIONABLE)
         self.calls = Calls(self.record)
         self.states = States(definition)
         self.letters = Letters(self.record)
-        rules = [kind(self.record) for kind in rules_of(definition)] + ([self.calls] if calls else [])
+        rules = [kind(self.record) for kind in rules_of(definition)] + (
+            [self.calls, NoForgery(self.record)] if calls else []
+        )
         self._installed = _methods_of(rules, "installed")
         self._sent = _methods_of(rules, "sent")
         self._delivered = _methods_of(rules, "delivered")
         self._skipped = _methods_of(rules, "skipped")
+        self._suspected = _methods_of(rules, "suspects")
         self._ended = _methods_of(rules, "ended")
 
     @property
@@ -102,6 +109,8 @@ class Checker:
                     rule(history, effect)
                 self.record.install(history, effect)
             case Suspected(process):
+                for rule in self._suspected:
+                    rule(history, effect)
                 self.record.suspected.add(process)
                 self.record.suspecting.add(who)
             case Ended():

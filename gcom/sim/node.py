@@ -19,6 +19,7 @@ from gcom.core.messages.frames import Frame, Refused, Reply
 from gcom.core.messages.registry import Answer, Request
 from gcom.sim.clock import Clock
 from gcom.sim.network import ReplyTo
+from gcom.sim.run_keys import SimRunKey
 from gcom.sim.session import SessionWorld, SimSession
 from gcom.values.names import Address, Process, life_of
 
@@ -44,6 +45,7 @@ class SimNode:
         self.paused = False
         self.away = False
         self.intrudes = False  # another process has its name
+        self.run_key = SimRunKey(address)
         self.reads_slowly = ""  # how: stalls or crawls
         self.sessions: dict[Process, SimSession] = {}
         self._succeeded: list[SimSession] = []  # whose instance was succeeded, by one with this process

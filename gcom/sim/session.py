@@ -43,6 +43,7 @@ from gcom.sim.checkers import Checker, Violation
 from gcom.sim.network import Network, NetworkNode, ReplyTo, SimConnection
 from gcom.sim.plan.events import Fault, TroubleEvent
 from gcom.sim.registries import Registries
+from gcom.sim.run_keys import SimRunKey
 from gcom.sim.simulation import Simulation
 from gcom.trace.writer import DeliveryLog
 from gcom.values.names import Address, Process
@@ -80,6 +81,7 @@ class SessionNode(NetworkNode, Protocol):
 
     paused: bool
     reads_slowly: str
+    run_key: SimRunKey
 
     @property
     def world(self) -> SessionWorld: ...
@@ -113,7 +115,10 @@ class SimSession:
         definition = self.simulation.plan.definition
         keeps = node.name in self.simulation.plan.keepers
         self.machine = GroupMachine(
-            definition.group, process, node.address, definition, gives_state=keeps, takes_state=keeps
+            *(definition.group, process, node.address, definition),
+            gives_state=keeps,
+            takes_state=keeps,
+            signer=node.run_key if definition.signed else None,
         )
         self.application = Application(self, rng)
         self.leaving = False  # its application asked to leave

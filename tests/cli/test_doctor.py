@@ -109,6 +109,12 @@ def test_nobody_listens() -> None:
     assert (found.code, "start gcom-registry there" in found.text) == ("nobody", True)
 
 
+def test_a_name_that_no_machine_has(authority: TestAuthority, use: Use) -> None:
+    use(authority.files(BOB))
+    found = wrong("a..b:7411")  # not asked of any name server
+    assert (found.code, "no machine is known here as 'a..b'" in found.text) == ("unknown host", True), found
+
+
 @pytest.mark.parametrize("secure", [False, True])
 def test_what_answers_is_no_gcom(authority: TestAuthority, use: Use, secure: bool) -> None:
     if secure:

@@ -52,7 +52,7 @@ def test_the_address_for_others(at: Place, address: str) -> None:
 
 
 def test_at_all_addresses_the_one_on_the_way_to_others_is_given() -> None:
-    assert public_address(Place("0.0.0.0"), 7500, toward="127.0.0.1:7411") == "127.0.0.1:7500"
+    assert public_address(Place("0.0.0.0"), 7500, toward=["127.0.0.1:7411"]) == "127.0.0.1:7500"
 
 
 def test_the_first_port_that_is_free_is_taken() -> None:

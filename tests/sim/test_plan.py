@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from gcom.sim.plan.draw import EFFECTS, ITEMS, MEMBERS, SCHEMES, STALLS, draw
 from gcom.sim.plan.events import ACCEPTED, DISSOLVES, LISTENS, NOTED, ORDER, REGISTRY, STOPPED, VOTE, Fault, Move
@@ -43,6 +44,15 @@ def test_all_seeds_draw_every_definition() -> None:
     assert {plan.posting > 0 for plan in PLANS} == {plan.silent for plan in PLANS} == {True, False}
     assert sum(plan.forgets for plan in PLANS) >= 50
     assert sum(plan.load_bytes < limits.LOAD_BYTES_MAX for plan in PLANS) >= 50
+
+
+def test_a_part_of_the_seeds_is_signed_and_else_as_it_would_be() -> None:
+    signed = [plan.definition for plan in PLANS if plan.definition.signed]
+    assert 60 <= len(signed) <= 150
+    assert {(it.ordering, it.multicast, it.safe) for it in signed} == set(SCHEMES)
+    for plan in PLANS:
+        unsigned = draw(plan.seed, signed=False)
+        assert replace(plan, definition=replace(plan.definition, signed=False)) == unsigned, plan.seed
 
 
 def test_all_seeds_draw_every_fault() -> None:

@@ -89,14 +89,15 @@ def _identity(registry: str | None, name: str | None) -> tuple[tuple[Address, ..
 def _dial(address: Address) -> None:
     host, port = names.split_address(address)
     try:
-        socket.create_connection((host, port), DIAL_S).close()
+        pyro.dial(host, port, time.monotonic() + DIAL_S).close()
     except ConnectionRefusedError as error:
         raise Ill("nobody", f"nobody listens at {address}: start gcom-registry there, or say --registry") from error
     except TimeoutError as error:
         text = f"{address} does not answer: is that machine on, and does a firewall let port {port} through?"
         raise Ill("unreachable", text) from error
     except socket.gaierror as error:
-        raise Ill("unreachable", f"no machine is known as {host!r}: {error.strerror}") from error
+        text = f"no machine is known here as {host!r} ({error.strerror}): mend that name, or use its IP address"
+        raise Ill("unknown host", text) from error
     except OSError as error:
         raise Ill("unreachable", f"no way leads to {address}: {error.strerror}; is the network up?") from error
 
@@ -163,9 +164,9 @@ def _directory(address: Address, security: Security) -> None:
 def _reachable(address: Address, mine: pyro.Credentials) -> Finding:
     """Listen as a node would, and have the registry dial that."""
     try:
-        place = node_place(mine, address, None, None)
+        place = node_place(mine, [address], None, None)
         served: dict[str, object] = {pyro.NODE: pyro.Endpoint(bytes)}
-        with closing(pyro.Server.at(place, served, mine, toward=address)) as server:
+        with closing(pyro.Server.at(place, served, mine, toward=[address])) as server:
             asked = {"ask": "reach", "address": server.address}
             match ask(address, asked, mine, CALL_S):
                 case {"reached": ""}:

@@ -29,8 +29,9 @@ try:
 finally:
     os.environ.update(_hidden)
 
-from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, TimedOut  # noqa: E402 - after Pyro5
+from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, HostUnknown, TimedOut  # noqa: E402 - after Pyro5
 from gcom.runtime.pyro.credentials import Credentials, Dialer, Newcomer  # noqa: E402
+from gcom.runtime.pyro.dialing import dial  # noqa: E402
 from gcom.runtime.pyro.pipeline import Pipeline  # noqa: E402
 from gcom.runtime.pyro.places import Place, dialled_address, is_loopback, loopback, own_host, place  # noqa: E402
 from gcom.runtime.pyro.secret import UserSecret  # noqa: E402
@@ -59,12 +60,14 @@ __all__ = [
     "Credentials",
     "Dialer",
     "Endpoint",
+    "HostUnknown",
     "Newcomer",
     "Pipeline",
     "Place",
     "Server",
     "TimedOut",
     "UserSecret",
+    "dial",
     "dialled_address",
     "is_loopback",
     "loopback",

@@ -13,6 +13,7 @@ from Pyro5 import protocol
 from gcom.errors import PeerError, Unavailable, Untrusted
 from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.credentials import Dialer
+from gcom.runtime.pyro.dialing import dial
 from gcom.runtime.pyro.parting import put
 from gcom.runtime.pyro.secret import Exchange, UserSecret, new_nonce
 from gcom.runtime.pyro.wire import (
@@ -39,6 +40,10 @@ class ConnectionRefused(Unavailable):
 
 class ConnectionLost(Unavailable):
     """A broken connection; whether the peer carried out the call is unknown."""
+
+
+class HostUnknown(ConnectionLost):
+    """A host whose name is not found: nobody was dialled."""
 
 
 class TimedOut(Unavailable):
@@ -122,6 +127,9 @@ class Caller:
             raise Untrusted(f"{self.address}: {error}") from error
         except TimeoutError as error:
             raise TimedOut(f"{self.address} did not answer within {timeout_s:.3g} s") from error
+        except socket.gaierror as error:
+            host = names.split_address(self.address)[0]
+            raise HostUnknown(f"no machine is known here as {host!r} ({error.strerror})") from error
         except (EOFError, OSError) as error:
             raise ConnectionLost(f"the connection to {self.address} broke: {error}") from error
         except Bad as bad:
@@ -157,7 +165,7 @@ class Caller:
         deadline = min(deadline, monotonic() + CONNECT_S)
         if self._closed:
             raise EOFError("closed by this side")
-        raw = socket.create_connection(names.split_address(self.address), remaining(deadline))
+        raw = dial(*names.split_address(self.address), deadline)
         self._sock = raw  # from here on close() reaches it
         if self._closed:
             raise EOFError("closed by this side")

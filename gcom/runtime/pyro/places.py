@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 from gcom.errors import BadValue
+from gcom.runtime.pyro.dialing import RESOLVE_S, resolved
 from gcom.values import names
 from gcom.values.names import Address
 
@@ -60,7 +62,7 @@ def listenable(host: str, *, secure: bool) -> str:
     return _resolved(host) if secure else loopback(host)
 
 
-def public_address(at: Place, port: int, toward: Address | None = None) -> Address:
+def public_address(at: Place, port: int, toward: Sequence[Address] = ()) -> Address:
     """Return the address for others of a server at a place: what was said, else the way that leads `toward` others.
 
     Raises BadValue where neither tells.
@@ -80,12 +82,15 @@ def dialled_address(at: Place) -> Address:
     return f"[{host}]:{at.ports[0]}" if ":" in host else f"{host}:{at.ports[0]}"
 
 
-def own_host(toward: Address | None = None) -> str:
-    """Return this machine's IP address on the way to another one, or to the world; raises BadValue if there is none."""
-    hosts = [names.split_address(toward)[0]] if toward else ["192.0.2.1", "2001:db8::1"]
+def own_host(toward: Sequence[Address] = ()) -> str:
+    """Return this machine's IP address on the way to others, or to the world; raises BadValue if there is none.
+
+    The first to whom a way leads decides: the name of another may not be found, or its network be away.
+    """
+    hosts = [names.split_address(each)[0] for each in toward] or ["192.0.2.1", "2001:db8::1"]
     for host in hosts:
         try:
-            family, _, _, _, target = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)[0]
+            family, _, _, _, target = resolved(host, 9, monotonic() + RESOLVE_S)[0]
             with socket.socket(family, socket.SOCK_DGRAM) as probe:
                 probe.connect(target)  # sends nothing: it only chooses the way
                 return str(probe.getsockname()[0])

@@ -8,7 +8,7 @@ import socket
 import ssl
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import Any
@@ -355,7 +355,7 @@ class Server:
         place: Place,
         objects: dict[str, object],
         credentials: Credentials | UserSecret | None = None,
-        toward: Address | None = None,
+        toward: Sequence[Address] = (),
         openly: frozenset[str] = frozenset(),
     ) -> Server:
         """Return a server at a place, at the first of its ports that is free; `address` is the one for others."""

@@ -46,6 +46,9 @@ class RegistryClient:
             answer = decode_answer(data)
         except pyro.ConnectionRefused as error:
             raise errors.RegistryUnavailable(f"no registry at {self.address}: {self._how_to_start()}") from error
+        except pyro.HostUnknown as error:
+            text = f"no registry at {self.address}: {error}: mend that name, or use the machine's IP address"
+            raise errors.RegistryUnavailable(text) from error
         except (pyro.ConnectionLost, pyro.TimedOut) as error:
             raise errors.RegistryUnavailable(
                 f"no answer from the registry: {error}; if it does not run, {self._how_to_start()}"

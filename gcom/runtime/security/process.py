@@ -7,6 +7,7 @@ between, and nothing falls back (docs/protocols/security.md).
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gcom.certificates import identity_files
@@ -114,10 +115,12 @@ def run_keys(credentials: pyro.Credentials) -> RunSigner:
     return RunKeys(credentials.files)
 
 
-def node_place(security: Security, registry: Address, listen: str | None, advertise: str | None) -> pyro.Place:
-    """Return where a node listens: as told, by GCOM_LISTEN too, or where its registry can reach it; raises BadValue."""
+def node_place(
+    security: Security, registries: Sequence[Address], listen: str | None, advertise: str | None
+) -> pyro.Place:
+    """Return where a node listens: as told, by GCOM_LISTEN too, or where registries can reach it; raises BadValue."""
     listen = listen or os.environ.get(LISTEN_VARIABLE) or None
     advertise = advertise or os.environ.get(ADVERTISE_VARIABLE) or None
     if listen is None:
-        listen = "127.0.0.1" if isinstance(security, pyro.UserSecret) else pyro.own_host(registry)
+        listen = "127.0.0.1" if isinstance(security, pyro.UserSecret) else pyro.own_host(registries)
     return pyro.place(listen, advertise)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gcom.core.messages.effects import Deliver, Ended, Installed, Skip
+from gcom.core.intake import FORGED
+from gcom.core.messages.effects import Deliver, Ended, Installed, Skip, Suspected
 from gcom.sim.checks.record import ProcessHistory, Rule, Violation
 from gcom.values.names import Process
 from gcom.values.run import Run
@@ -92,3 +93,12 @@ class SendingView(Rule):
                 f"SENDING_VIEW: {history.process} delivers {run.sender}, {run.first}…{run.last} of view "
                 f"{sorted(views)} in view {number}"
             )
+
+
+class NoForgery(Rule):
+    """NO_FORGERY: nobody is taken for a forger, since no simulated process is one (docs/protocols/signing.md)."""
+
+    def suspects(self, history: ProcessHistory, suspected: Suspected) -> None:
+        # Broken where a run comes without the credential that its receiver needs, or is judged before that is there.
+        if suspected.reason == FORGED:
+            raise Violation(f"NO_FORGERY: {history.process} takes {suspected.process} for a forger")

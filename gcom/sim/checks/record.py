@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gcom.core.messages.effects import Deliver, Ended, Installed, Skip
+from gcom.core.messages.effects import Deliver, Ended, Installed, Skip, Suspected
 from gcom.values.names import Process
 from gcom.values.run import Payload, Run
 from gcom.values.view import View
@@ -223,6 +223,9 @@ class Rule:
 
     def skipped(self, history: ProcessHistory, skip: Skip) -> None:
         """Check messages that are given up."""
+
+    def suspects(self, history: ProcessHistory, suspected: Suspected) -> None:
+        """Check a suspicion that begins."""
 
     def ended(self, history: ProcessHistory, ended: Ended) -> None:
         """Check the end of a session."""

@@ -36,6 +36,7 @@ GROUP = "sim"
 MEMBERS = (2, 9)  # from, to
 REST_MS = 6_000  # before an ambush at the end: all are together again
 SECONDS = (2, 3, 6, 12)  # of silence, where a group is not in a local network; the last is `wan`
+SIGNED = 0.2  # of all seeds
 PIECES_LOAD_BYTES = 240  # of a frame in a run where a part of the messages travels in pieces
 # In turn, seed by seed: every ordering over BASIC, RELIABLE, and RELIABLE that is safe.
 SCHEMES = tuple(
@@ -69,10 +70,15 @@ STALLS = ("Prepare", "Promise", "Cut", "Cut", "CutOk", "Install")  # a process p
 ENDS = ("Prepare", "Promise", "Cut", "CutOk", "CutOk", "Install")
 
 
-def draw(seed: int, several: bool = True) -> Plan:
-    """Draw the plan of a seed; without `several`, of a group that has one registry."""
+def draw(seed: int, several: bool = True, signed: bool = True) -> Plan:
+    """Draw the plan of a seed; without `several`, of a group that has one registry, without `signed`, of an unsigned
+    one.
+    """
     plan = _drawn(seed)
     plan = _with_registries(plan) if several else plan
+    # A stream of its own, and last: the seeds whose groups are unsigned are what they were, byte for byte.
+    if signed and Random(f"signed {seed}").random() < SIGNED:
+        plan = replace(plan, definition=replace(plan.definition, signed=True))
     found = ambush(seed, plan.names, plan.fault_ms + REST_MS, bool(plan.definition.static))
     return _lengthened(plan, found) if found else plan
 

@@ -10,6 +10,7 @@ from tests.sim.mutants import (
     multicast,
     orders,
     registries,
+    signing,
     state,
 )
 from tests.sim.mutants.table import MUTANTS, SEEDS, TOLD, Catch, Mutant, hunt, replay
@@ -31,5 +32,6 @@ __all__ = [
     "orders",
     "registries",
     "replay",
+    "signing",
     "state",
 ]
