@@ -34,7 +34,7 @@ from tests.sim.mutants.table import Patch, dynamic, mutant, of_at_most, of_five,
 # Detachment
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.all_are_cut_off)
+@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
 def a_member_without_a_quorum_ends(patch: Patch) -> None:
     """Its process forgets that it was a member, and enters again."""
     tick = ViewChanger.tick
