@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from gcom.core import machine
+from gcom.core import streams
 from gcom.core.directory.rows import Row, stands_above
 from gcom.core.directory.table import Directory
 from gcom.core.joining.join import Joining
@@ -302,7 +302,7 @@ def a_leaver_waits_for_what_nobody_has(patch: Patch) -> None:
 
 @told_by(stories.test_of_two_that_were_put_out_the_one_of_the_later_instance_begins)
 def views_of_two_instances_are_compared_by_their_numbers(patch: Patch) -> None:
-    patch.setattr(machine, "rank", lambda instance, view: view)
+    patch.setattr(streams, "rank", lambda instance, view: view)
 
 
 @told_by(test_directory_memory.test_sides_that_are_dead_leave_no_tombstone_to_one_that_was_put_out)
