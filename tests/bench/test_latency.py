@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from gcom.bench.latency.pacing import age, pace, stamped
 from gcom.bench.latency.stages import STAGES, Stamps, stages_ms
 from gcom.bench.latency.turns import AgeSpread, LatencyResult, LatencySetup, LatencyTurn, measure
+from gcom.bench.processes import usage
 from gcom.errors import BadValue
 from gcom.values.definition import Definition, Ordering
 
@@ -23,6 +26,7 @@ def test_every_message_of_every_turn_is_measured(ordering: Ordering) -> None:
     row = outcome.row()
     assert (row["ok"], row["lost"]) == (True, 0)
     assert set(row["cores"]) == {"m0", "m1", "registry"}  # type: ignore[call-overload]
+    assert set(row["waited"]) == set(row["cores"])  # type: ignore[call-overload]
     assert row["ratio"] == pytest.approx(outcome.ratio, abs=0.01)
     assert list(outcome.stages_ms) == list(STAGES)
     assert all(length >= 0 for length in outcome.stages_ms.values())
@@ -40,8 +44,22 @@ def test_what_cannot_be_measured_is_refused(fields: dict[str, Any], named: str) 
 
 
 def test_the_ratio_is_of_medians_over_turns() -> None:
-    turns = tuple(LatencyTurn(AgeSpread(p50, 9.0), AgeSpread(0.5, 1.0), {}, {}, 0, ()) for p50 in (1.0, 2.0, 90.0))
+    turns = tuple(LatencyTurn(AgeSpread(p50, 9.0), AgeSpread(0.5, 1.0), {}, {}, {}, 0, ()) for p50 in (1.0, 2.0, 90.0))
     assert LatencyResult(LatencySetup(Definition("bench"), 3, 1, 10, 16, 3.0, "pyro"), turns, {}).ratio == 4.0
+
+
+def test_waiting_for_a_core_is_summed_over_processes() -> None:
+    waits = ({"m0": 0.1, "registry": 0.2}, {"m0": 1.0, "registry": 0.5}, {"m0": 9.0, "registry": 0.0})
+    turns = tuple(LatencyTurn(AgeSpread(1.0, 9.0), None, {}, waited, {}, 0, ()) for waited in waits)
+    assert LatencyResult(LatencySetup(Definition("bench"), 3, 1, 10, 16, 3.0, None), turns, {}).waited == 1.5
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="Linux alone tells how long a thread had no core")
+def test_a_process_that_runs_has_waited_for_its_cores() -> None:
+    found = [usage.waited_s_of(os.getpid()) for _ in range(3)]
+    assert found == sorted(found)
+    assert found[0] > 0
+    assert usage.waited_s_of(2**31) == 0  # there is no such process
 
 
 def test_a_payload_tells_its_number_and_age() -> None:

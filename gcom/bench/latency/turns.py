@@ -79,6 +79,7 @@ class LatencyTurn:
     slowest: AgeSpread
     echo: AgeSpread | None
     cores: dict[str, float]  # of each process: processor time as a share of a core
+    waited: dict[str, float]  # of each process: seconds per second that its threads could run and had no core
     switches: dict[str, float]  # of each member's threads, per message
     lost: int
     wrong: tuple[str, ...]
@@ -118,6 +119,11 @@ class LatencyResult:
     def cores(self, name: str) -> float:
         return median(turn.cores[name] for turn in self.turns)
 
+    @property
+    def waited(self) -> float:
+        """Return the seconds per second that all processes together could run and had no core."""
+        return median(sum(turn.waited.values()) for turn in self.turns)
+
     def row(self) -> dict[str, object]:
         """Return the result as one object of plain values."""
         setup, turns = self.setup, self.turns
@@ -133,6 +139,7 @@ class LatencyResult:
             "latency_ms": _row([turn.slowest for turn in turns]),
             "stages_ms": {name: round(value, 3) for name, value in self.stages_ms.items()},
             "cores": {name: round(self.cores(name), 3) for name in turns[0].cores},
+            "waited": {name: round(median(turn.waited[name] for turn in turns), 3) for name in turns[0].waited},
             "switches_per_message": {
                 name: round(median(turn.switches[name] for turn in turns), 1) for name in turns[0].switches
             },
@@ -185,10 +192,16 @@ def start(children: Children, setup: LatencySetup) -> Address:
 def take_turn(children: Children, setup: LatencySetup) -> LatencyTurn:
     """Have the processes take a turn; raises Unavailable or GComTimeout."""
     echo = _echo(children, setup) if setup.baseline else None
-    began, registry_s = monotonic(), usage.cpu_s_of(children.process_id(_REGISTRY))
+    processes = {name: children.process_id(name) for name in (*setup.names, _REGISTRY)}
+    before_s = {name: usage.waited_s_of(process) for name, process in processes.items()}
+    began, registry_s = monotonic(), usage.cpu_s_of(processes[_REGISTRY])
     taken = _taken(children, setup)
-    used = usage.cpu_s_of(children.process_id(_REGISTRY)) - registry_s
-    return _turn(setup, taken, used, monotonic() - began, echo)
+    seconds = monotonic() - began
+    used = usage.cpu_s_of(processes[_REGISTRY]) - registry_s
+    # A thread that has ended meanwhile takes its time with it.
+    after_s = {name: max(before_s[name], usage.waited_s_of(process)) for name, process in processes.items()}
+    waited = {name: (after_s[name] - before_s[name]) / seconds for name in processes}
+    return _turn(setup, taken, used, waited, seconds, echo)
 
 
 def _taken(children: Children, setup: LatencySetup, watched: bool = False) -> dict[str, Report]:
@@ -206,7 +219,12 @@ def _echo(children: Children, setup: LatencySetup) -> AgeSpread:
 
 
 def _turn(
-    setup: LatencySetup, taken: dict[str, Report], registry_s: float, seconds: float, echo: AgeSpread | None
+    setup: LatencySetup,
+    taken: dict[str, Report],
+    registry_s: float,
+    waited: dict[str, float],
+    seconds: float,
+    echo: AgeSpread | None,
 ) -> LatencyTurn:
     spreads = [AgeSpread.of(report["ages_ns"]) for report in taken.values()]
     # One receiver's median, not that of all together: the slowest is the one that a user waits for.
@@ -217,4 +235,4 @@ def _turn(
         wrong.append(f"{lost} messages were lost")
     cores = {name: taken[name]["cpu_s"] / seconds for name in setup.names}
     switches = {name: taken[name]["switches"] / (setup.count * setup.senders) for name in setup.names}
-    return LatencyTurn(slowest, echo, {**cores, _REGISTRY: registry_s / seconds}, switches, lost, tuple(wrong))
+    return LatencyTurn(slowest, echo, {**cores, _REGISTRY: registry_s / seconds}, waited, switches, lost, tuple(wrong))

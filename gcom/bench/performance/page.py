@@ -64,7 +64,9 @@ def page(findings: Findings, machine: Machine, pictures: dict[str, str], quick: 
         "compared between machines, the rest cannot." + busy,
         "## Single messages",
         "Time from `send` to the application of the slowest receiver. `ratio` is p50 ÷ that of one bare Pyro5 call of "
-        "that size at the same rate, there and back. Processor time is a share of a core.",
+        "that size at the same rate, there and back. Processor time is a share of a core; `waited` is for how many "
+        "seconds per second all processes together could have run and had no core: where it is large, p50 and p99 are "
+        "the machine's and not GCom's ([decision 0010](decisions/0010-frames-in-flight.md)).",
         _single(findings.single),
         "Where the time goes, from stamps of one turn more; medians in ms at the slowest receiver:",
         _stages(plots.paced(findings)),
@@ -114,8 +116,30 @@ def _single(results: Sequence[LatencyResult]) -> str:
         echo = "" if it.echo_p50 is None else f"{it.echo_p50:.3f}"
         cores = [it.cores("m0"), max(it.cores(name) for name in names[1:]), it.cores("registry")]
         load = it.setup.kind, f"{it.setup.size:,} B", f"{it.setup.rate:g}/s"
-        rows.append([*load, f"{it.p50:.2f}", f"{it.p99:.2f}", echo, ratio, *[f"{core:.3f}" for core in cores]])
-    titles = ["", "size", "rate", "p50 ms", "p99 ms", "echo p50 ms", "ratio", "sender", "receiver", "registry"]
+        rows.append(
+            [
+                *load,
+                f"{it.p50:.2f}",
+                f"{it.p99:.2f}",
+                echo,
+                ratio,
+                *[f"{core:.3f}" for core in cores],
+                f"{it.waited:.2f}",
+            ]
+        )
+    titles = [
+        "",
+        "size",
+        "rate",
+        "p50 ms",
+        "p99 ms",
+        "echo p50 ms",
+        "ratio",
+        "sender",
+        "receiver",
+        "registry",
+        "waited",
+    ]
     return _table(titles, rows)
 
 

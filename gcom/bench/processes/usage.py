@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import resource
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcom.errors import Unavailable
@@ -25,6 +27,16 @@ def switches() -> int:
     """Return how often a thread of this process gave up its core, or lost it to another."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_nvcsw + used.ru_nivcsw
+
+
+def waited_s_of(process: int) -> float:
+    """Return the seconds that a process's threads, those that live, could run and had no core; 0 where none tells."""
+    # Linux counts it for each thread: time on a core, time in the queue for one, turns (proc(5), schedstat).
+    waited_ns = 0
+    for path in Path(f"/proc/{process}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError):  # this thread has just ended
+            waited_ns += int(path.read_text("ascii").split()[1])
+    return waited_ns / 1e9
 
 
 def cpu_s_of(process: int) -> float:

@@ -229,7 +229,7 @@ def _figure_table(figures: list[Figure]) -> Table:
 def _latency_table(outcome: pacing.LatencyResult) -> Table:
     setup, turns = outcome.setup, outcome.turns
     table = Table(title=f"{setup.rate:g} messages of {setup.size} B a second, {setup.members} members")
-    for title in ("", "p50 ms", "p99 ms", "share of a core"):
+    for title in ("", "p50 ms", "p99 ms", "share of a core", "waited for one"):
         table.add_column(title, justify="right" if title else "left")
     definition = setup.definition
     kind = f"{definition.ordering} {definition.multicast}{' SAFE' if definition.safe else ''}"
@@ -243,7 +243,8 @@ def _latency_table(outcome: pacing.LatencyResult) -> Table:
     for name, length in outcome.stages_ms.items():
         table.add_row(f"  {name}", f"{length:.3f}")
     for name in turns[0].cores:
-        table.add_row(name, "", "", f"{outcome.cores(name):.2f}")
+        waited = median(turn.waited[name] for turn in turns)
+        table.add_row(name, "", "", f"{outcome.cores(name):.2f}", f"{waited:.2f}")
     return table
 
 
