@@ -34,7 +34,7 @@ class Upkeep:
         try:
             # Each second from the records, not by a message: `gcom certs revoke` is another process, and only
             # writes them.
-            self._credentials.revoked = self._authority.records.revoked(int(time.time()))
+            refuse_revoked(self._authority, self._credentials)
             if self._credentials.needs_renewal():
                 own_files(self._authority)
                 self._credentials.reload()
@@ -45,8 +45,8 @@ class Upkeep:
 class Enrolment:
     """The object that a newcomer without a certificate may call, and nothing else."""
 
-    def __init__(self, authority: Authority) -> None:
-        self._authority = authority
+    def __init__(self, authority: Authority, credentials: pyro.Credentials) -> None:
+        self._authority, self._credentials = authority, credentials
 
     def receive(self, data: bytes) -> bytes:
         return pyro.pack(self._answer(pyro.unpack(data)))
@@ -67,14 +67,14 @@ class Enrolment:
             case {"ask": "renew", "request": bytes() as request}:
                 return self._renew(request, pyro.peer() or identity.NOBODY)
             case {"ask": "revoked"}:
-                serials = self._authority.records.revoked(int(time.time()))
+                serials = refuse_revoked(self._authority, self._credentials)
                 return {"revoked": b"".join(it.to_bytes(SERIAL_BYTES, "big") for it in sorted(serials)[:REVOKED_MAX])}
         return {"refused": f"this registry, of version {__version__}, does not know that question"}
 
     def _renew(self, request: bytes, who: Identity) -> dict[str, object]:
         """Give a holder another certificate of the same names."""
         # What the server refuses is a second old; a certificate that was revoked since must not get a successor.
-        if pyro.peer_serial() in self._authority.records.revoked(int(time.time())):
+        if pyro.peer_serial() in refuse_revoked(self._authority, self._credentials):
             return {"refused": "the certificate that is to be renewed is revoked: ask the operator"}
         if who == identity.NOBODY:
             return {"refused": "whoever asks for a renewal must show the certificate that is to be renewed"}
@@ -90,6 +90,15 @@ class Enrolment:
             logger.warning("an enrolment was refused: {}", error)
             return {"refused": str(error)}
         return {"certificate": certificate}
+
+
+def refuse_revoked(authority: Authority, credentials: pyro.Credentials) -> frozenset[int]:
+    """Read which certificates are revoked, refuse them from now on, and return them; raises BadValue.
+
+    Whoever asks is told what this registry itself obeys: else a group puts a member out that still comes in here.
+    """
+    credentials.revoked = authority.records.revoked(int(time.time()))
+    return credentials.revoked
 
 
 def _reached(address: Address) -> str:

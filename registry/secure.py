@@ -34,7 +34,7 @@ def secure_server(
     if fresh:
         tell(f"made an authority, which signs all certificates, in {str(authority_folder)!r}: keep its key secret")
     credentials = pyro.Credentials(enrolment.own_files(authority))
-    enrol, upkeep = Enrolment(authority).receive, Upkeep(authority, credentials)
+    enrol, upkeep = Enrolment(authority, credentials).receive, Upkeep(authority, credentials)
     server = RegistryServer(place, data=data, credentials=credentials, enrol=enrol, upkeep=upkeep, rights=rights)
     enrolment.note_address(authority, server.address)
     tell(f"TLS 1.3, with certificates of the authority {authority.fingerprint[:16]}… alone")

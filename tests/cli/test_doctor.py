@@ -63,12 +63,13 @@ def wrong(registry: str, name: str | None = None) -> Finding:
 
 def telling(authority: TestAuthority, **instead: object) -> RegistryServer:
     """A registry that tells something else about itself."""
-    real = Enrolment(authority.authority).receive
+    own = authority.credentials(identity.registry())
+    real = Enrolment(authority.authority, own).receive
 
     def told(data: bytes) -> bytes:
         return pyro.pack({**pyro.unpack(real(data)), **instead})
 
-    server = RegistryServer(credentials=authority.credentials(identity.registry()), enrol=told)
+    server = RegistryServer(credentials=own, enrol=told)
     server.start()
     return server
 

@@ -93,7 +93,7 @@ def test_an_authority_that_is_told_but_not_held_is_not_believed(
     certificate = impostor.issue(key.public_key(), identity.registry(), now_utc())
     identity_files.save(impostor_files, keys.key_pem(key), certificate, impostor.pem)
     credentials = pyro.Credentials(files_in(impostor_files))
-    server = RegistryServer(credentials=credentials, enrol=Enrolment(authority).receive)
+    server = RegistryServer(credentials=credentials, enrol=Enrolment(authority, credentials).receive)
     server.start()
     with closing(server), pytest.raises(Untrusted, match="not of our authority"):
         enrolment.accept(invitation(authority, server))

@@ -15,7 +15,7 @@ import gcom
 from gcom.certificates import identity_files, keys
 from gcom.certificates.authority import Authority, default_folder, now_utc
 from gcom.certificates.identity_files import CertificateFiles, files_in
-from gcom.errors import GComError
+from gcom.errors import GComError, Untrusted
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import identity
@@ -139,7 +139,8 @@ def test_nobody_renews_the_certificate_of_another(authority: Authority, registry
 
 def test_a_certificate_that_was_revoked_just_now_is_not_renewed(authority: Authority, tmp_path: Path) -> None:
     """Before the registry has read its list anew: the renewal looks at the records themselves."""
-    server = RegistryServer(credentials=_own(authority), enrol=Enrolment(authority).receive)  # and no upkeep at all
+    own = _own(authority)
+    server = RegistryServer(credentials=own, enrol=Enrolment(authority, own).receive)  # and no upkeep at all
     server.start()
     credentials = pyro.Credentials(issued(authority, "mallory", tmp_path))
     asked = pyro.pack({"ask": "renew", "request": keys.request(keys.new_key())})
@@ -147,6 +148,26 @@ def test_a_certificate_that_was_revoked_just_now_is_not_renewed(authority: Autho
         assert "certificate" in pyro.unpack(caller.call(asked, LIMIT_S))
         authority.revoke("mallory", now_utc())
         assert "is revoked" in pyro.unpack(caller.call(asked, LIMIT_S))["refused"]
+
+
+def test_whoever_is_told_of_a_revoked_certificate_finds_it_refused(
+    authority: Authority, tmp_path: Path, expect_log: ExpectLog
+) -> None:
+    """A member that was told puts the revoked one out at once; that one must not come in at the registry meanwhile."""
+    expect_log("refused from the network")
+    own = _own(authority)
+    server = RegistryServer(credentials=own, enrol=Enrolment(authority, own).receive)  # and no upkeep at all
+    server.start()
+    alice, mallory = (pyro.Credentials(issued(authority, name, tmp_path)) for name in ("alice", "mallory"))
+    asked = pyro.pack({"ask": "revoked"})
+    with closing(server), closing(pyro.Caller(server.address, pyro.ENROLMENT, alice)) as caller:
+        authority.revoke("mallory", now_utc())
+        assert pyro.unpack(caller.call(asked, LIMIT_S))["revoked"]
+        with (
+            pytest.raises(Untrusted, match="certificate is revoked"),
+            closing(pyro.Caller(server.address, pyro.ENROLMENT, mallory)) as refused,
+        ):
+            refused.call(asked, LIMIT_S)
 
 
 def _own(authority: Authority) -> pyro.Credentials:
