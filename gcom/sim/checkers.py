@@ -6,7 +6,7 @@ those of Chockler, Keidar and Vitenberg 2001 (§4: safety properties).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gcom.core.messages.effects import Deliver, Ended, Installed, Sent, Skip, Suspected
@@ -19,7 +19,7 @@ from gcom.sim.checks.state import States
 from gcom.sim.checks.synchrony import Confirmation, Safety, SameSequence, SelfDelivery, Synchrony
 from gcom.sim.checks.total import Serials, TotalOrder
 from gcom.sim.checks.views import Expulsion, OneLeader, StaticStart, SuccessionRule, ViewAgreement
-from gcom.values.definition import Definition, Multicast, Netsplit
+from gcom.values.definition import Definition, Multicast
 from gcom.values.names import Process
 
 __all__ = ["Checker", "Violation"]
@@ -55,12 +55,13 @@ def rules_of(definition: Definition) -> list[type[Rule]]:
 class Checker:
     """The checker of every process of one group instance.
 
-    With `calls`, as in the simulator, where nobody lies, it also checks what applications call, and that nobody is
-    taken for a forger.
+    `before`: those of the name's earlier instances. With `calls`, as in the simulator, where nobody lies, it also
+    checks what applications call, and that nobody is taken for a forger.
     """
 
-    def __init__(self, definition: Definition, calls: bool = False) -> None:
-        self.record = InstanceHistory(definition.static, definition.netsplit is Netsplit.PARTITIONABLE)
+    def __init__(self, definition: Definition, calls: bool = False, before: Iterable[Checker] = ()) -> None:
+        started_before = any(checker.has_had_all for checker in before)
+        self.record = InstanceHistory(definition.static, started_before)
         self.calls = Calls(self.record)
         self.states = States(definition)
         self.letters = Letters(self.record)
@@ -82,6 +83,12 @@ class Checker:
     @property
     def deliveries(self) -> int:
         return self.record.deliveries
+
+    @property
+    def has_had_all(self) -> bool:
+        """Tell whether the static names of the group have been in one view."""
+        static = set(self.record.static)
+        return bool(static) and any(static == set(installed.view.names) for installed in self.record.views.values())
 
     @property
     def views(self) -> int:

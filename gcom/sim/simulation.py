@@ -113,7 +113,8 @@ class Simulation:
         # One checker per instance: numbers and views begin again in the next one, and only CONTINUITY looks across.
         known = self.checkers.get(instance)
         if known is None:
-            known = self.checkers[instance] = Checker(self.plan.definition, calls=True)
+            known = Checker(self.plan.definition, calls=True, before=self.checkers.values())
+            self.checkers[instance] = known
         return known
 
     def on_trouble(self, text: str) -> None:

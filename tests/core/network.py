@@ -353,7 +353,9 @@ class Network:
     def _see(self, who: Process, effects: list[Effect], machine: GroupMachine) -> None:
         self.effects[who] += effects
         for effect in effects:
-            self._checkers.setdefault(machine.instance, Checker(self.definition)).see(who, effect)
+            if machine.instance not in self._checkers:
+                self._checkers[machine.instance] = Checker(self.definition, before=self._checkers.values())
+            self._checkers[machine.instance].see(who, effect)
             match effect:
                 case AskRegistry(request):
                     self.registry_asked[who] += 1

@@ -72,6 +72,31 @@ def test_of_two_the_one_that_is_not_the_tie_breaker_goes_on_by_proof() -> None:
     until_succeeded(net, B)
 
 
+def test_what_is_left_of_a_static_group_that_had_started_can_send() -> None:
+    net = Network(Definition.parse("g", static=["a", "b", "c"]))
+    net.returning = True
+    net.form("a", "b", "c")
+    kill(net, B, C)
+    until_succeeded(net, A)
+    net.send(A, "alone")
+    net.until(lambda: net.delivered(A)[-1:] == ["alone"])
+
+
+def test_what_is_left_of_a_static_group_that_never_started_waits_for_all_its_names() -> None:
+    net = Network(Definition.parse("g", static=["a", "b", "c"]))
+    net.returning = True
+    net.form("a", "b")
+    net.kill(A)
+    until_succeeded(net, B)
+    net.send(B, "early")
+    net.pass_ms(5_000)
+    assert net.delivered(B) == []
+    assert "static group" in net.machines[B].waits_for
+    net.start("a", "7")
+    net.start("c")
+    net.until(lambda: net.delivered(B) == ["early"])
+
+
 def test_where_a_quorum_is_left_the_instance_itself_goes_on() -> None:
     net = formed("a", "b")
     net.kill(B)

@@ -155,7 +155,10 @@ class JoinAttempt:
         if not self._discovery:
             self.entry = answer
         if isinstance(request, Claim) and answer.members == (self._process,):
-            return [First(answer, gives_up=self._given_up(request))]
+            # Who returns to a group that had started brings that along, as it does the state: only a group that is
+            # founded anew waits for all its names.
+            started = self._former is not None and self._former.started and bool(answer.after[0])
+            return [First(answer, started, self._given_up(request))]
         return self._on_entry(answer, now_ms)
 
     def _on_namesake(self, former: GroupInfo, other: GroupInfo, now_ms: int) -> list[Out]:

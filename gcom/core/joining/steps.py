@@ -67,7 +67,7 @@ class Vow:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """Enter view 1 as its only member; `started`: the instance goes on from a view that had started.
+    """Enter view 1 as its only member; `started`: the instance goes on from one that had started.
 
     `gives_up` may live, and have what the instance before had; an operator gave them up.
     """

@@ -18,7 +18,10 @@ from gcom.values.view import View
 
 
 def is_started(definition: Definition, members: tuple[Process, ...], before: bool) -> bool:
-    """Return whether a group has started: a static one starts when all its names are in, and stays started."""
+    """Return whether a group has started: a static one starts when all its names are in, and then stays started.
+
+    `before`: it had started in the view before, or in the instance that this one goes on from.
+    """
     return before or set(definition.static) <= {names.name_of(member) for member in members}
 
 
@@ -234,7 +237,9 @@ class Triggers:
         joiners = [] if made else self.admission.ready(set(stay), left)
         members = (*stay, *[joiner.process for joiner in joiners])
         addresses = (*map(old.address, stay), *[joiner.address for joiner in joiners])
-        started = is_started(self._definition, members, old.started and made is None)
+        # In a successor, too: 1. a, b and c of a static group have started. 2. b and c die. 3. If `a` had to wait for
+        # all names again, what is left of the group could not send until somebody starts the dead anew.
+        started = is_started(self._definition, members, old.started)
         view = View(old.number + 1, members, addresses, started)
         streams = (*old.members, ORDER) if self._definition.total else old.members
         # The maximum over the promises. What a member of the next view delivered is in its own promise, so it is in the

@@ -135,9 +135,9 @@ class SentStream:
 class InstanceHistory:
     """The histories of one instance. Rules look at it before an effect is recorded."""
 
-    def __init__(self, static: tuple[str, ...] = (), partitionable: bool = False) -> None:
+    def __init__(self, static: tuple[str, ...] = (), started_before: bool = False) -> None:
         self.static = static
-        self.partitionable = partitionable
+        self.started_before = started_before  # an earlier instance of the name has had all the static names in one view
         self.histories: dict[Process, ProcessHistory] = {}
         self.streams: dict[Process, SentStream] = {}
         self.views: dict[int, Installed] = {}

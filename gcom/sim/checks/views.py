@@ -56,12 +56,20 @@ class SuccessionRule(Rule):
 
 
 class StaticStart(Rule):
-    """STATIC: only the names that a static group was made with get in; nothing is sent before all were in one view."""
+    """STATIC: only the names that a static group was made with get in; nothing is sent before all were in one view,
+    of this instance or of one that it goes on from. What goes on from a group that had started has started.
+    """
 
     def installed(self, history: ProcessHistory, installed: Installed) -> None:
         strangers = set(installed.view.names) - set(self.record.static)
         if self.record.static and strangers:
             raise Violation(f"STATIC: view {installed.view.number} has {sorted(strangers)}, who were not invited")
+        # Broken where a successor begins as a new group does: of a static one that lost a member nobody could send.
+        goes_on = installed.succeeds is not None and installed.succeeds.by != "ended"
+        if self.record.static and goes_on and self.record.started_before and not installed.view.started:
+            raise Violation(
+                f"STATIC: a group that had started waits for all its names in its successor, at {history.process}"
+            )
 
     def sent(self, history: ProcessHistory, run: Run) -> None:
         # Broken where a static group starts with whoever is there.
@@ -70,8 +78,8 @@ class StaticStart(Rule):
 
     def _has_started(self, number: int) -> bool:
         views = [installed.view for installed in self.record.views.values() if installed.view.number <= number]
-        if self.record.partitionable and any(view.number == 1 and view.started for view in views):
-            return True  # a side goes on with a group that had started
+        if self.record.started_before and any(view.number == 1 and view.started for view in views):
+            return True
         return any(set(view.names) == set(self.record.static) for view in reversed(views))
 
 

@@ -409,6 +409,23 @@ def test_a_newcomer_does_not_pass_over_one_that_is_on_its_way_back() -> None:
     assert not net.began(d)
 
 
+def test_who_comes_back_to_a_static_group_that_had_started_can_send_though_all_others_are_dead() -> None:
+    """1. `c` is cut off, and put out. 2. `a` and `b` tell it so when they meet again, and die. 3. It begins anew."""
+    net = Keepers(Definition.parse("g", "TOTAL", safe=True, static=["a", "b", "c"]))
+    net.form("a", "b", "c")
+    net.confirm(A, "before")
+    net.pass_ms(HEARD_MS)
+    net.split("c", "a b registry")
+    net.until(lambda: net.members(A) == {A, B})
+    net.heal()
+    net.until(lambda: net.end(C) is not None)
+    net.kill(A)
+    net.kill(B)
+    (back,) = net.unite("c")
+    net.confirm(back, "alone")
+    assert net.lost("c", "before", "alone") == []
+
+
 def test_one_that_goes_for_a_tie_is_not_passed_over_either() -> None:
     """1. `a` and `b` lose each other, and the registry votes for `a`. 2. `b` hears of it there, and `a` dies."""
     net = Keepers(Definition.parse("g", "TOTAL", safe=True, tie_breaker="REGISTRY"))

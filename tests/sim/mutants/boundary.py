@@ -11,15 +11,17 @@ from typing import Any
 from gcom.core import streams
 from gcom.core.directory.rows import Row, stands_above
 from gcom.core.directory.table import Directory
+from gcom.core.joining import join
 from gcom.core.joining.join import Joining
 from gcom.core.member import Member
+from gcom.core.membership import triggers
 from gcom.core.membership.consensus import Consensus
 from gcom.core.membership.registration import Registration
 from gcom.core.membership.triggers import Triggers
 from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import frames
 from gcom.core.messages.effects import AskRegistry, Ended
-from gcom.core.messages.frames import NO_BALLOT, ORDER, Decision, Keeping, Refused, Source, Standing
+from gcom.core.messages.frames import NO_BALLOT, ORDER, Decision, Keeping, Promise, Refused, Source, Standing
 from gcom.core.messages.registry import Done, Note, Register, Unregister
 from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
 from gcom.core.state_transfer.transfer import sources
@@ -303,6 +305,23 @@ def a_leaver_waits_for_what_nobody_has(patch: Patch) -> None:
 @told_by(stories.test_of_two_that_were_put_out_the_one_of_the_later_instance_begins)
 def views_of_two_instances_are_compared_by_their_numbers(patch: Patch) -> None:
     patch.setattr(streams, "rank", lambda instance, view: view)
+
+
+@told_by(test_succession.test_what_is_left_of_a_static_group_that_had_started_can_send)
+def a_static_group_starts_anew_with_each_successor(patch: Patch) -> None:
+    fresh = Triggers.fresh
+
+    def anew(self: Triggers, promises: dict[Process, Promise]) -> Decision:
+        decision = fresh(self, promises)
+        return replace(decision, view=replace(decision.view, started=False)) if decision.succession else decision
+
+    patch.setattr(Triggers, "fresh", anew)
+
+
+@told_by(stories.test_who_comes_back_to_a_static_group_that_had_started_can_send_though_all_others_are_dead)
+def a_static_group_starts_anew_with_who_comes_back(patch: Patch) -> None:
+    started = triggers.is_started
+    patch.setattr(join, "is_started", lambda definition, members, before: started(definition, members, before=False))
 
 
 @told_by(test_directory_memory.test_sides_that_are_dead_leave_no_tombstone_to_one_that_was_put_out)
