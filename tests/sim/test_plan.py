@@ -93,6 +93,7 @@ def test_a_part_of_the_seeds_ends_in_an_ambush_between_two_instances() -> None:
         "another listens at a dead port",
         "a namesake comes",
         "donors die",
+        "phase after phase",
     }
     assert min(drawn.values()) >= 2
     assert {event.detail for plan in ambushed for event in plan.events} >= {STOPPED, DISSOLVES, ACCEPTED, LISTENS}
@@ -102,8 +103,22 @@ def test_a_part_of_the_seeds_ends_in_an_ambush_between_two_instances() -> None:
         assert sorted(joins) == sorted(plan.names[plan.members - plan.late :]), plan.seed
         assert plan.members - plan.late >= 2, plan.seed
         assert not (plan.definition.static and plan.late), plan.seed
-    outages = [event.for_ms for plan in ambushed for event in plan.events if len(event.sides) > 3]
+    told = [plan for plan in ambushed if plan.boundary != "phase after phase"]
+    outages = [event.for_ms for plan in told for event in plan.events if len(event.sides) > 3]
     assert min(outages) >= 15_000
+
+
+def test_phases_divide_everybody_and_each_registry_in_any_way() -> None:
+    drawn = [plan for plan in PLANS if plan.boundary == "phase after phase"]
+    assert 60 <= len(drawn) <= 120
+    events = [event for plan in drawn for event in plan.events if event.at_ms > plan.fault_ms - 60_000]
+    assert {event.kind for event in events} >= {Fault.PAUSE, Fault.CRASH, Fault.OUTAGE, Move.LEAVE, Move.JOIN}
+    splits = [event for event in events if event.kind is Fault.PARTITION]
+    assert {REGISTRY, f"{REGISTRY} 2"} <= {place for event in splits for side in event.sides for place in side}
+    assert any(len(event.sides) == 1 + max(map(len, event.sides)) for event in splits)
+    for plan in PLANS[:100]:
+        plain = draw(plan.seed, in_phases=False)
+        assert plan == plain or plan.boundary == "phase after phase", plan.seed
 
 
 def test_partitions_have_two_sides_or_three_and_the_registry_anywhere() -> None:

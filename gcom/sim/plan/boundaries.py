@@ -6,13 +6,17 @@ outages longer than every timeout. They have a random stream of their own, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from gcom.sim.plan.events import ACCEPTED, DISSOLVES, LISTENS, NOTED, STOPPED, Fault, Move, TroubleEvent
+from gcom.sim.plan.events import ACCEPTED, DISSOLVES, LISTENS, NOTED, REGISTRY, STOPPED, Fault, Move, TroubleEvent
 
 SHARE = 0.2  # of the seeds
+IN_PHASES = 0.25  # of the seeds that have no ambush
+PHASES = (2, 5)
+PHASE_MS = (2_500, 9_000)  # from less than a view needs to go on without a silent member to more than all time-outs
+AFTER_PHASES_MS = 3_000
 LONG_MS = (15_000, 20_000)  # longer than every time-out
 REACTION_MS = (3_000, 5_000)  # until a view goes on without a silent member
 MEMBERS_MIN = 3  # of fewer, no majority is left that could go on
@@ -169,6 +173,65 @@ def _donors_die(rng: Random, names: tuple[str, ...], at_ms: int) -> Ambush:
 
 def _apart(names: tuple[str, ...], at_ms: int, for_ms: int) -> TroubleEvent:
     return TroubleEvent(Fault.PARTITION, at_ms, for_ms, names, "silent", sides=tuple((name,) for name in names))
+
+
+def phases(seed: int, names: tuple[str, ...], at_ms: int, static: bool, registries: int) -> Ambush | None:
+    """Return phase after phase of long trouble for a seed, or None: each ambush is a story that somebody thought of,
+    and these are the others.
+
+    A phase begins before the group has got over the one before, and what begins in it may outlast it.
+    """
+    rng = Random(f"phases {seed}")
+    if rng.random() >= IN_PHASES or len(names) < MEMBERS_MIN:
+        return None
+    late = () if static else names[max(2, len(names) - rng.randint(0, 2)) :]
+    waiting = list(late)
+    events: list[TroubleEvent] = []
+    begin_ms = at_ms
+    for _ in range(rng.randint(*PHASES)):
+        for_ms = rng.randint(*PHASE_MS)
+        events += _phase(rng, names, begin_ms, for_ms, registries)
+        if waiting and rng.random() < 0.5:
+            events.append(TroubleEvent(Move.JOIN, begin_ms + rng.randint(0, for_ms), order=(waiting.pop(),)))
+        begin_ms += for_ms
+    events += [TroubleEvent(Move.JOIN, begin_ms + rng.randint(0, 1_000), order=(name,)) for name in waiting]
+    for_ms = begin_ms - at_ms + AFTER_PHASES_MS
+    return Ambush("phase after phase", tuple(events), for_ms, late, deaths=len(names) - 1)
+
+
+def _phase(rng: Random, names: tuple[str, ...], at_ms: int, for_ms: int, registries: int) -> Iterator[TroubleEvent]:
+    """Draw one phase: a division of all, registries too, or not, and what happens to some of them meanwhile."""
+
+    def when_ms() -> int:
+        return at_ms + rng.randint(0, for_ms)
+
+    def some(most: int) -> list[str]:
+        return rng.sample(names, rng.randint(0, most))
+
+    def lasting_ms() -> int:
+        return int(for_ms * rng.choice((0.5, 1, 1, 2)))
+
+    if rng.random() < 0.7:
+        # A registry that is on no side is reached by all.
+        placed = [at for at in (REGISTRY, f"{REGISTRY} 2")[:registries] if rng.random() < 0.5]
+        sides: list[list[str]] = [[] for _ in range(rng.choice((2, 2, 3, len(names))))]
+        for place in rng.sample((*names, *placed), len(names) + len(placed)):
+            rng.choice(sides).append(place)
+        kept = tuple(tuple(side) for side in sides if side)
+        if len(kept) > 1:
+            how = rng.choice(("silent", "silent", "unreachable"))
+            yield TroubleEvent(Fault.PARTITION, at_ms, lasting_ms(), names, how, sides=kept)
+    for name in some(2):
+        yield TroubleEvent(Fault.PAUSE, when_ms(), lasting_ms(), (name,))
+    for name in some(2):
+        back_ms = rng.choice((0, rng.randint(5, 300), rng.randint(300, 9_000)))
+        how = rng.choice(("refuses", "refuses", "same port", "machine"))
+        yield TroubleEvent(Fault.CRASH, when_ms(), back_ms, (name,), how)
+    for name in some(1):
+        yield TroubleEvent(Move.LEAVE, when_ms(), rng.choice((0, rng.randint(50, 6_000))), (name,))
+    if rng.random() < 0.3:
+        which, how = rng.randrange(registries), rng.choice(("silent", "unreachable", STOPPED))
+        yield TroubleEvent(Fault.OUTAGE, when_ms(), lasting_ms(), (), how, registry=which)
 
 
 _Drawn = Callable[[Random, tuple[str, ...], int], Ambush]

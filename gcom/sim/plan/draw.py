@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-from gcom.sim.plan.boundaries import Ambush, ambush
+from gcom.sim.plan.boundaries import Ambush, ambush, phases
 from gcom.sim.plan.events import (
     CHUNK,
     FORGETS,
@@ -70,16 +70,19 @@ STALLS = ("Prepare", "Promise", "Cut", "Cut", "CutOk", "Install")  # a process p
 ENDS = ("Prepare", "Promise", "Cut", "CutOk", "CutOk", "Install")
 
 
-def draw(seed: int, several: bool = True, signed: bool = True) -> Plan:
+def draw(seed: int, *, several: bool = True, signed: bool = True, in_phases: bool = True) -> Plan:
     """Draw the plan of a seed; without `several`, of a group that has one registry, without `signed`, of an unsigned
-    one.
+    one, without `in_phases`, one that never ends in phase after phase of trouble.
     """
     plan = _drawn(seed)
     plan = _with_registries(plan) if several else plan
     # A stream of its own, and last: the seeds whose groups are unsigned are what they were, byte for byte.
     if signed and Random(f"signed {seed}").random() < SIGNED:
         plan = replace(plan, definition=replace(plan.definition, signed=True))
-    found = ambush(seed, plan.names, plan.fault_ms + REST_MS, bool(plan.definition.static))
+    begin_ms, static = plan.fault_ms + REST_MS, bool(plan.definition.static)
+    found = ambush(seed, plan.names, begin_ms, static)
+    if found is None and in_phases:
+        found = phases(seed, plan.names, begin_ms, static, plan.registries)
     return _lengthened(plan, found) if found else plan
 
 
