@@ -6,7 +6,7 @@ those of Chockler, Keidar and Vitenberg 2001 (§4: safety properties).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gcom.core.messages.effects import Deliver, Ended, Installed, Sent, Skip, Suspected
@@ -59,9 +59,11 @@ class Checker:
     checks what applications call, and that nobody is taken for a forger.
     """
 
-    def __init__(self, definition: Definition, calls: bool = False, before: Iterable[Checker] = ()) -> None:
-        started_before = any(checker.has_had_all for checker in before)
-        self.record = InstanceHistory(definition.static, started_before)
+    def __init__(
+        self, definition: Definition, calls: bool = False, before: Mapping[str, Checker] | None = None
+    ) -> None:
+        earlier = {instance: checker.record for instance, checker in (before or {}).items()}
+        self.record: InstanceHistory = InstanceHistory(definition.static, earlier)
         self.calls = Calls(self.record)
         self.states = States(definition)
         self.letters = Letters(self.record)
@@ -83,12 +85,6 @@ class Checker:
     @property
     def deliveries(self) -> int:
         return self.record.deliveries
-
-    @property
-    def has_had_all(self) -> bool:
-        """Tell whether the static names of the group have been in one view."""
-        static = set(self.record.static)
-        return bool(static) and any(static == set(installed.view.names) for installed in self.record.views.values())
 
     @property
     def views(self) -> int:

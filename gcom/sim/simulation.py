@@ -113,7 +113,7 @@ class Simulation:
         # One checker per instance: numbers and views begin again in the next one, and only CONTINUITY looks across.
         known = self.checkers.get(instance)
         if known is None:
-            known = Checker(self.plan.definition, calls=True, before=self.checkers.values())
+            known = Checker(self.plan.definition, calls=True, before=self.checkers)
             self.checkers[instance] = known
         return known
 

@@ -354,7 +354,7 @@ class Network:
         self.effects[who] += effects
         for effect in effects:
             if machine.instance not in self._checkers:
-                self._checkers[machine.instance] = Checker(self.definition, before=self._checkers.values())
+                self._checkers[machine.instance] = Checker(self.definition, before=self._checkers)
             self._checkers[machine.instance].see(who, effect)
             match effect:
                 case AskRegistry(request):

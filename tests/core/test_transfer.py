@@ -18,7 +18,8 @@ from gcom.core.messages.effects import (
     TakeState,
 )
 from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk, StateRefused
-from gcom.core.state_transfer.transfer import STANDINGS, OwnState, Transfer, sources
+from gcom.core.state_transfer.donors import sources
+from gcom.core.state_transfer.transfer import STANDINGS, OwnState, Transfer
 from gcom.values import limits
 from gcom.values.lineage import NO_EXTENT, Extent, rank
 from gcom.values.names import Process
@@ -204,7 +205,7 @@ def test_one_that_has_promised_does_not_complete_before_the_install() -> None:
     """1. C holds all but a chunk, promises that it waits; A dies. 2. The chunk comes. 3. The value calls C lost."""
     going_on, lost = waiting(), waiting()
     for transfer in (going_on, lost):
-        transfer.wedge()
+        transfer.wedge(0)
         assert transfer.on_chunk(A, StateChunk(2, 1, 1, b"s"), 0) == []
         assert transfer.standing == awaited((A, 2))
     assert going_on.install(decision(3, {C: (A, 2)}), 0) == [SetState(2, b"s", A)]

@@ -7,6 +7,7 @@ an application can send the content of the latter again, and makes no doubles.
 from __future__ import annotations
 
 from gcom.core.messages.effects import DoubtSettled, Skip
+from gcom.values.names import Process
 
 Span = tuple[int, int]  # first and last number
 
@@ -27,6 +28,13 @@ class InDoubt:
         if self.span is None or (unconfirmed and unconfirmed[0] <= self.span[1]):
             return []
         return self.settle(self.span, [])
+
+    def settle_by_cut(self, process: Process, doubt: Span, arrived: int, view: int) -> list[DoubtSettled]:
+        """Settle by the cut of those who go on without this process: its messages up to `arrived` are in it."""
+        # So the application can send the rest again, and makes no doubles.
+        first, last = doubt
+        never = [Skip(process, arrived + 1, last - arrived, view)] if arrived < last else []
+        return self.settle((min(first, arrived + 1), last), never)
 
     def settle(self, span: Span | None, never: list[Skip]) -> list[DoubtSettled]:
         """Settle at a view's end: the messages in `never` will not be delivered, and all others have arrived."""

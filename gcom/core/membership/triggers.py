@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 
 from gcom.core.detector.connectivity import Connectivity, as_bits, to_drop
 from gcom.core.detector.suspicion import CUT_OFF, Detector
 from gcom.core.membership.admission import Admission
-from gcom.core.messages.frames import ORDER, Decision, Misses, Promise, Succession
+from gcom.core.messages.frames import LEAVES_FOR, ORDER, Decision, Keeping, Misses, Promise, Succession
 from gcom.core.quorum import is_quorum
-from gcom.core.state_transfer.transfer import sources
+from gcom.core.state_transfer.donors import sources
 from gcom.values import names
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.lineage import Extent, rank, successor
@@ -256,6 +256,20 @@ class Triggers:
         merging = self._definition.netsplit is Netsplit.PARTITIONABLE
         given = sources(number, standings, owns, anew=bool(made), merging=merging)
         return Decision(view, tuple(joiner.process for joiner in joiners), left, cut, at_registry, given, made)
+
+    def owed_state(self, decision: Decision, promises: Mapping[Process, Promise]) -> tuple[Process, ...]:
+        """Return the members that a value puts out, and that may alone have the state which those who stay await."""
+        # 1. `a` gives its state to b and c, which are new. 2. It sleeps for a moment. 3. b and c are a majority. If
+        # they went on, all that the group had would be gone, though `a` is well: so in a PRIMARY group they wait for
+        # it, as a minority does. The sides of a PARTITIONABLE one go on by themselves.
+        # What a member has accepted may be decided already: nobody may hold that up.
+        if self.partitionable or any(promise.accepted for promise in promises.values()):
+            return ()
+        over = {who for who, reason in decision.left.items() if reason in LEAVES_FOR}  # gives it first, if it can
+        here = [promises[who].standing.keeping for who in (*decision.view.members, *over) if who in promises]
+        if Keeping.AWAITED not in here or Keeping.WHOLE in here or Keeping.LATER in here:
+            return ()
+        return tuple(who for who in decision.left if who not in over | self.detector.dead.keys() | self.given_up)
 
     def _succession(self, left: dict[Process, str]) -> Succession | None:
         """Return the succession that the next view begins, where no quorum of this one can be again."""

@@ -65,8 +65,9 @@ class ViewChanger:
         self._streams = streams
         self._transfer = transfer
         self._change = Consensus(process, found.definition.tie_breaker)
-        detection = found.definition.detection
-        self._stall_ms, self._stuck_ms = detection.extended_ms(limits.STALL_MS), detection.silence_max_ms
+        timing = found.definition.detection
+        self._stall_ms, self._silence_max_ms = timing.extended_ms(limits.STALL_MS), timing.silence_max_ms
+        self._detach_ms = timing.scaled_ms(limits.DETACH_MS)
         self._flush = Flush()
         self._promised_ms = 0
         self._begin_view(entry, now_ms)
@@ -205,8 +206,6 @@ class ViewChanger:
                 self.end("expelled")
             case WitnessNack(number, promised) if number == self.view.number:
                 self._on_nack(promised, now_ms)
-            case _:
-                pass
 
     def has_accepted(self, decision: Decision) -> bool:
         """Return whether this process has accepted this very value for its next view."""
@@ -222,17 +221,15 @@ class ViewChanger:
 
     def ask_noted(self, now_ms: int) -> None:
         """Ask for the promise of processes that may be in a later view: from then on they take no INSTALL of before."""
-        prepare = self._change.prepare
         for who, address in self._change.noted.items():
             self._links.open(who, address, now_ms)
-            if prepare:
-                self._links.say(who, prepare)
+            if self._change.prepare:
+                self._links.say(who, self._change.prepare)
 
     def ask_noted_again(self, who: Process) -> None:
         """Repeat the question with the next heartbeat, where its answer did not come with the reply."""
-        prepare = self._change.prepare
-        if prepare and self.asks(who):
-            self._links.say_later(who, prepare)
+        if self._change.prepare and self.asks(who):
+            self._links.say_later(who, self._change.prepare)
 
     def _on_nack(self, promised: Ballot, now_ms: int) -> None:
         """Give the proposer of a higher ballot time, RESEND_MS per rank, so that two do not outbid each other."""
@@ -261,7 +258,10 @@ class ViewChanger:
         live, spared = self.triggers.live, self._spared(now_ms)
         promises = self._change.promises(live, spared)
         if promises is not None:
-            self._carry_out(self._change.decide(self.triggers.fresh(promises)), now_ms)
+            fresh = self.triggers.fresh(promises)
+            if self.triggers.owed_state(fresh, promises):
+                return False
+            self._carry_out(self._change.decide(fresh), now_ms)
             return True
         decision = self._change.decided(live)
         if decision is not None:
@@ -305,7 +305,7 @@ class ViewChanger:
                     self._links.say(to, item)
                 case Wedge():
                     self._streams.wedge()
-                    self._transfer.wedge()
+                    self._transfer.wedge(now_ms)
                     # Suspicions are kept from here on, or a member that flaps would make the change start over.
                     self.triggers.detector.sticky = True
                     self._promised_ms = now_ms
@@ -418,10 +418,7 @@ class ViewChanger:
         """End: the group goes on without this process, with its messages up to `arrived`; None: that is not known."""
         doubt = self._streams.unconfirmed
         if arrived is not None and doubt:
-            # The others' cut settles the doubt, so the application can send the rest again and make no doubles.
-            first, last = doubt
-            never = [Skip(self.process, arrived + 1, last - arrived, self.view.number)] if arrived < last else []
-            self.effects += self.doubt.settle((min(first, arrived + 1), last), never)
+            self.effects += self.doubt.settle_by_cut(self.process, doubt, arrived, self.view.number)
             doubt = None
         self.finish(Ended(self.view.number, "expelled", None, doubt, arrived=arrived))
 
@@ -432,7 +429,10 @@ class ViewChanger:
 
     def _look_for_quorum(self, now_ms: int) -> None:
         """Become detached, or attached again."""
-        detached = self.triggers.is_detached(now_ms)
+        if stranded := not self.triggers.partitionable and self._transfer.is_stranded(now_ms, self._detach_ms):
+            # If `a`, which alone has the state, is heard again, those who promised must not suspect it for that.
+            self.triggers.detector.sticky = False
+        detached = stranded or self.triggers.is_detached(now_ms)
         unconfirmed = self._streams.unconfirmed
         if detached or self.detached:
             self.doubt.add(unconfirmed)
@@ -461,7 +461,7 @@ class ViewChanger:
             return
         self._look_for_quorum(now_ms)
         # A member that is heard, and yet does not get this view's decision, would hold up every later change.
-        if now_ms - self._installed_ms >= self._stuck_ms:
+        if now_ms - self._installed_ms >= self._silence_max_ms:
             for peer in sorted(self.behind):
                 self.suspect(peer, "stuck")
         for leaver in self.tombstones.forget(now_ms):

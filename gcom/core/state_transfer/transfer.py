@@ -1,5 +1,4 @@
-"""The transfer of the application's state to a joiner: which member gives it, and its way there
-(docs/protocols/state.md).
+"""The transfer of the application's state to a joiner: its way there (docs/protocols/state.md).
 
 Birman and Joseph 1987: a view is a barrier in the stream of messages, so the state that a member's application has
 there, and the messages after it, are that member's history for each process that begins at the barrier. The decision of
@@ -10,13 +9,11 @@ This machine keeps no link and calls no application. It returns what to do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gcom.core.messages.effects import AwaitState, KeepState, SetState, StateUnavailable, TakeState
 from gcom.core.messages.effects import OfState as Effect
 from gcom.core.messages.frames import (
-    NO_STANDING,
     Decision,
     Keeping,
     OfState,
@@ -38,51 +35,6 @@ STANDINGS: dict[Keeping, tuple[Keeping, ...]] = {
     Keeping.AWAITED: (Keeping.NOTHING, Keeping.LATER, Keeping.WHOLE),
     Keeping.WHOLE: (),
 }
-
-
-def sources(
-    number: int,
-    standings: Mapping[Process, Standing],
-    joiners: Mapping[Process, Extent],
-    *,
-    anew: bool = False,
-    merging: bool = False,
-) -> dict[Process, Source]:
-    """Return the source of the state for each member that waits in view `number`, and for joiners.
-
-    `standings` are of the members that stay, oldest first; `joiners` say how far their own states reach, as
-    `Standing.own` does. A donor that stays, and has not failed, is kept, unless the views are numbered `anew`. Who has
-    itself for source goes on with its own state, which it may not where states are `merging`; who has none goes on
-    without.
-    """
-    # WHOLE before LATER. 1. The last donor dies, and B goes on as LATER, without the old state. 2. C, which is WHOLE,
-    # was only slow. If B could be asked, a joiner would get a part of the history as if it were all.
-    donors = [who for who, standing in standings.items() if standing.keeping is Keeping.WHOLE]
-    # One of them only: two that are LATER may have begun at different views, and have different states.
-    donors = donors or [who for who, standing in standings.items() if standing.keeping is Keeping.LATER][:1]
-    waiting = {who: standing.own for who, standing in standings.items() if standing.keeping is Keeping.AWAITED}
-    waiting |= joiners
-    # Not where sides merge: what others have brought there might be in none of the states that go on.
-    donors = donors or ([] if merging else _latest(waiting))
-    found: dict[Process, Source] = {}
-    for who in waiting:
-        standing = standings.get(who, NO_STANDING)
-        source = standing.source
-        # Kept through other changes, or a large state would begin anew with every view while members come and go.
-        if anew or source is None or source[0] not in standings or source[0] in standing.failed:
-            left = (donor for donor in donors if donor not in standing.failed)
-            source = next(((donor, number) for donor in left), None)
-        if source is not None:
-            found[who] = source
-    return found
-
-
-def _latest(waiting: Mapping[Process, Extent]) -> list[Process]:
-    """Return the one that waits whose own state reaches furthest; empty if none has any."""
-    # 1. B was put out, and is back. 2. A, which alone has the state, dies as it gives it. 3. B lacks what came while
-    # it was out, and that is lost. If all began anew here, all that B had would be lost as well.
-    best = max(waiting, key=lambda who: waiting[who], default="")
-    return [best] if waiting.get(best, NO_EXTENT) > NO_EXTENT else []
 
 
 @dataclass(slots=True)
@@ -169,7 +121,8 @@ class Transfer:
         self._since = 0
         self._view = 0
         self._delivered = 0  # messages, when the session ended
-        self._wedged = False
+        self._some_wait = False  # in this view, when it began
+        self._wedged_ms: int | None = None  # since when a change out of this view was promised
         self._wanted: _Wanted | None = None
         self._failed: dict[Process, str] = {}  # donors, in order, and why
         self._got: tuple[Process, int] | None = None  # the donor whose state is complete here, and its number of chunks
@@ -263,13 +216,20 @@ class Transfer:
             return Standing(self.keeping)
         return Standing(self.keeping, self._wanted.source, tuple(self._failed), self.own_in(self._instance))
 
-    def wedge(self) -> None:
+    def wedge(self, now_ms: int) -> None:
         """Let the standing be until the install: a promise to a view change was made."""
-        self._wedged = True
+        if self._wedged_ms is None:
+            self._wedged_ms = now_ms
+
+    def is_stranded(self, now_ms: int, after_ms: int) -> bool:
+        """Return whether the group waits, perhaps, for one that alone has the state (`Triggers.owed_state`)."""
+        # Only who proposes knows that; who promised to it sees that the change takes longer than any should.
+        has_none = self.keeping is Keeping.AWAITED or (self.keeping is Keeping.NOTHING and self._some_wait)
+        return has_none and self._wedged_ms is not None and now_ms - self._wedged_ms >= after_ms
 
     def install(self, decision: Decision, now_ms: int) -> list[Effect]:
         """Begin a view; return what comes before it in the application's queue."""
-        self._wedged = False
+        self._wedged_ms, self._some_wait = None, bool(decision.sources)
         self._view = number = decision.view.number
         effects = self._install_wanted(decision.sources.get(self.process), number, now_ms)
         for view, offer in list(self._offers.items()):
@@ -379,7 +339,7 @@ class Transfer:
         wanted = self._wanted
         # Not while wedged: the promise says that this process waits, and the value may call its state lost. If it had
         # set the state meanwhile, it would begin anew with more than the others.
-        if wanted is None or not wanted.complete or self._wedged:
+        if wanted is None or not wanted.complete or self._wedged_ms is not None:
             return []
         self._wanted, self._got = None, (wanted.donor, wanted.count)
         self._since = wanted.since
@@ -393,8 +353,11 @@ class Transfer:
         self._ticked_ms = now_ms
         if self._wanted is None or self.seeking:
             return
+        # A view change may have to wait for the donor (`Triggers.owed_state`): that is not the donor's failure.
+        if self._wedged_ms is not None:
+            self._wanted.since_ms = now_ms
         # Time in which this process was itself held up does not count: the donor's chunks wait in its socket.
-        if lag_ms > limits.HEARTBEAT_MS + limits.LAG_MS:
+        elif lag_ms > limits.HEARTBEAT_MS + limits.LAG_MS:
             self._wanted.since_ms = min(now_ms, self._wanted.since_ms + lag_ms)
         if now_ms - self._wanted.since_ms >= limits.STATE_MS:
             self._failed[self._wanted.donor] = f"gave nothing for {limits.STATE_MS // 1000} s"

@@ -6,7 +6,7 @@ Nothing of the protocol is read here. Runs are kept whole, so that one costs abo
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gcom.core.messages.effects import Deliver, Ended, Installed, Skip, Suspected
@@ -135,9 +135,9 @@ class SentStream:
 class InstanceHistory:
     """The histories of one instance. Rules look at it before an effect is recorded."""
 
-    def __init__(self, static: tuple[str, ...] = (), started_before: bool = False) -> None:
+    def __init__(self, static: tuple[str, ...] = (), earlier: Mapping[str, InstanceHistory] | None = None) -> None:
         self.static = static
-        self.started_before = started_before  # an earlier instance of the name has had all the static names in one view
+        self.earlier = dict(earlier or {})  # the name's instances before this one
         self.histories: dict[Process, ProcessHistory] = {}
         self.streams: dict[Process, SentStream] = {}
         self.views: dict[int, Installed] = {}
@@ -157,6 +157,17 @@ class InstanceHistory:
         if known is None:
             known = self.streams[who] = SentStream()
         return known
+
+    @property
+    def has_had_all(self) -> bool:
+        """Tell whether the names of a static group have all been in one view."""
+        views = (installed.view for installed in self.views.values())
+        return bool(self.static) and any(set(view.names) == set(self.static) for view in views)
+
+    @property
+    def has_started(self) -> bool:
+        """Tell whether a static group has started, by its own word."""
+        return bool(self.static) and any(installed.view.started for installed in self.views.values())
 
     def install(self, history: ProcessHistory, installed: Installed) -> None:
         view = installed.view

@@ -65,11 +65,11 @@ class StaticStart(Rule):
         if self.record.static and strangers:
             raise Violation(f"STATIC: view {installed.view.number} has {sorted(strangers)}, who were not invited")
         # Broken where a successor begins as a new group does: of a static one that lost a member nobody could send.
-        goes_on = installed.succeeds is not None and installed.succeeds.by != "ended"
-        if self.record.static and goes_on and self.record.started_before and not installed.view.started:
-            raise Violation(
-                f"STATIC: a group that had started waits for all its names in its successor, at {history.process}"
-            )
+        made = installed.succeeds
+        before = self.record.earlier.get(made.instance) if made and made.by != "ended" else None
+        if before and before.has_started and not installed.view.started:
+            who = history.process
+            raise Violation(f"STATIC: a group had started, and its successor waits for all its names, says {who}")
 
     def sent(self, history: ProcessHistory, run: Run) -> None:
         # Broken where a static group starts with whoever is there.
@@ -78,7 +78,8 @@ class StaticStart(Rule):
 
     def _has_started(self, number: int) -> bool:
         views = [installed.view for installed in self.record.views.values() if installed.view.number <= number]
-        if self.record.started_before and any(view.number == 1 and view.started for view in views):
+        had_all = any(before.has_had_all for before in self.record.earlier.values())
+        if had_all and any(view.number == 1 and view.started for view in views):
             return True
         return any(set(view.names) == set(self.record.static) for view in reversed(views))
 

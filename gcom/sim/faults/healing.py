@@ -136,6 +136,9 @@ class Healing:
         here = {session.process for session in members}
         for session in members:
             view = session.machine.view
+            # Detached in a majority: they wait for one that alone has the state, and no kernel says that it is dead.
+            if session.machine.detached:
+                continue
             # Only a majority is blamed: a minority cannot put anybody out, and half of a view
             # depends on the tie-breaker.
             if view and gone & set(view.members) and 2 * len(here & set(view.members)) > len(view.members):

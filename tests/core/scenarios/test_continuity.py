@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 from gcom.core.messages import frames
-from gcom.core.messages.effects import Effect, Installed
+from gcom.core.messages.effects import Effect, Installed, StateUnavailable
 from gcom.core.messages.frames import Frame
-from gcom.core.messages.registry import Register, Request
+from gcom.core.messages.registry import Fork, Register, Request
 from gcom.core.messages.witness import WitnessAccept
 from gcom.sim.checkers import Violation
 from gcom.values.definition import Definition
@@ -407,6 +407,55 @@ def test_a_newcomer_does_not_pass_over_one_that_is_on_its_way_back() -> None:
     net.unite("cd")
     assert net.lost("cd", "before") == []
     assert not net.began(d)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("pause_ms", [2_500, 10_000])
+def test_those_who_await_the_state_do_not_put_out_the_only_one_that_has_it(count: int, pause_ms: int) -> None:
+    """1. `a` alone has the state, and gives it to newcomers, which are a majority. 2. It sleeps. 3. It wakes."""
+    net, newcomers = awaiting(count)
+    net.pause(A)
+    net.pass_ms(pause_ms)
+    assert all(net.members(who) == {A, *newcomers} for who in newcomers)
+    assert all(net.machines[who].detached == (pause_ms > 6_000) for who in newcomers)
+    net.resume(A)
+    net.stalled.clear()
+    members = net.unite("abcde"[: count + 1])
+    assert members[0] == A
+    assert net.lost("abcde"[: count + 1], "before") == []
+    net.confirm(B, "after")
+
+
+def test_those_who_await_the_state_go_on_without_it_once_all_who_had_it_are_dead() -> None:
+    net, newcomers = awaiting(2)
+    net.pause(A)
+    net.pass_ms(10_000)
+    net.resume(A)
+    net.kill(A)
+    net.until(lambda: all(net.members(who) == {*newcomers} for who in newcomers))
+    assert all(net.of(who, StateUnavailable) for who in newcomers)
+    net.confirm(B, "anew")
+
+
+def test_an_operator_gives_up_who_alone_has_the_state() -> None:
+    net, newcomers = awaiting(2)
+    net.cut_off.add(A)
+    net.until(lambda: all(net.machines[who].detached for who in newcomers))
+    net.directory.ask(Fork("g", net.machines[B].instance), net.now_ms)
+    net.until(lambda: all(net.members(who) == {*newcomers} for who in newcomers))
+    net.confirm(B, "anew")
+
+
+def awaiting(count: int) -> tuple[Keepers, list[Process]]:
+    """One that alone has the state, and so many newcomers that await it."""
+    net = Keepers(SAFE)
+    net.form("a")
+    net.confirm(A, "before")
+    net.stalled.add(A)  # its application is asked for the state, and takes its time
+    newcomers = [net.start(name) for name in "bcde"[:count]]
+    net.until(lambda: all(net.members(who) == {A, *newcomers} for who in newcomers))
+    net.pass_ms(HEARD_MS)
+    return net, newcomers
 
 
 def test_who_comes_back_to_a_static_group_that_had_started_can_send_though_all_others_are_dead() -> None:

@@ -24,7 +24,7 @@ from gcom.core.messages.effects import AskRegistry, Ended
 from gcom.core.messages.frames import NO_BALLOT, ORDER, Decision, Keeping, Promise, Refused, Source, Standing
 from gcom.core.messages.registry import Done, Note, Register, Unregister
 from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
-from gcom.core.state_transfer.transfer import sources
+from gcom.core.state_transfer.donors import sources
 from gcom.values import lineage
 from gcom.values.lineage import Extent
 from gcom.values.names import Process, name_of
@@ -305,6 +305,11 @@ def a_leaver_waits_for_what_nobody_has(patch: Patch) -> None:
 @told_by(stories.test_of_two_that_were_put_out_the_one_of_the_later_instance_begins)
 def views_of_two_instances_are_compared_by_their_numbers(patch: Patch) -> None:
     patch.setattr(streams, "rank", lambda instance, view: view)
+
+
+@told_by(stories.test_those_who_await_the_state_do_not_put_out_the_only_one_that_has_it, 2, 10_000)
+def those_who_await_the_state_put_out_who_has_it(patch: Patch) -> None:
+    patch.setattr(Triggers, "owed_state", lambda self, decision, promises: ())
 
 
 @told_by(test_succession.test_what_is_left_of_a_static_group_that_had_started_can_send)

@@ -8,9 +8,9 @@ from gcom.core.delivery_queue import DeliveryQueue, Handed
 from gcom.core.membership import triggers
 from gcom.core.messages.effects import AwaitState, Deliver, OfState, Skip, TakeState
 from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk
+from gcom.core.state_transfer.donors import sources as named
 from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.core.state_transfer.transfer import Transfer, _Wanted
-from gcom.core.state_transfer.transfer import sources as named
 from gcom.core.streams import Streams
 from gcom.values.lineage import Extent
 from gcom.values.names import Process
@@ -130,7 +130,7 @@ def a_state_that_began_at_a_loss_takes_the_place_of_one_that_did_not(patch: Patc
 
 @mutant(reliable, keeping, of_three, aim=aims.the_last_donor_dies_as_one_comes_back)
 def nobody_goes_on_with_its_own(patch: Patch) -> None:
-    patch.setattr("gcom.core.state_transfer.transfer._latest", lambda waiting: [])
+    patch.setattr("gcom.core.state_transfer.donors._latest", lambda waiting: [])
 
 
 @mutant(reliable, of_three, aim=aims.sides_meet)

@@ -1,0 +1,57 @@
+"""Which member gives the application's state to whom, as the value of a view change names it (docs/protocols/state.md).
+
+Only promises make donors, so all who read the value agree on who has the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gcom.core.messages.frames import NO_STANDING, Keeping, Source, Standing
+from gcom.values.lineage import NO_EXTENT, Extent
+from gcom.values.names import Process
+
+
+def sources(
+    number: int,
+    standings: Mapping[Process, Standing],
+    joiners: Mapping[Process, Extent],
+    *,
+    anew: bool = False,
+    merging: bool = False,
+) -> dict[Process, Source]:
+    """Return the source of the state for each member that waits in view `number`, and for joiners.
+
+    `standings` are of the members that stay, oldest first; `joiners` say how far their own states reach, as
+    `Standing.own` does. A donor that stays, and has not failed, is kept, unless the views are numbered `anew`. Who has
+    itself for source goes on with its own state, which it may not where states are `merging`; who has none goes on
+    without.
+    """
+    # WHOLE before LATER. 1. The last donor dies, and B goes on as LATER, without the old state. 2. C, which is WHOLE,
+    # was only slow. If B could be asked, a joiner would get a part of the history as if it were all.
+    donors = [who for who, standing in standings.items() if standing.keeping is Keeping.WHOLE]
+    # One of them only: two that are LATER may have begun at different views, and have different states.
+    donors = donors or [who for who, standing in standings.items() if standing.keeping is Keeping.LATER][:1]
+    waiting = {who: standing.own for who, standing in standings.items() if standing.keeping is Keeping.AWAITED}
+    waiting |= joiners
+    # Not where sides merge: what others have brought there might be in none of the states that go on.
+    donors = donors or ([] if merging else _latest(waiting))
+    found: dict[Process, Source] = {}
+    for who in waiting:
+        standing = standings.get(who, NO_STANDING)
+        source = standing.source
+        # Kept through other changes, or a large state would begin anew with every view while members come and go.
+        if anew or source is None or source[0] not in standings or source[0] in standing.failed:
+            left = (donor for donor in donors if donor not in standing.failed)
+            source = next(((donor, number) for donor in left), None)
+        if source is not None:
+            found[who] = source
+    return found
+
+
+def _latest(waiting: Mapping[Process, Extent]) -> list[Process]:
+    """Return the one that waits whose own state reaches furthest; empty if none has any."""
+    # 1. B was put out, and is back. 2. A, which alone has the state, dies as it gives it. 3. B lacks what came while
+    # it was out, and that is lost. If all began anew here, all that B had would be lost as well.
+    best = max(waiting, key=lambda who: waiting[who], default="")
+    return [best] if waiting.get(best, NO_EXTENT) > NO_EXTENT else []
