@@ -51,7 +51,7 @@ class Approach:
 class ProbePeers:
     """Call this process, and all others that were known, for an instance to enter."""
 
-    # By its id, though a companion may have come back as another process: a node gives the call to whoever has the name.
+    # By its id, though a companion may be another process by now: a node gives the call to whoever has the name.
     process: Process
     address: Address
     hail: DiscoverRequest
