@@ -185,6 +185,7 @@ class Triggers:
 
     def wants(self, joins: bool = True) -> bool:
         """Return whether a change is wanted; without `joins`: for another reason than joiners."""
+        # `named` is asked first, for nearly always nobody suspects anybody.
         if joins and self.admission.waiting:
             return True
         if self.wedged or self.leavers or self.unserved or self.seekers or self.brought or self.dropped:
