@@ -52,6 +52,7 @@ class BenchSetup:
 
     @property
     def names(self) -> list[str]:
+        # By place: a member process finds its part by the number in its name (TurnPlan.place).
         return [f"m{place}" for place in range(self.members)]
 
     @property
@@ -77,6 +78,7 @@ class BenchSetup:
 def parse(words: Sequence[str]) -> tuple[Address, Definition, list[str]]:
     """Return the registry and the group that `BenchSetup.words` named, and the arguments after them."""
     registry, group, ordering, multicast, safe, signed, *rest = words
+    # As `str` writes a bool; `bool` of a word is true, whatever the word.
     kind = Definition.parse(group, ordering, multicast, safe=safe == "True", signed=signed == "True")
     return registry, kind, rest
 

@@ -57,6 +57,7 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
 def run(words: Sequence[str] | None = None) -> int:
     """Carry out one command line; return the exit status. Errors are printed as one line on standard error."""
     try:
+        # Else Typer would print errors by itself, in a box of several lines, and exit with a status of its own.
         return int(app(words, prog_name="gcom", standalone_mode=False) or 0)
     # From the most particular to the most general: BadValue and RegistryUnavailable are GComErrors too.
     except typer.TyperException as error:
@@ -116,6 +117,7 @@ def top(
       gcom groups                              what groups there are
       gcom demo                                see it all work
     """
+    # The library looks there, and so do the processes that a command starts: nothing has to be handed through.
     options.into_environment(cert, key, ca, listen, advertise)
     if context.invoked_subcommand is None:
         # To standard error, with the status of bad usage: `gcom | head` of a script that forgot the word must not
@@ -124,6 +126,7 @@ def top(
         raise typer.Exit(EXIT_USAGE)
 
 
+# Commands import when they run. All of them at once would take a second, for which most have no use.
 @app.command()
 def accept(
     invitation: Annotated[str, typer.Argument(help="The line that gcom-registry invite printed.", show_default=False)],
@@ -336,6 +339,7 @@ def send(
     from gcom.cli.commands import member
 
     _log_to_stderr()
+    # The very bytes of the shell: what is no UTF-8 Python keeps as halves of surrogates, which are no text to send.
     member.send(group, name, registry, log_dir, os.fsencode(text))
 
 

@@ -117,6 +117,7 @@ def definition(
     given |= {"tie_breaker": tie_breaker, "detection": detection}
     # What was not given is left out, so that the defaults stand in Definition alone.
     words = {what: word for what, word in given.items() if word is not None}
+    # An empty word is a list of one name that cannot be, and is refused: else nobody at all might join.
     names = [name.strip() for name in static.split(",")] if static is not None else []
     return Definition.parse(group, static=names, safe=safe, signed=signed, **words)
 
@@ -141,6 +142,7 @@ def into_environment(
 ) -> None:
     """Have the options of all commands stand where a library looks for them."""
     given = {"TLS_CERT": cert, "TLS_KEY": key, "TLS_CA": ca, "LISTEN": listen, "ADVERTISE": advertise}
+    # Over what the shell has set: the nearer word counts.
     for variable, value in given.items():
         if value is not None:
             os.environ[f"GCOM_{variable}"] = value

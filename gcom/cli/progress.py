@@ -149,6 +149,7 @@ def _watching() -> Iterator[Watcher]:
         yield _Lines()
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    # Transient: the table that follows says all that the bar did.
     with Progress(*columns, console=console, transient=True) as progress:
         yield _Bar(progress)
 

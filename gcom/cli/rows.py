@@ -23,7 +23,7 @@ class PlainRows:
     def __init__(self, output: Output, group: str) -> None:
         self._output = output
         self._group = group
-        self._prefixes: dict[str, bytes] = {}
+        self._prefixes: dict[str, bytes] = {}  # made once for each sender: a delivery costs little else
         # As programs agree to ask (no-color.org), and only where a terminal shows it.
         self._colour = output.terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
@@ -136,6 +136,7 @@ class JsonRows:
         self._row("settled", first=settled.first, last=settled.last, arrived=settled.arrived)
 
     def departure(self, departure: gcom.Departure) -> None:
+        # As in a delivery log: every end that the application did not ask for.
         kind = "left" if departure.reason in ("request", "exit") else "detached"
         doubt = list(departure.unconfirmed) if departure.unconfirmed else None
         self._row(kind, reason=departure.reason, unconfirmed=doubt, returning=departure.returning)

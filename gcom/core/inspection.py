@@ -30,6 +30,8 @@ class Inspection:
 
 def inspect(view: View, streams: Streams, detector: Detector, now_ms: int) -> Inspection:
     """Look at a member's streams and suspicions."""
+    # Lazily, and cut: a slow member may hold back thousands of
+    # runs, and a snapshot is read by people, under the node's lock.
     held = streams.held_back()
     since_ms = streams.hold_times.since_ms
     shown = tuple(

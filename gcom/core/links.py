@@ -135,11 +135,13 @@ class Links(dict[Process, PeerLink]):
         return woken
 
     def open(self, peer: Process, address: Address, now_ms: int) -> None:
+        # One that is open keeps what it owes, and its frames in flight: most peers stay from view to view.
         if peer not in self:
             self[peer] = PeerLink(address, now_ms + limits.HEARTBEAT_MS)
             self.wake(peer)
 
     def close(self, peer: Process) -> None:
+        # Calls under way go on, and their ends change nothing: they find no link.
         if self.pop(peer, None):
             self.wake(peer)
 
@@ -179,6 +181,7 @@ class Links(dict[Process, PeerLink]):
         for link in self.values():
             link.drop(lambda item: not isinstance(item, _OF_A_CHANGE))
             link.later = None  # a Join: this process is in
+        # Each must hear who has installed the view: until all have, it keeps what the last one left.
         self.owe_status(members)
 
     def keep_only(self, kind: type[Control]) -> None:
@@ -208,6 +211,7 @@ class Links(dict[Process, PeerLink]):
         link = self[peer]
         link.become(Readiness.IN_FLIGHT)
         link.owed = False
+        # What has been said since stands: this repeats an older word.
         if link.later and not any(_replaces(item, link.later) for item in link.control):
             link.control.append(link.later)
         link.later = None
@@ -275,6 +279,7 @@ class Links(dict[Process, PeerLink]):
 
 
 def _replaces(new: Control, old: Control) -> bool:
+    # One stream each: fetches of several senders stand beside each other.
     if isinstance(new, Fetch) and isinstance(old, Fetch):
         return new.sender == old.sender
     return type(new) is type(old)

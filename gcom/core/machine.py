@@ -116,7 +116,7 @@ class GroupMachine:
         # The same process, unlike a return: all who go on enter view 1 together, so no number of it can be given twice.
         member = self._member
         assert member is not None, "only a member is succeeded"
-        had = (*self._state_callbacks, False, None)
+        had = (*self._state_callbacks, False, None)  # `inherit` tells the rest
         machine = GroupMachine(self.group, self.process, self._address, None, None, *had, self._signer)
         machine.transfer.inherit(self.transfer)
         entry, first, follows = first_view(member.definition, self.instance, decided)
@@ -158,7 +158,7 @@ class GroupMachine:
         elif self.stage is Stage.LINGERING:
             self._handle_lingering(event, now_ms)
         if isinstance(event, events.Tick):
-            self._ticked_ms = now_ms
+            self._ticked_ms = now_ms  # in every stage, or its deadline would stay in the past and the driver spin
         return self._settle(now_ms)
 
     def receive(self, frame: Frame, now_ms: int) -> tuple[Reply, list[Effect]]:
@@ -316,7 +316,7 @@ class GroupMachine:
 
     def _become_lingering(self, ended: Ended, now_ms: int) -> None:
         self._become(Stage.LINGERING)
-        self._links.keep_only(frames.Install)
+        self._links.keep_only(frames.Install)  # of the session nothing else concerns anybody now
         self.transfer.end(self._member.streams.extent(self.instance) if self._member else NO_EXTENT)
         # 5 s for ends whose decision this process alone may know, as a leader that decided its own leave does.
         self._linger_until_ms = now_ms + limits.LINGER_MS if ended.reason in TELLS else now_ms
@@ -401,7 +401,7 @@ class GroupMachine:
             case events.Replied(peer, reply):
                 self._links.replied(peer, now_ms)
                 if isinstance(reply, Refused):
-                    self._links.close(peer)
+                    self._links.close(peer)  # it refuses: it knows, or is no more
             case events.CallFailed(peer, refused, dead):
                 self._links.failed(peer, now_ms)
                 # It is gone, and needs to be told nothing.

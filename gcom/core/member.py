@@ -59,7 +59,7 @@ class Member:
         self.outgoing = Outgoing(links, self.streams, self.mail.letters, transfer, self.effects)
         self._registration = Registration(process, found.definition, found.instance)
         self._merge = Merge(process, found.instance, found.definition.netsplit, links, away)
-        self.effects += transfer.enter(made, now_ms, found.instance)
+        self.effects += transfer.enter(made, now_ms, found.instance)  # before Installed, which may have to wait
         base = {sender: number for sender, number in made.cut.items() if number and sender != frames.ORDER}
         self.effects.append(Installed(made.view, made.joined, made.left, base, entry.serial, succeeds))
         self._register(now_ms)
@@ -95,7 +95,7 @@ class Member:
     def _proceed(self, now_ms: int) -> None:
         """Do what follows from a step: this process's part as a proposer, then what a new view asks for."""
         if self._triggers.admission.waiting and not self.ended:
-            self._note(now_ms)
+            self._note(now_ms)  # before `advance`, which admits only who is noted
         self._view_change.advance(now_ms)
         if not self._view_change.passed or self.ended:
             return
@@ -108,7 +108,7 @@ class Member:
             self._leave_alone()
         else:
             self._register(now_ms)
-            self._form_alone()
+            self._form_alone()  # the last peer may have gone, and with it the frames to wait for
 
     def submit(self, payloads: list[bytes | str]) -> None:
         self.streams.submit(payloads)
@@ -122,7 +122,7 @@ class Member:
 
     def on_consumed(self, sender: Process, number: int, size: int) -> None:
         if self.streams.on_consumed(sender, number, size):
-            self._links.owe_status([sender])
+            self._links.owe_status([sender])  # a quarter of its window is free again
         if self.streams.unsent and self.streams.may_form:
             self._links.wake_all()
             self._form_alone()
@@ -147,19 +147,19 @@ class Member:
         if self._view_change.doubt.span:
             self._view_change.settle_doubt()
         if self.streams.news:
-            self.streams.news = False
+            self.streams.news = False  # one status, however much the step has done
             self._links.owe_status(self._view_change.others)
         serials = self.streams.serials
         if serials:
             if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
                 self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
-                self._view_change.review()
+                self._view_change.review()  # a change may be wanted now: the next tick must not wait 125 ms
             if not serials.asking and (serials.restless or self.streams.unplaced):
                 self.effects += map(AskSequencer, serials.due(self.streams.multicast.out.number, now_ms))
 
     def on_state_taken(self, view: int, data: bytes | None, error: str) -> None:
         self.transfer.on_taken(view, data, error)
-        self._links.wake_all()
+        self._links.wake_all()  # chunks go unasked
 
     # letters
 
@@ -214,8 +214,8 @@ class Member:
         # A leaver that has not seen the view which goes on without it.
         if told := self._view_change.tombstones.decision(frame.source):
             self._links.say(frame.source, frames.Install(told))
-            self._relay_fetches(frame)
-        elif 0 < frame.status.view <= self.view.number:
+            self._relay_fetches(frame)  # it still lacks what the cut has of others
+        elif 0 < frame.status.view <= self.view.number:  # else this one may be behind (link.md)
             text = f"view {self.view.number} of group {self.group!r} goes on without {frame.source}"
             return Refused("expelled", text, self._view_change.tombstones.settled(frame.source))
         return self._reply(frame.source)
@@ -266,7 +266,7 @@ class Member:
             self.transfer.on_status(peer, status.state, status.seeking)
         self._triggers.wedged = self.streams.multicast.some_wedged
         if status.view < number:
-            self._view_change.tell(peer)
+            self._view_change.tell(peer)  # it missed the INSTALL: each of its statuses asks again
         if same:
             if self._view_change.behind or peer in self._triggers.detector.suspects:
                 self._view_change.installed_by(peer)
@@ -315,7 +315,7 @@ class Member:
             if self._merge.on_reply(peer, reply, self.view, now_ms) and not self.leaves_for:
                 self.leave(now_ms, "merge")
             return
-        self._triggers.detector.answered(peer)
+        self._triggers.detector.answered(peer)  # both directions of the link work; `heard` alone shows one
         if isinstance(reply, Frame):
             self._on_status(peer, reply.status, now_ms)
             for item in reply.control:
@@ -340,7 +340,7 @@ class Member:
             self._view_change.expel(reply.settled)
         elif reply.code in ("ended", "returning"):
             self._triggers.told_of(reply.reach)
-            self._view_change.proven(peer, frames.ENDED)
+            self._view_change.proven(peer, frames.ENDED)  # either way that session is over, and votes no more
         elif reply.code == "unknown" and self._links.is_other_life(peer, reply.life):
             self._view_change.proven(peer, frames.DEAD)  # no two lives are at one address at a time
         elif reply.code == "unknown":
@@ -396,7 +396,7 @@ class Member:
         if self.leaves_for != "merge":
             self.effects.append(AskRegistry(Unregister(self.group, self.instance, self.view.number)))
         if self.definition.total:
-            self.effects.append(AskSequencer(Close(self.group, self.instance)))
+            self.effects.append(AskSequencer(Close(self.group, self.instance)))  # else it stays for long
         self._view_change.finish(Ended(self.view.number, self._view_change.leaves_for))
 
     def on_registry(self, request: Request, answer: Answer | None, now_ms: int) -> None:
@@ -464,7 +464,7 @@ class Member:
         self.effects += self.streams.give_up_overdue(now_ms)
         self.streams.look(now_ms)
         if self.streams.go_ahead():
-            self._links.wake_all()
+            self._links.wake_all()  # a small run waits for its order until the next tick at most
         self.effects += self.mail.tick(now_ms)
         self._register(now_ms)
         self._proceed(now_ms)

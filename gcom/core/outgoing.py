@@ -77,6 +77,7 @@ class Outgoing:
         """Return what to put to a peer now; `due`: a frame goes anyway."""
         link = self._links[peer]
         budget = limits.LOAD_BYTES_MAX
+        # A piece of state takes its room first: together with a full load it would not fit a frame.
         if isinstance(beside, frames.StateChunk):
             budget -= len(beside.data)
         outbox = self._outboxes.get(peer)
@@ -103,6 +104,7 @@ class Outgoing:
         if relays and (relayed := relay(relays, multicast, budget)).size:
             return relayed
         # A run is formed when the link is free: what came in during the last call travels together, without a timer.
+        # Not while this peer still lacks earlier runs: those go first, and what waits meanwhile becomes one larger run.
         forms = self._streams.unsent and multicast.open_to(peer) and not multicast.has_for(peer)
         if forms and (formed := self._streams.form(limits.RUN_BYTES_MAX)):
             self._effects += formed

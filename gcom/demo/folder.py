@@ -29,6 +29,7 @@ def empty_log_folder(folder: Path) -> None:
 
 def _is_ours(path: Path, folder: Path) -> bool:
     depth = len(path.relative_to(folder).parts)
+    # Never through a link: what it points to is not ours, wherever it is.
     if path.is_symlink() or depth > _DEPTH:
         return False
     return path.is_dir() if depth < _DEPTH else path.is_file() and bool(_SEGMENT.fullmatch(path.name))

@@ -42,6 +42,7 @@ def run(texts: Sequence[Text], log_dir: Path, watcher: Watcher) -> list[DemoResu
             children.start(text.name, "gcom.demo.member", registry, text.name, str(log_dir.resolve()), *files)
         children.gather("ready", names, START_S)
         results = [_Turn(children, texts, ordering, watcher).take() for ordering in Ordering]
+        # By a word: each then closes its node, and seals its log, before the registry goes.
         children.tell_all(names, "end")
     return results
 

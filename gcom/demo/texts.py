@@ -44,6 +44,7 @@ def chosen_texts(files: Sequence[Path]) -> list[Text]:
     texts: list[Text] = []
     for path in found:
         texts.append(Text(_name(path.stem, texts), str(path), _lines_of(path)))
+    # Files without a single line: the built-in texts are sent in their place, by members beside these.
     if not any(text.lines for text in texts):
         texts += [_built_in(name) for name in _BUILT_IN]
     while len(texts) < MEMBERS_MIN:
@@ -54,6 +55,7 @@ def chosen_texts(files: Sequence[Path]) -> list[Text]:
 def split_lines(data: bytes) -> tuple[bytes, ...]:
     """Split into lines without their ends; the last one may have none."""
     lines = data.split(b"\n")
+    # A newline at the end ends the last line, and begins none.
     return tuple(lines if lines[-1] else lines[:-1])
 
 

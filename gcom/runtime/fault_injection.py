@@ -104,6 +104,7 @@ class FaultInjector:
             if self._file is None:
                 self._adopt(faults if isinstance(faults, Faults) else Faults.parse(text))
             else:
+                # The stamp before the content: a file that changes in between is read once more, and not missed.
                 self._seen = _stamp(self._file)
                 self._adopt(Faults.parse(_content(self._file)))
 
@@ -120,6 +121,7 @@ class FaultInjector:
             # here.
             way = self._way(target)
             fate = way.draw(self._current().of_link(self._name, target))
+        # A wait that `close` ends, no sleep: a node closes at once, whatever delays its calls have.
         self._closed.wait(fate.there_s)
         self._pass(target, deadline, self._is_cut)
         # Kept to arrive after a later one, as in a network; to its caller it is lost.
@@ -128,6 +130,7 @@ class FaultInjector:
                 way.held.append(data)
         if fate.reorder or fate.drop:
             raise pyro.ConnectionLost(f"the request to {target} was lost, on purpose")
+        # What the faults took of the time is the call's own: else a slow call would last longer than any real one.
         answer = caller.call(data, max(0.001, deadline - monotonic()))
         for late in self._late(way, data, fate):
             self._put_late(caller, late, deadline)
@@ -181,6 +184,7 @@ class FaultInjector:
     def _way(self, target: str) -> _Way:
         found = self._ways.get(target)
         if found is None:
+            # Seeded by a text, never by its hash, which differs from process to process: a seed would not replay.
             found = self._ways[target] = _Way(Random(f"{self._plan.seed} {self._name}>{target}"))
         return found
 

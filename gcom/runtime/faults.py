@@ -17,14 +17,15 @@ ANYBODY = "*"
 TEXT_CHARS_MAX = 64 * 1024
 DELAY_MS_MAX = 10_000  # beyond the time of any call, so a longer one would change nothing
 FREEZE_MS_MAX = 600_000  # ten minutes: longer than anything waits for a member
-SEED_MAX = 10**18 - 1
-JSON_VERSION = 1
+SEED_MAX = 10**18 - 1  # as many digits as a text may have, so each record can be typed again
+JSON_VERSION = 1  # of records, which may be replayed by a later GCom
 PARETO_SHAPE = 1.5  # a mean, and no variance: now and then one is very late
 
 _ALLOWED = (
     "seed=N, drop=P, drop_reply=P, duplicate=P, reorder=P (P: 0 to 1), delay=Ams, A..Bms, exp:Ams or pareto:Ams, the "
     "last five also for a link as in drop[A>B]=P, cut=A>B or cut=A+B<>C+D, freeze=A:Tms"
 )
+# Digits are counted: `int` of a million of them takes seconds, and all such numbers are refused anyway.
 _DELAY = re.compile(r"(?:(exp|pareto):)?([0-9]{1,6})(?:\.\.([0-9]{1,6}))?ms")
 _LINKS = re.compile(r"([^<>]+)(<?>)([^<>]+)")
 _OF_LINKS = re.compile(r"(\w+)(?:\[(.+)\])?")
@@ -68,6 +69,7 @@ class Delay:
                 # Never the logarithm of 0: a share is below 1.
                 ms = -self.ms * math.log(1 - share)
             case _:
+                # ms * (a - 1) / a is the scale at which a Pareto distribution of shape a has the mean ms.
                 ms = self.ms * (1 - 1 / PARETO_SHAPE) * (1 - share) ** (-1 / PARETO_SHAPE)
         return min(ms, DELAY_MS_MAX) / 1000
 
@@ -109,6 +111,7 @@ class Faults:
     reorder: float = 0.0
     delay: Delay = Delay()
     cuts: frozenset[tuple[str, str]] = frozenset()
+    # Maps have no hash. Faults that differ in these alone share one, and are compared in full.
     links: Mapping[tuple[str, str], LinkFaults] = field(default_factory=dict, hash=False)
     freeze: Mapping[str, int] = field(default_factory=dict, hash=False)
 
@@ -244,6 +247,7 @@ def _bad(item: str) -> BadValue:
 
 
 def _share(item: str, value: str) -> float:
+    # By its form first: `float` alone takes "nan", "inf" and "1e-3", which the text of a fault never has.
     if not re.fullmatch(r"[0-9]{0,3}(\.[0-9]{0,9})?", value) or not value.strip(".") or float(value) > 1:
         raise _bad(item)
     return float(value)
@@ -251,6 +255,7 @@ def _share(item: str, value: str) -> float:
 
 def _delay(value: object, item: str = "") -> Delay:
     match = _DELAY.fullmatch(value) if isinstance(value, str) else None
+    # A mean and a range at once would be two distributions.
     if not match or (match[1] and match[3]):
         raise _bad(item or f"delay={value}")
     if match[1]:
@@ -279,6 +284,7 @@ def _check(settings: Faults | LinkFaults, optional: bool) -> None:
         value = getattr(settings, name)
         if value is None and optional:
             continue
+        # True is an int, and would be a probability of 1.
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise BadValue(f"faults: {name} is a probability, 0 to 1; got {value!r}")
     if not isinstance(settings.delay, Delay) and not (optional and settings.delay is None):
@@ -293,6 +299,7 @@ def _given(settings: LinkFaults) -> Iterator[tuple[str, Any]]:
 
 
 def _text(value: float | Delay) -> str:
+    # Nine digits, as many as are read; never an exponent, which is not read.
     return str(value) if isinstance(value, Delay) else f"{value:.9f}".rstrip("0").rstrip(".")
 
 

@@ -71,6 +71,7 @@ class Host:
         address = addresses[0]
         self.credentials = credentials_for(address, self.name, listening.certificates)
         wanted_faults = wanted(faults)
+        # Before the first call, so that it has them, too: a registry behind a cut must look so from the start.
         self._faults = FaultInjector(self.name, wanted_faults) if wanted_faults else None
         self.has_faults = self._faults is not None  # calls have faults on purpose, or once had
         self.directory = DirectoryClient(",".join(addresses), put=self.call_registry, credentials=self.credentials)
@@ -81,6 +82,7 @@ class Host:
         self._entered: set[str] = set()
         self._process = self._new_process()
         self.links: dict[tuple[Address, str], Link] = {}
+        # A fresh list at each look: links come and go while the reader waits.
         self.reader = Reader(self, lambda: [*self.links.values(), *self._sequencers.values()])
         self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
         self._sequencers = {at: SequencerClient(self, at, self.credentials) for at in addresses}
@@ -102,6 +104,7 @@ class Host:
         # Before its address is told to anybody: whoever is told it may dial at once.
         self._server.start()
         self._life = Life()
+        # With the name that the kernel has of this life: whoever is on this host can ask it whether that is over.
         self.address: Address = self._server.address + (f"@{self._life.name}" if self._life.name else "")
         self._threads = [Thread(target=self._guarded, args=(work,), daemon=True) for work in self._works()]
         self.reader.start()
@@ -147,6 +150,7 @@ class Host:
             machine = GroupMachine(*seat, create, gives_state=gives, takes_state=takes, signer=self._signer)
             session = membership.begin(machine)
             try:
+                # The wait gives the lock back, as a condition's does: the other groups of this node go on.
                 self._await_entry(session, group, timeout_s)
             except BaseException:  # outermost: of a join; nobody will hold the group, so it must not stay in it
                 session.step(events.Exit())
@@ -253,6 +257,7 @@ class Host:
         link = self.links.get(key)
         if link is None:
             link = self.links[key] = Link(self, *key)
+            # The reader knows its lines by what the last look found.
             self.reader.look()
         link.serve(session, peer)
 
@@ -303,11 +308,14 @@ class Host:
             raise Untrusted(f"the certificate of this connection is of {who}, and not of {frame.source}")
         if self.rights is not None and (judged := self.rights.judge(frame)) is not None:
             return self._answer(judged)
+        # Both under one lock: a session that ended in between would be answered `unknown`, which proves nothing.
         with self.lock:
             session = self.sessions.target(frame, self.name)
             over = self.sessions.is_over(frame)
         if session is None:
             text = f"{frame.target} is not in group {frame.group!r} here"
+            # With the name of this life: from another one at the same
+            # address it proves that the process asked for is dead.
             told = Refused("ended" if over else "unknown", text, life=self._life.name)
             return self._answer(self._unless_returning(frame.group, told))
         # The lock was free in between: the session may have ended, and then its machine answers so.
@@ -364,6 +372,8 @@ class Host:
             for session in self.sessions:
                 session.end_by_defect()
             self.sessions.drop_all()
+            # The kernel then says that this life is over, so that others
+            # need not wait for its silence: nothing here votes any more.
             self._life.end()
 
     def _tick(self) -> None:
@@ -381,9 +391,11 @@ class Host:
     def _until_next_tick_s(self, now_ms: int) -> float:
         deadlines = [session.machine.deadline_ms for session in self.sessions]
         self._next_tick_ms = min([now_ms + IDLE_TICK_MS, *[at for at in deadlines if at is not None]])
+        # Not 0: a deadline that no step moves would have this thread spin.
         return max(0.001, (self._next_tick_ms - now_ms) / 1000)
 
     def _serve_registry(self) -> None:
+        # One thread for all groups. A registry that hangs holds up their requests, and no step.
         while (item := self._requests.get()) is not None:
             session, request = item
             answer: Answer | None = None
@@ -423,6 +435,7 @@ class Host:
                 session.changed.notify_all()  # a join in progress ends
             inside = [it.membership for it in self.sessions if it.membership.session.machine.view]
         inside.sort(key=lambda membership: membership.session.detached)  # which may take all the time that there is
+        # Each once: a membership may have two sessions for a moment, one that ends and one that returns.
         for membership in dict.fromkeys(inside):
             membership.leave(max(0.0, deadline - monotonic()))
         self._await_lingerers(deadline)
@@ -459,6 +472,7 @@ class Host:
         # the sessions are over, instead of finding a closed port.
         self._server.close()
         self._life.end()
+        # A second for each, no longer: one may be within a call to a registry that hangs, and all are daemons.
         for thread in self._threads:
             thread.join(1.0)
         self.reader.join(1.0)

@@ -123,7 +123,7 @@ class Session:
         self.registry_failure: GComError | None = None
         self.changed = membership.changed
         self._host = host
-        self._woken = machine.links_woken
+        self._woken = machine.links_woken  # the links' own set: one look after each step, no call
         self._log = log
         self._log_ended = False  # and the application knows
         self._queue = membership.queue
@@ -159,7 +159,7 @@ class Session:
     def tick(self) -> None:
         """Step the machine at its deadline. Holds the lock."""
         if self._buffer:
-            self._hand_over()
+            self._hand_over()  # now at the latest: every link may be idle
         self.step(events.Tick())
 
     def receive(self, frame: Frame) -> Reply:
@@ -217,6 +217,7 @@ class Session:
     @property
     def room(self) -> bool:
         """Tell whether the application may send now: both bounds on waiting messages have room."""
+        # Two bounds: a million empty messages have no bytes, and ten of the largest are few.
         few = len(self._buffer) + self.machine.pending < limits.PENDING_MESSAGES_MAX
         return few and self._waiting_size < limits.PENDING_BYTES_MAX
 
@@ -357,7 +358,7 @@ class Session:
                     follows += self._on_mail(effect)
                 case _:
                     assert_never(effect)
-        if self._notices >= arrivals.NOTICES_MAX and not self.ended:
+        if self._notices >= arrivals.NOTICES_MAX and not self.ended:  # deliveries have credit, these no other bound
             self._leave_unread()
         for delivery in done:  # a step of its own: its effects come after these
             self.consumed(delivery)
@@ -463,7 +464,7 @@ class Session:
             case Deliver(run):
                 self.step(events.Consumed(run.sender, run.last, len(run.encoded)))
             case Skip(sender, first, count):
-                self.step(events.Consumed(sender, first + count - 1, 0))
+                self.step(events.Consumed(sender, first + count - 1, 0))  # none of its bytes came
             case DeliverUnicast(sender):
                 self.step(events.UnicastRead(sender))
 

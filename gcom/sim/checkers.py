@@ -24,6 +24,7 @@ from gcom.values.names import Process
 
 __all__ = ["Checker", "Violation"]
 
+# LIFE first: what comes after an end breaks other rules as well, and the first Violation is the one that is read.
 _ALWAYS: tuple[type[Rule], ...] = (
     LifeRule,
     ViewAgreement,
@@ -36,6 +37,7 @@ _ALWAYS: tuple[type[Rule], ...] = (
     SendingView,
     Clocks,
 )
+# Over BASIC a message may be lost at one member and not at another: none of these is promised then.
 _RELIABLE: tuple[type[Rule], ...] = (SelfDelivery, Synchrony, Confirmation)
 _TOTAL: tuple[type[Rule], ...] = (TotalOrder, Serials)
 
@@ -138,4 +140,5 @@ class Checker:
 
 def _methods_of(rules: list[Rule], method: str) -> list[Callable[[Any, Any], None]]:
     """Return the rules for one kind of event: most rules look at few kinds, and events are many."""
+    # What a rule does not override does nothing: it is left out here, not called at each event.
     return [getattr(rule, method) for rule in rules if getattr(type(rule), method) is not getattr(Rule, method)]

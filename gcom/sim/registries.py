@@ -40,6 +40,7 @@ class Registries:
 
         def on_answer(at: Address, answer: Answer | None) -> None:
             answers[at] = answer
+            # The conversation is told all answers at once, so that none can depend on which registry is nearer.
             if len(answers) < len(puts):
                 return
             try:
@@ -50,4 +51,5 @@ class Registries:
                 self._go_on(node, talk, more, done)
 
         for at, request in puts.items():
+            # `at` as a default: the loop's variable is another one when the answer comes.
             self._at[at].ask(node, request, lambda answer, at=at: on_answer(at, answer))  # type: ignore[misc]

@@ -26,6 +26,7 @@ class SimRunKey:
 
     def verifier(self, sender: Process, credential: bytes) -> Verify | None:
         name, _, key = credential.partition(b" ")
+        # The process is in it, so that nobody's key passes for another's: as a real credential has it.
         return (lambda signature, data: signature == _signature(key, data)) if name == sender.encode() else None
 
 

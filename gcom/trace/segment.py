@@ -84,6 +84,7 @@ class Segment:
 def folder_name(text: str) -> str:
     """Return `text` as the name of a folder: percent-encoded outside [A-Za-z0-9.-], never with a dot in front."""
     encoded = _UNSAFE.sub(lambda match: b"%%%02X" % match[0][0], text.encode()).decode()
+    # With a dot in front readers would pass over the whole folder, as over segments that are still written.
     return "%2E" + encoded[1:] if encoded.startswith(".") else encoded
 
 

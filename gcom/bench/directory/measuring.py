@@ -109,6 +109,7 @@ def measure(setup: DirectoryBenchSetup, told: Told) -> DirectoryBenchResult:
         children.tell_all(names, "ask", seconds=setup.seconds)
         asked = children.gather("asked", names, setup.seconds + QUIET_S).values()
         resident_mib = usage.resident_bytes(process) / MEBIBYTE
+    # With processes of its own, when those above have ended: nothing of ours runs beside it.
     serials_per_s = _serials(setup.seconds / (2 * SEQUENCE_TURNS), told)
     lookups_per_s = sum(report["count"] / report["seconds"] for report in asked)
     longest_s = max(report["longest_s"] for report in asked)

@@ -45,6 +45,7 @@ def _ages_ns(proxy: api.Proxy, rate: float, size: int, seconds: float) -> list[i
 
 def main() -> None:
     """Serve, or with an address call at a rate as told, until standard input ends."""
+    # Whatever the environment of this machine says: the baseline is the same one everywhere.
     config.reset(use_environment=False)
     config.SERIALIZER = "msgpack"
     config.SOCK_NODELAY = True

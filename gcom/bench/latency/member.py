@@ -109,6 +109,7 @@ def main() -> None:
     child.say("ready")
     while (order := child.heard()) is not None:
         listener.begin()
+        # In two steps: when the first message is sent, each member must have forgotten the turn before.
         child.say("begun")
         order = child.hear("go")
         child.say("taken", **(turns.take_watched(order) if order["watched"] else turns.take(order)))

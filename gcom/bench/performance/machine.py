@@ -28,6 +28,7 @@ class Machine:
     @classmethod
     def here(cls) -> Machine:
         system, python = f"{platform.system()} {platform.release()}", platform.python_version()
+        # The load before anything of ours runs: the page says so where others kept the machine busy.
         return cls(_processor(), os.cpu_count() or 1, system, python, os.getloadavg()[0], commit())
 
 
@@ -44,8 +45,10 @@ def _processor() -> str:
 def commit(root: Path = _ROOT) -> str:
     """Return the commit of a checkout, and whether files differ from it; of what is installed, its version."""
     head = _git(root, "rev-parse", "--short=10", "HEAD")
+    # An installed copy may lie inside of another project's checkout, whose commit says nothing of GCom.
     if not head or not (root / "pyproject.toml").exists():
         return f"version {gcom.__version__}"
+    # Files that git does not know are no part of what was measured.
     return f"{head} with changes" if _git(root, "status", "--porcelain", "--untracked-files=no") else head
 
 

@@ -19,6 +19,7 @@ from gcom.errors import BadValue
 PICTURES = "pictures"  # the folder of the plots, beside the page
 
 _BUSY = " The machine was busy with other work meanwhile: times, p99 before all, are longer than on one that is not."
+# Measured by hand, once; each new page has them as they are.
 _OTHERS = """
 | | 100 B, 3 senders | 1 KB | 100 B, 1 sender | p50 / p99 at 1,000/s | sender / receiver at 1,000/s |
 |---|---|---|---|---|---|
@@ -48,6 +49,7 @@ def write(out: Path, findings: Findings, machine: Machine, quick: bool) -> list[
         path.write_text(drawn, "utf-8")
         written.append(path)
         pictures[name] = f"{PICTURES}/{path.name}"
+    # Last: the pictures that it shows are there by then.
     out.write_text(page(findings, machine, pictures, quick), "utf-8")
     return written
 
@@ -114,6 +116,7 @@ def _single(results: Sequence[LatencyResult]) -> str:
         names = it.setup.names
         ratio = "" if it.ratio is None else f"{it.ratio:.1f}"
         echo = "" if it.echo_p50 is None else f"{it.echo_p50:.3f}"
+        # m0 sends. Of the others the busiest counts, as of their latencies the longest does.
         cores = [it.cores("m0"), max(it.cores(name) for name in names[1:]), it.cores("registry")]
         load = it.setup.kind, f"{it.setup.size:,} B", f"{it.setup.rate:g}/s"
         rows.append(

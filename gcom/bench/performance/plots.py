@@ -36,6 +36,8 @@ def plots(findings: Findings) -> dict[str, str]:
     """Return each plot's SVG, by its name."""
     require()
     import matplotlib
+
+    # No pyplot, which keeps every figure in a table of its own, and looks for a display.
     from matplotlib.figure import Figure
 
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of its font cache otherwise
@@ -101,6 +103,7 @@ def _draw_scale(figure: Any, result: ScaleResult) -> None:
 
 def _svg(figure: Any) -> str:
     out = io.StringIO()
+    # Without date and program: equal figures give equal files, and a diff of the page is one of its figures.
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     return re.sub(r"<metadata>.*?</metadata>\s*", "", text[text.index("<svg") :], flags=re.DOTALL)

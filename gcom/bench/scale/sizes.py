@@ -111,6 +111,7 @@ class ScaleResult:
 def measure(setup: ScaleSetup, told: Told = lambda _text: None) -> Iterator[ScaleStep]:
     """Yield the figures of each size. Raises Unavailable or GComTimeout when a process fails."""
     for members in setup.sizes:
+        # One turn: no two sides are compared here, but one size with the next.
         flood = Side((flooding.take_turn(setup.flood(members), flooding.OURS, 1),))
         step = ScaleStep(members, flood, pacing.measure(setup.steady(members)))
         told(f"{members} members: {step.deliveries_per_s:,.0f} deliveries/s in all, p50 {step.single.p50:.3f} ms")

@@ -19,6 +19,7 @@ from gcom.values import names
 
 REDIAL_S = 1.0  # faster, the kernel's queue would be measured, and not the server
 LOOK_S = 0.02  # a slow look would be a gentle attack
+# The head of a TLS record that announces 65,535 bytes, more than a record may have.
 GARBAGE = b"\x16\x03\x01\xff\xff" + b"\xaa" * 500
 KINDS = ("silent", "half", "trickle", "garbage")
 
@@ -85,6 +86,7 @@ class Attack:
 
     def __init__(self, count: int, addresses: list[str]) -> None:
         hello = client_hello()
+        # Each kind at each address: first round the kinds, then on to the next address.
         self._all = [
             HostileConnection(KINDS[number % len(KINDS)], addresses[number // len(KINDS) % len(addresses)], hello)
             for number in range(count)

@@ -15,6 +15,7 @@ from gcom.values.identity import Identity
 def issued(folder: Path, names: Iterable[str]) -> CertificateFiles:
     """Return the files of a certificate that is every member's of these names, and the registry's."""
     authority, key = make_authority(folder / "authority", now_utc()), keys.new_key()
+    # One certificate for all of them: the cost of TLS is measured, and not whose certificate is whose.
     who = Identity(frozenset(names), frozenset(["main"]))
     certificate = authority.issue(key.public_key(), who, now_utc())
     identity_files.save(folder / "identity", keys.key_pem(key), certificate, authority.pem)

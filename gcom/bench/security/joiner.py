@@ -22,6 +22,7 @@ def main() -> None:
         with gcom.connect(NAME, registry) as node:
             connected = perf_counter()
             node.join(definition.group, timeout_s=JOIN_S)
+            # Said within the block: the leave that follows is no part of the time.
             child.say("joined", connect_s=connected - began, join_s=perf_counter() - connected)
     child.end()
 

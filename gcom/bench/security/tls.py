@@ -26,11 +26,11 @@ from gcom.bench.throughput.turns import OURS, ThroughputSetup
 from gcom.values.definition import Definition
 
 THROUGHPUT_LEAST = 0.75  # with TLS ÷ without
-P50_MOST = 1.5
-JOIN_MS_MOST = 100.0
+P50_MOST = 1.5  # with TLS ÷ without
+JOIN_MS_MOST = 100.0  # median, over TLS
 JOINS = 5  # in each turn
 SIGNED_LEAST = 0.5  # of the throughput with TLS
-SIGNED_P50_MOST = 2.0
+SIGNED_P50_MOST = 2.0  # of the p50 with TLS
 PLAIN, TLS, SIGNED = "plain", "tls", "signed"
 SIDES = (PLAIN, TLS, SIGNED)
 
@@ -135,6 +135,7 @@ def measure(setup: TlsBenchSetup, told: Told = lambda _text: None) -> TlsBenchRe
         secure = certificates.environment(files)
         sides: dict[str, dict[str, str]] = {PLAIN: {}, TLS: secure, SIGNED: secure}
         # One after the other: throughput keeps all processors busy, and would be measured as latency.
+        # Both are generators: they measure while `+=` reads them.
         wrong += _throughput(setup, sides, result, told)
         wrong += _latency(setup, sides, result, told)
     return result

@@ -18,7 +18,7 @@ from Pyro5 import api, config
 from gcom.bench.throughput.turn import FrameMessage, Judge, TurnPlan, run
 
 FRAMES_WAITING_MAX = 8  # for each peer; at this bound the producer waits for the slowest
-CALL_S = 30.0
+CALL_S = 30.0  # a limit for what hangs, not a figure
 
 
 class _Receiver:
@@ -31,6 +31,7 @@ class _Receiver:
     def receive(self, frame: bytes) -> bytes:
         sender, first, payloads = msgpack.unpackb(frame)
         _deliver_all(self._deliver, sender, first, payloads)
+        # Two-way, as a frame of GCom's is: its sender hears that it was taken in.
         return b""
 
 
@@ -79,7 +80,7 @@ def _send_all(address: str, waiting: queue.Queue[bytes]) -> None:
         peer._pyroTimeout = CALL_S
         while True:
             peer.receive(waiting.get())
-            waiting.task_done()
+            waiting.task_done()  # answered: `flush` waits for that
 
 
 def main() -> None:
@@ -87,6 +88,7 @@ def main() -> None:
     # Pyro5's defaults are read from the environment; the baseline must be the same on every machine.
     config.reset(use_environment=False)
     config.SERIALIZER = "msgpack"
+    # As GCom's connections have it: else the kernel's delay of small packets would be what is measured.
     config.SOCK_NODELAY = True
     plan = TurnPlan.of(sys.argv[1:])
     judge = Judge(plan)

@@ -41,6 +41,7 @@ class TcpMesh:
 
     def _receive(self, sock: socket.socket) -> None:
         size = self._plan.size
+        # Many chunks for one call of the kernel: a call for each header would be the slowest part.
         with sock.makefile("rb", buffering=256 * 1024) as stream:
             while len(header := stream.read(_HEADER.size)) == _HEADER.size:
                 place, first, messages = _HEADER.unpack(header)
@@ -68,6 +69,7 @@ class TcpMesh:
         self._deliver_all(self._plan.place, first, payloads)
 
     def flush(self) -> None:
+        # Written, not received: what is still under way the judges at the other ends wait for.
         for waiting in self._queues:
             waiting.join()
 

@@ -67,6 +67,7 @@ class ThroughputSetup(BenchSetup):
         return self.definition.total and self.definition.multicast is Multicast.RELIABLE
 
     def plan(self, name: str) -> TurnPlan:
+        # All turns of ours together take the time that was asked for, so a comparison costs as much for each side.
         seconds = self.seconds / self.turns.count(OURS)
         return TurnPlan(name, self.members, self.senders, self.size, seconds, self.promises_senders_order)
 
@@ -96,6 +97,7 @@ class Turn:
     @property
     def rate(self) -> float:
         """Return the messages per second of the slowest member."""
+        # Not the mean: a group is as fast as the member whose reading opens the windows.
         return min(member.rate for member in self.members)
 
 

@@ -18,6 +18,7 @@ Senders = Annotated[int, typer.Option(metavar="N", help="How many of them send."
 Seconds = Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, all turns together.")]
 
 
+# A callback that does nothing: its docstring is what --help says of the commands together.
 @app.callback()
 def bench_top() -> None:
     """Measure what GCom costs on this machine."""
@@ -61,6 +62,7 @@ def throughput(
     from gcom.bench.throughput.turns import ThroughputSetup
     from gcom.cli import progress
 
+    # Any name does: each run has a registry of its own.
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     log = log or log_dir is not None
     setup = ThroughputSetup(definition, members, senders, size, seconds, baseline, log, log_dir)
@@ -230,6 +232,7 @@ def audit(
     members: Annotated[int, typer.Option(metavar="N", help="Processes in the group, all of them sending.")] = 5,
     run_length: Annotated[int, typer.Option(metavar="N", help="Messages in a run, on average.")] = 20,
     twice: Annotated[bool, typer.Option("--twice", help="Also half the input, each three times.")] = False,
+    # The order that asks most of the audit: every rule about order has a case.
     ordering: Annotated[str, typer.Option(metavar="ORDER", help="That of the group.")] = "CAUSALTOTAL",
     broken: Annotated[bool, typer.Option("--broken", help="Halfway one member delivers a run too late.")] = False,
     as_json: options.Json = False,

@@ -73,6 +73,7 @@ def scale(setup: growing.ScaleSetup, output: Output, as_json: bool) -> int:
             steps.append(step)
             _row(step.row(setup), output, as_json)
     outcome = growing.ScaleResult(setup, tuple(steps))
+    # Null where no two of the sizes can be compared.
     _row({"type": "scale ratio", "ratio": outcome.ratio and round(outcome.ratio, 3)}, output, as_json)
     if not as_json:
         show(_scale_table(outcome), output)
@@ -83,6 +84,7 @@ def scale(setup: growing.ScaleSetup, output: Output, as_json: bool) -> int:
 
 def everything(out: Path, quick: bool, output: Output, as_json: bool) -> int:
     """Measure all, and write the page; return 1 if a delivery was wrong."""
+    # First: a page that cannot be written, or a package that is missing, must not cost a quarter of an hour.
     page.refuse(out)
     usage.require()
     machine = Machine.here()  # before the measurement, which is itself a load

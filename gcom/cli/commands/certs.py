@@ -70,6 +70,8 @@ def issue(
     if admin and registry:
         raise BadValue("--admin is for members: leave out --registry, or --admin")
     who = identity.registry(name) if registry else identity.member(name, admin=admin)
+    # Made by whoever issues, so the key travels with its
+    # certificate. An invitation does without (gcom-registry invite).
     signer, key = _authority(authority), keys.new_key()
     certificate = signer.issue(key.public_key(), who, now_utc(), days, host or ())
     files = (keys.key_pem(key), certificate, signer.pem)
@@ -122,6 +124,7 @@ def show(
     from gcom.certificates import identity_files, keys, private_files
     from gcom.certificates.authority import now_utc
 
+    # A file before an identity of that name: whoever points to a file sees what is in it.
     folder = identity_files.folder_of(what) if not Path(what).is_file() else None
     path = folder / identity_files.CERTIFICATE if folder else Path(what)
     if not path.is_file():

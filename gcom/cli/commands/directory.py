@@ -172,6 +172,7 @@ def state_of(entry: GroupInfo) -> str:
     """Return the state of a group in one or two words."""
     if not entry.members:
         return "empty"
+    # Before the state that it is about: whoever has given an order looks here whether it is in force.
     if entry.forked:
         return "to fork"
     return "alive" if entry.alive else "detached" if entry.detached else "in doubt"

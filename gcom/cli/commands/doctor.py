@@ -53,6 +53,7 @@ def examine(registry: str | None = None, name: str | None = None) -> Iterator[Fi
         yield ill.finding
         return
     of = "registry" if len(addresses) == 1 else "registries"
+    # Without the brackets of a repr: this is read by users.
     yield Finding("identity", True, f"{of} {', '.join(addresses)}, as {security!r}".replace("<", "").replace(">", ""))
     sound: list[Address] = []
     for address in addresses:
@@ -61,6 +62,7 @@ def examine(registry: str | None = None, name: str | None = None) -> Iterator[Fi
             sound.append(address)
         except Ill as ill:
             yield ill.finding
+    # One is enough: all would dial the same address.
     if sound and isinstance(security, pyro.Credentials):
         try:
             yield _reachable(sound[0], security)
@@ -125,6 +127,8 @@ def _told(address: Address) -> object:
     try:
         return ask(address, {"ask": "authority"}, pyro.Newcomer(None), CALL_S)
     except Untrusted as error:
+        # By its words, since the failure has no code of its own (`_OF_US` in gcom/runtime/pyro/tls.py).
+        # A registry that wants a certificate of everybody has no authority's records.
         if "wants a certificate" in str(error):
             return None
         raise Ill("stranger", f"what answers at {address} is no gcom-registry that speaks TLS: {error}") from error
@@ -165,6 +169,7 @@ def _reachable(address: Address, mine: pyro.Credentials) -> Finding:
     """Listen as a node would, and have the registry dial that."""
     try:
         place = node_place(mine, [address], None, None)
+        # It gives back what it is sent: the registry dials, and asks nothing.
         served: dict[str, object] = {pyro.NODE: pyro.Endpoint(bytes)}
         with closing(pyro.Server.at(place, served, mine, toward=[address])) as server:
             asked = {"ask": "reach", "address": server.address}

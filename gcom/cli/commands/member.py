@@ -49,8 +49,10 @@ def tail(session: MemberOptions) -> int:
 
 def send(group: str, name: str, registry: str | None, log_dir: Path | None, payload: bytes) -> None:
     """Send one message, as text if it is UTF-8."""
+    # It reads nothing: what others send meanwhile would wait for nobody.
     with gcom.connect(name, registry, log_dir=log_dir) as node, node.join(group, receive=False) as joined:
         joined.send(as_message(payload))
+        # Before it leaves: `leave` would only warn of a message that did not arrive, and the exit status be 0.
         joined.flush(FLUSH_S)
         count = len(joined.members)
     notice(f"sent to {count} member{'' if count == 1 else 's'} of group {group!r}")
@@ -58,6 +60,7 @@ def send(group: str, name: str, registry: str | None, log_dir: Path | None, payl
 
 @contextmanager
 def _joined(session: MemberOptions, create: gcom.Definition | None) -> Iterator[gcom.Group]:
+    # They end in the opposite order: first the figures, while the group is whole, and the node last.
     with (
         gcom.connect(session.name, session.registry, log_dir=session.log_dir) as node,
         node.join(session.group, create=create) as group,

@@ -88,6 +88,8 @@ def lines(entry: GroupInfo, answers: Sequence[Answer]) -> Iterator[str]:
     """Yield the page for people."""
     yield f"{entry.definition.group}: {describe(entry.definition)}; view {entry.view}, {state_of(entry)}"
     told = [answer.status for answer in answers if answer.status]
+    # By one member, the eldest that told: the order is the same
+    # for all, and how much of it each knows differs by a moment.
     for status in told[:1]:
         if order := status.sequencer:
             doubt = ", which does not answer" if order.doubted else ""
@@ -153,4 +155,5 @@ def _row(group: str, entry: GroupInfo, answer: Answer) -> dict[str, object]:
     found = {"address": answer.place, "took_s": round(answer.took_s, 6), "registered_view": entry.view}
     if answer.status is None:
         return {**row, **found, "failure": answer.failure}
+    # What was asked stands over what was told: an answer must not name another process, or another place.
     return {**answer.status.as_row(), **row, **found}

@@ -46,6 +46,7 @@ def not_invited(row: Row, name: str) -> Refusal:
 
 
 def in_use(row: Row, view: View) -> Refusal:
+    # Five names: a text for people, and bounded where 256 processes may have the name.
     beside = sorted(map(names.name_of, row.known.keys() - set(view.members)))[:5]
     others = f", and {', '.join(beside)} may have what it had" if beside else ""
     return Refusal(

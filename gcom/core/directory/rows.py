@@ -79,6 +79,7 @@ class Row:
             return "empty"
         if self.alive(running_ms):
             return "alive"
+        # Who registers lives, if without a quorum; of a doubted group nobody has been heard.
         return "detached" if self.heard(running_ms) else "doubted"
 
     def forked(self, running_ms: int) -> bool:

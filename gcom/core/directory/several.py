@@ -76,6 +76,7 @@ def converse(request: Request, registries: Sequence[Address], homes: Homes) -> C
             home = homes.of(request.instance)
             if home not in registries:
                 return elsewhere(home) if home else None
+            # The home alone: a copy that voted as well would give two halves a vote each.
             return (yield from _ask(request, [home], homes)).get(home)
         case Register():
             # Before it is asked: a vote may be needed although no registry answers now.
@@ -87,6 +88,7 @@ def converse(request: Request, registries: Sequence[Address], homes: Homes) -> C
             return _listed((yield from _ask(request, registries, homes)))
         case Unregister():
             answers = yield from _ask(request, registries, homes)
+            # The home's word counts. Where it is silent, any copy's answer says at least that the tombstone is kept.
             return answers.get(homes.of(request.instance)) or _any(answers)
         case _:
             assert_never(request)
@@ -98,6 +100,7 @@ def _ask(
     """Put a request, as each is told it; return the answers, as they are heard, in the order of the list."""
     answers = yield {at: told(request, at) for at in registries}
     heard_of = {at: heard(answers.get(at), at) for at in registries}
+    # Any answer tells a home, a list of groups too: a vote may have to be asked of it when it is silent.
     for answer in heard_of.values():
         for entry in _entries(answer):
             homes.learn(entry.instance, entry.definition)
@@ -113,6 +116,7 @@ def _create(definition: Definition, registries: Sequence[Address], homes: Homes)
     # 1. A registry has just started, and gives no name away: the group may register there. 2. Another knows nothing.
     if not _is_unknown(found):
         return found
+    # The first of the list, as all do who have the same list: of two that create at once, one registry decides.
     first = next(at for at, answer in answers.items() if _is_unknown(answer))
     return (yield from _ask(Create(definition), [first], homes))[first]
 
@@ -171,6 +175,8 @@ def _order(entry: GroupInfo, at: Address) -> tuple[bool, bool, tuple[object, ...
         above: tuple[object, ...] = lineage.precedence(entry.instance)
     else:
         above = lineage.precedence_by_size(len(entry.members), entry.view, entry.instance)
+    # Empty entries last, then those without a lease: a name that is claimed
+    # beats one that is only created. On equal terms the home's own word.
     return not entry.members, not entry.alive, above, -entry.view, entry.definition.home != at
 
 
@@ -191,6 +197,7 @@ def found_by(answers: Answers) -> Answer | None:
     entries = {at: answer for at, answer in answers.items() if isinstance(answer, GroupInfo)}
     spoken = answers.keys() - silent
     said = {at: it for at, it in entries.items() if it.definition.home == at or it.definition.home not in spoken}
+    # A tombstone beats every entry: an instance that all have left is over, and a copy may have missed it.
     over = next((it for it in answers.values() if isinstance(it, Refusal) and it.code == "Dissolved"), None)
     others = {at: answer for at, answer in answers.items() if at not in entries}
     return over or _best(said) or _starting(others) or _any(others)
@@ -198,6 +205,7 @@ def found_by(answers: Answers) -> Answer | None:
 
 def registered(answers: Answers) -> Answer | None:
     """Return the answer to a registration: that its instance is over, else the newest entry, else any refusal."""
+    # Before all else: a decided succession is the end of the instance that registers.
     decided = next((it for it in answers.values() if isinstance(it, WitnessDecided)), None)
     over = next((it for it in answers.values() if isinstance(it, Refusal) and it.code == "Dissolved"), None)
     entries = {at: answer for at, answer in answers.items() if isinstance(answer, GroupInfo)}
@@ -227,6 +235,8 @@ def _listed(answers: Answers) -> Answer | None:
         for entry in page.groups:
             if last is None or entry.definition.group <= last:
                 by_name.setdefault(entry.definition.group, {})[at] = entry
+    # A registry that does not list a group has said that it does not know
+    # it: else a copy would count beside the word of the home that buried it.
     best = [found_by({**dict.fromkeys(pages, _NONE), **found}) for _, found in sorted(by_name.items())]
     return Entries(tuple(it for it in best if isinstance(it, GroupInfo)), more=last is not None)
 

@@ -349,6 +349,7 @@ class Directory:
             return Refusal("Unavailable", f"group {request.group!r} has begun anew meanwhile: look at it again")
         if row.view is None:
             return Refusal("Unavailable", f"group {request.group!r} is empty: whoever joins it begins it")
+        # On the registry's own running time: one that slept must not use up the minute in which members take the order.
         return self._put(replace(row, forked_ms=self._running_ms))
 
     def _on_vote(self, request: WitnessRequest) -> Answer:

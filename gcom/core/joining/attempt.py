@@ -212,6 +212,8 @@ class JoinAttempt:
 
     def _fail(self, error: GComError, now_ms: int) -> list[Out]:
         """Handle that it cannot get in as things are: the end, or a reason to try again later."""
+        # A newcomer has nothing to lose, and its caller waits for the error. One that was
+        # in has the group's state, and may be the only one: it gives up for an end alone.
         if self._former is None or isinstance(error, _FINAL):
             return [Failed(error, final=True)]
         self._give_up_round(str(error), now_ms)
@@ -223,6 +225,8 @@ class JoinAttempt:
         self.targets = {}
         # A process that returns waits longer each time, 2 s at most, since it may do so for hours.
         longest_ms = limits.RETURN_RETRY_MAX_MS if self._former else limits.JOIN_RETRY_MS
+        # The shift has a bound of its own: a process may try for days,
+        # and 250 ms << rounds would grow to thousands of digits.
         self._again_ms = now_ms + min(limits.JOIN_RETRY_MS << min(self._rounds, 8), longest_ms)
         self._rounds += 1
 
@@ -278,6 +282,8 @@ class JoinAttempt:
         # that it is no member, and will enter no view by an INSTALL that is still on its way.
         entry = self.entry
         left = [seat for seat in self._candidates if seat[0] not in self._proven | self._vowed]
+        # All of them must have answered in this round. One that is
+        # silent may be a member: then vows of the others free nothing.
         if entry is None or self._discovery or not self._absent.issuperset(process for process, _ in left):
             return []
         self._vowing = {process for process, _ in left}
@@ -298,6 +304,7 @@ class JoinAttempt:
         self._approached_ms = now_ms
         detached = self.entry is not None and self.entry.detached
         first = "hear a quorum and " if detached else ""
+        # The part behind @ names a kernel's socket, which tells a reader nothing.
         self.waits_for = f"{process} at {address.partition('@')[0]} to {first}admit it"
         return [Approach(process, address)]
 
@@ -327,8 +334,11 @@ class JoinAttempt:
         # 1. C is put out of view 3. 2. B alone begins a successor, lets D in with view 2, and puts D out. 3. B dies.
         # What D has comes later than what C has, though the number of its view is the smaller.
         # 1. C and D are put out of view 3; C had delivered more of it. 2. All others die. Views alone would not tell.
+        # On a tie the greater process id begins, the same one in both their eyes: else both would wait, or both claim.
         if former and (former.has, former.process) > (reach, peer):
             self._vowed.add(peer)
+            # Its seat goes with the claim as `away`. 1. This process claims. 2. It dies before
+            # that one is in. 3. A newcomer must wait for that one, and not begin with nothing.
             self._returning.add(peer)
             self.beside = self.beside or former.has[0] == reach[0]
         return self.on_unreached(peer, False, now_ms)
@@ -376,6 +386,7 @@ class JoinAttempt:
         if self._discovery and not self.targets and self._again_ms is None:
             return self._decide(self._discovery, now_ms)
         if self._discovery and self.targets and now_ms - self._approached_ms >= limits.LINGER_MS:
+            # Whoever answered the search may itself be giving way by now, and admits nobody.
             self._give_up_round("the members that it found to admit it", now_ms)
         if self._again_ms is None:
             silent = bool(self.targets) and not any(self.targets.values())

@@ -167,6 +167,7 @@ class Joining:
                     assert self._entering.entry is not None, "only a group that was found has members to ask"
                     self._found = self._entering.entry  # a later look-up says nothing of the members that admit it now
                     self.instance = self._found.instance
+                    # The member asked before wanted these reached; the one that is asked now will say so itself.
                     self._asked = {}
                     self._call(process, address, self._join(now_ms), now_ms)
                 case Vow(process, address, instance, view):
@@ -191,6 +192,8 @@ class Joining:
     def _begin(self, begun: First) -> None:
         """Be the first member of an instance."""
         self._found = entry = begun.entry
+        # The name follows an instance whose processes have all gone: left, dead, or
+        # given up. So nobody can say where its streams ended: no cut, no serial.
         if entry.after[0]:
             self.succeeds = Succeeds(*entry.after, {}, 0, "ended", {}, begun.gives_up)
         members = (self._process,)

@@ -23,6 +23,7 @@ class PreviousSession:
     entry: GroupInfo
     started: bool = True
     away: tuple[tuple[Process, Address], ...] = ()
+    # Of two that come back the one with less waits (JoinAttempt.on_returning).
     has: Extent = NO_EXTENT
 
     @property
@@ -50,6 +51,7 @@ class Approach:
 class ProbePeers:
     """Call this process, and all others that were known, for an instance to enter."""
 
+    # By its id, though a companion may be another process by now: a node gives the call to whoever has the name.
     process: Process
     address: Address
     hail: DiscoverRequest
@@ -62,6 +64,7 @@ class Vow:
     process: Process
     address: Address
     instance: str
+    # Of one view only: a process that gave its vow is free to enter any later one.
     view: int
 
 

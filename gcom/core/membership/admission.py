@@ -100,6 +100,8 @@ class Admission:
         self._cut_off |= dict.fromkeys(sorted(_cut_off(left)))
         kept = [name for name in self._cut_off if name not in view.names][-limits.GONE_MAX :]
         self._cut_off = dict.fromkeys(kept)
+        # Who waits under a name that has just gone for its links is
+        # forgotten: it asks again, and shows what it reaches.
         self.waiting = {
             who: replace(joiner, noted=False)  # a note is of one view
             for who, joiner in self.waiting.items()
@@ -118,12 +120,15 @@ class Admission:
         # With the members' addresses instead of a refusal: only by calling all of them can it prove that its
         # links work.
         if name in self._cut_off and (not reaches or self._flaps.keeps_out(name, now_ms)):
+            # It waits no more, be it that it did: what it asked before it had reached all must not let it in.
             self.waiting.pop(who, None)
             return Reach(view.members, view.addresses)
         # The list of a static group comes after the proof above: its names come back behind bad links like all others.
         if self._definition.static and name not in self._definition.static:
             return JoinRefused("NotInvited", uninvited(self._definition, name))
         joiner = self.waiting.get(who)
+        # From its first question on. If each repetition counted, no
+        # word of the holder would ever be later than the question.
         asked_ms = joiner.asked_ms if joiner else now_ms
         refusal = self._taken(name, asked_ms, view, detector) or self._full(name, view, detector, new=joiner is None)
         if refusal is not None:
@@ -148,6 +153,7 @@ class Admission:
         group = self._definition.group
         # It takes the place of a holder that goes in the same change.
         replaces = self.holder(name, view) is not None
+        # Suspects count as gone: the change that lets it in takes them out.
         if not replaces and len(view.members) - len(detector.suspects) >= limits.MEMBERS_MAX:
             return JoinRefused("Unavailable", f"group {group!r} is full: at most {limits.MEMBERS_MAX} members")
         if new and len(self.waiting) >= limits.JOINS_PENDING_MAX:

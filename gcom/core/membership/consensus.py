@@ -92,11 +92,11 @@ Out = Say | Wedge | StartFlush | AskWitness
 @dataclass(slots=True)
 class _Proposal:
     ballot: Ballot
-    promises: dict[Process, frames.Promise]
+    promises: dict[Process, frames.Promise]  # once a value is chosen: those whose union it is
     succession: bool = False
     decision: Decision | None = None  # none while promises are collected
     accepted_by: set[Process] = field(default_factory=set)
-    asked_ms: int = 0
+    asked_ms: int = 0  # what was put last; repeated after RESEND_MS
     witness_promised: bool = False
     witness_asked_ms: int | None = None  # what it was asked last is unanswered
     noted: dict[Process, Address] = field(default_factory=dict)  # may be in a later view, and have not promised yet
@@ -114,9 +114,9 @@ class Consensus:
         self.promised: Ballot = NO_BALLOT
         self._view: View | None = None
         self._accepted: tuple[Ballot, Decision | None] = (NO_BALLOT, None)
-        self._recorded: Decision | None = None
+        self._recorded: Decision | None = None  # under the ballot promised last; its payloads are perhaps not here yet
         self._proposal: _Proposal | None = None
-        self._attempt_seen = 0
+        self._attempt_seen = 0  # the highest attempt of any ballot met, a NACK's too
         self.survivors: frozenset[Process] | None = None  # who must agree, where no quorum of the view can be again
         self.fence = NO_BALLOT  # of the succession promised last
 
@@ -132,6 +132,8 @@ class Consensus:
     @property
     def gone(self) -> dict[Process, str]:
         """Return the processes proven dead, by the succession that this process has accepted."""
+        # Not only what this process could prove by itself: a kernel speaks
+        # of its own host alone, and the proposer may have been on another.
         made = self._accepted[1].succession if self._accepted[1] else None
         return made.gone if made else {}
 
@@ -307,6 +309,8 @@ class Consensus:
     def on_witness(self, promised: WitnessPromised) -> None:
         """Take the registry's promise. Processes that it has noted and that are no members may be in a later view."""
         proposal = self._proposal
+        # The first answer only: a copy that comes late would bring
+        # back those who have promised, or were struck off, since.
         if proposal and promised.ballot == proposal.ballot and not proposal.witness_promised:
             # 1. C is paused. 2. A and B install view 6 with D, and die before they register it. 3. C wakes. Only this
             # note tells C of D, which must promise before C begins a successor beside the living view 6

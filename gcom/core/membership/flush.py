@@ -30,6 +30,8 @@ class Flush:
         # The same CUT again, since CUT_OK was lost: to ask anew would send every payload twice.
         if decision != self.wanted:
             self._asked_ms, self._tries = {}, {}
+        # 1. A value is recorded, and its payloads are fetched so that it can be accepted. 2. It is decided without
+        # this process, and INSTALL comes. 3. The same fetch goes on, now from anybody, and ends in the install.
         self.wanted, self.decided, self._holders = decision, decided, holders
 
     def clear(self) -> None:
@@ -39,6 +41,7 @@ class Flush:
         """Return the fetches to put now for what is missing."""
         says: list[Say] = []
         for gap in missing:
+            # What was asked for is under way, most likely: a second holder would send it once more.
             if now_ms - self._asked_ms.get(gap.sender, -limits.FETCH_RETRY_MS) < limits.FETCH_RETRY_MS:
                 continue
             holder = self._next_holder(gap.sender, live)
@@ -86,5 +89,7 @@ def relay(asked: dict[Process, Relay], multicast: MulticastProtocol, bytes_max: 
         if load.size:
             wanted.after, wanted.at_byte = load.end
             return load
+        # Nothing goes next: all of it went, or it was dropped here as stable,
+        # or was never here. If the peer still misses it, it asks somebody else.
         del asked[sender]
     return NOTHING

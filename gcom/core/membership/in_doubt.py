@@ -20,6 +20,8 @@ class InDoubt:
 
     def add(self, unconfirmed: Span | None) -> None:
         """Add messages that are not known to be held by all while this process is detached."""
+        # It only grows: what is confirmed meanwhile stays in it, since the
+        # application was told that it is in doubt, and is to be told the end once.
         if unconfirmed:
             self.span = (min(unconfirmed[0], self.span[0]) if self.span else unconfirmed[0], unconfirmed[1])
 

@@ -61,6 +61,8 @@ class Registration:
         leads = view.leader == self._process
         if not leads and self._definition.netsplit is Netsplit.PARTITIONABLE:
             return []
+        # Half a lease for ordinary members: where the leader does not reach the
+        # registry, one request of theirs may be lost, and the lease does not run out.
         every_ms = limits.RENEW_MS if leads or detached else limits.LEASE_MS // 2
         news = self._told_detached != detached or (leads and self._told != view)
         # One request at a time: a registry that hangs must not make requests pile up.

@@ -18,7 +18,10 @@ def first_view(definition: Definition, instance: str, decided: Install) -> tuple
     # fences; serials go on, since the audit holds that they have no gap and no double across instances.
     view = View(1, last.members, last.addresses, last.started)
     entry = GroupInfo(definition, made.instance, 1, view.members, view.addresses, alive=True)
+    # All of them enter it together, with an empty cut, as numbers begin anew. Where
+    # the sequencer is, and whose state each is given, the succession has decided.
     first = Decision(view, view.members, {}, {}, decision.at_registry, decision.sources)
+    # For the log: it names where the predecessor's streams ended. Where its order ended is `serial`.
     cut = {sender: number for sender, number in decision.cut.items() if sender != ORDER}
     follows = Succeeds(instance, last.number - 1, cut, decided.serial, made.by, made.gone, made.gives_up)
     return entry, Install(first, decided.serial), follows
@@ -30,6 +33,8 @@ def told_of_successor(frame: Frame, decided: Install) -> Reply:
     # The INSTALL may have been lost on its way: a member of the successor is told again with every call.
     if frame.source in view.members:
         head = (frame.group, frame.instance, frame.target, frame.source)
+        # As if in the view that is left, where the caller still is:
+        # the INSTALL moves it on, and nothing else is news to it.
         return Frame(*head, Status(view.number - 1), (decided,))
     # It was no member: it finds the successor where it found this one.
     if frame.source not in decided.decision.cut:

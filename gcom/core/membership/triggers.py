@@ -89,6 +89,8 @@ class Triggers:
         sound = {who for who in members if not self.detector.suspected(who) or self.detector.contested(who)}
         gone = as_bits(rank for rank, who in enumerate(members) if who not in sound)
 
+        # Without the dropped ones the rest must be able to decide: to
+        # drop too many would stop the group for a bad link.
         def suffice(dropped: Set[int]) -> bool:
             return self._is_quorum(sound.difference(self._named(dropped)))
 
@@ -105,6 +107,7 @@ class Triggers:
 
     def _is_quorum(self, members: Set[Process]) -> bool:
         """Return whether these are a quorum, or may be one with the witness."""
+        # The registry votes last of all, and only if it is asked. Until then its vote counts as one that can be had.
         return is_quorum(self._view, members, self._definition.tie_breaker, witness=True)
 
     @property
@@ -115,6 +118,8 @@ class Triggers:
     @property
     def live(self) -> set[Process]:
         """The members that this process does not suspect, and can expect an answer of; itself included."""
+        # A member that is to go for its links and is reached may still promise, so it counts.
+        # No answer can come from one that is not reached: to wait for it would stop the change.
         return set(self._view.members) - set(self.detector.suspects) - self._beyond
 
     def is_detached(self, now_ms: int) -> bool:
@@ -183,6 +188,7 @@ class Triggers:
 
     def wants(self, joins: bool = True) -> bool:
         """Return whether a change is wanted; without `joins`: for another reason than joiners."""
+        # `named` is asked first, for nearly always nobody suspects anybody.
         if joins and self.admission.waiting:
             return True
         if self.wedged or self.leavers or self.unserved or self.seekers or self.brought or self.dropped:
@@ -219,6 +225,7 @@ class Triggers:
 
     def fresh(self, promises: dict[Process, Promise]) -> Decision:
         """Return the value when no promise reports an accepted one: the union of what the promises hold."""
+        # The later of these wins: what this process has seen itself tells an operator more than that others accuse.
         reasons = (
             dict.fromkeys(self.detector.accused, "accused")
             | dict.fromkeys(self.dropped, CUT_OFF)

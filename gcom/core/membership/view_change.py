@@ -69,7 +69,7 @@ class ViewChanger:
         self._stall_ms, self._silence_max_ms = timing.extended_ms(limits.STALL_MS), timing.silence_max_ms
         self._detach_ms = timing.scaled_ms(limits.DETACH_MS)
         self._flush = Flush()
-        self._promised_ms = 0
+        self._promised_ms = 0  # when this process was wedged last: a stalled change is outbid
         self._begin_view(entry, now_ms)
 
     def review(self) -> None:
@@ -184,7 +184,7 @@ class ViewChanger:
             self.expel(decision.cut.get(self.process))
             return
         self._decided_by = ballot
-        self._carry_out([Wedge()], now_ms)
+        self._carry_out([Wedge()], now_ms)  # it may never have promised
         self._flush.want(decision, dict.fromkeys(decision.cut, self.others), decided=True)
         self._obtain(now_ms)
 
@@ -352,7 +352,7 @@ class ViewChanger:
         # Not if the registry told it and the cut is not all here: the serial after it is unknown then, and joiners
         # would begin with a wrong one. They are told after the install, since their statuses say that they are behind.
         if not self._streams.missing(decision.cut, now_ms):
-            for joiner in decision.joined:
+            for joiner in decision.joined:  # no member until now, so there is no link to it
                 self._links.open(joiner, decision.view.address(joiner), now_ms)
             install = Install(decision, self._streams.serial_after(decision), ballot)
             for peer in [*self.live_others, *decision.joined]:
@@ -401,8 +401,8 @@ class ViewChanger:
         self.triggers.install(decision, now_ms)
         self._rank, self._retry_ms = view.rank(self.process), now_ms
         self.others = tuple(member for member in view.members if member != self.process)
-        self.behind = set(view.members)
-        self._installed_ms = now_ms
+        self.behind = set(view.members)  # have not said yet that they are in it
+        self._installed_ms = now_ms  # who is behind for too long since is `stuck`
         self.tombstones.install(decision, now_ms)
         members = {peer: view.address(peer) for peer in self.others}
         self._links.rewire(members, self.tombstones.leavers, now_ms)

@@ -21,6 +21,7 @@ from gcom.values.view import View
 class Sent:
     """A run of this process got its numbers, in view `run.view`."""
 
+    # One effect for a run, before the run is in any frame: so the log of the sender has what others may deliver.
     run: Run
 
 
@@ -30,6 +31,7 @@ class Deliver:
 
     run: Run
     view: int
+    # 0: no total order. One serial suffices: a run is split where its serials are not consecutive.
     serial: int = 0
 
 
@@ -40,6 +42,7 @@ class Skip:
     In a total order the first would have had `serial`.
     """
 
+    # An effect, and a line in the log: without it the audit could not tell a gap by rule from a lost message.
     sender: Process
     first: int
     count: int
@@ -89,6 +92,7 @@ class Quorum:
     `in_doubt` are the first and last of its own messages that some member may not hold.
     """
 
+    # No end: the session goes on when a quorum is heard again, so nothing is handed back yet.
     view: int
     has: bool
     in_doubt: tuple[int, int] | None = None
@@ -101,6 +105,7 @@ class DoubtSettled:
     `arrived`: every member that goes on has them; else none of them will ever be delivered.
     """
 
+    # Told once for each message, and never contradicted: an application sends again what did not arrive.
     first: int
     last: int
     arrived: bool
@@ -163,6 +168,8 @@ class AskSequencer:
 class TakeState:
     """The barrier of `view`: when the application gets here, ask it for its state; answered with StateTaken."""
 
+    # The barrier is this effect's place in the queue, not the moment at
+    # which it is told: messages of earlier views may be unread before it.
     view: int
 
 
@@ -203,6 +210,7 @@ class KeepState:
     What waits of earlier views is not covered: nobody else has it.
     """
 
+    # No data: the application has it. An effect all the same, since the queue was closed for a state to come.
     view: int
     reason: str
 
@@ -220,6 +228,7 @@ class MergeState:
 class DeliverUnicast:
     """Hand a unicast to the application; once read, it comes back as the event UnicastRead."""
 
+    # Of no view, and in no log: a unicast waits for no state, and belongs to none (docs/protocols/state.md).
     sender: Process
     payload: Payload
 
@@ -237,6 +246,7 @@ class Serve:
     """Have the application answer a request of `caller`; what it says comes back as the event Served."""
 
     caller: Process
+    # By the caller's own count, so the answer finds its call after any change of the view.
     call: int
     payload: Payload
 

@@ -28,6 +28,7 @@ class Submit:
 class Consumed:
     """The application is done with 1…number of a sender; `size` bytes more than last time."""
 
+    # Cumulative, so one event does for all that the application has read since the last.
     sender: Process
     number: int
     size: int
@@ -56,6 +57,7 @@ class CallFailed:
     """A call to a peer failed; `refused`: nobody listens there; `dead`: its own kernel says that its life is over."""
 
     peer: Process
+    # Evidence, which a restart of the node gives as well; only `dead` is proof (docs/protocols/continuity.md).
     refused: bool
     dead: bool = False
 
@@ -64,6 +66,7 @@ class CallFailed:
 class RegistryAnswered:
     """The registry's answer to a request, or None: there was none."""
 
+    # The request itself, no number for it: it says what the answer is about, and a late one is of a view that is over.
     request: Request
     answer: Answer | None
 
@@ -74,6 +77,8 @@ class SequencerAnswered:
 
     request: SequencerRequest
     answer: SequencerAnswer | None
+    # News within a millisecond, where a lost answer takes a
+    # call's whole time: twice refused, the sequencer is given up.
     refused: bool = False
 
 
@@ -113,6 +118,7 @@ class GroupCall:
     call: int
     targets: tuple[Process, ...]
     payload: Payload
+    # An instant of the machine's clock, not a span: its requests may wait for credit before they go.
     deadline_ms: int | None = None
 
 
@@ -130,6 +136,7 @@ class Served:
 class EndGroupCall:
     """Nobody waits for the answers to a group call any more."""
 
+    # Its requests that still wait for credit are withdrawn: an answer would come for nobody.
     call: int
 
 

@@ -133,6 +133,7 @@ class Join:
 class Redirect:
     """The source is not the leader; `process` at `address` is."""
 
+    # A hint, no appointment: who does not lead redirects again.
     process: Process
     address: Address
 
@@ -295,6 +296,7 @@ class Probe:
 class IndirectAck:
     """The source hears these."""
 
+    # Whom it has heard just now. Of the others it says nothing: the bad link may be its own.
     view: int
     heard: tuple[Process, ...]
 
@@ -324,6 +326,7 @@ class Frame:
 
     group: GroupName
     instance: InstanceId
+    # The process, beside its address: that may be another one's by the time the call is made.
     source: Process
     target: Process
     status: Status

@@ -22,6 +22,8 @@ class Lookup:
     """Look up a name; `former` is the instance that the asker was in, which may have been dissolved."""
 
     group: GroupName
+    # 1. All leave while a member is cut off. 2. A newcomer founds the name anew. 3. The member looks
+    # its group up: without its instance it would be told of strangers, and not that its own is over.
     former: InstanceId = ""
 
 
@@ -66,6 +68,7 @@ class Register:
     instance: InstanceId
     view: View
     process: Process
+    # It registers all the same: newcomers then learn whom to wait for, and an operator's order reaches it.
     detached: bool = False
     away: tuple[tuple[Process, Address], ...] = ()
 
@@ -77,6 +80,7 @@ class Note:
     group: GroupName
     instance: InstanceId
     view: int
+    # Durable before a joiner is admitted: once the members have died the registry alone knows of it.
     joiners: tuple[tuple[Process, Address], ...]
 
 

@@ -15,6 +15,7 @@ class Open:
     group: GroupName
     instance: InstanceId
     view: int
+    # Where the last view ended, by its members' logs: a sequencer that has started again knows nothing of it.
     serial: int
     settled: dict[Process, int]
 
@@ -32,6 +33,7 @@ class Want:
     view: int
     process: Process
     upto: int
+    # An answer is cut short at its bound: the next request goes on behind what came.
     after: int
     stable: int
 

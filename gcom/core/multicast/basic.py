@@ -94,7 +94,7 @@ class Basic(MulticastProtocol):
         # A whole run needs nothing: its cursor is past it, and `sent` will tell the peer that it is missing.
         known = self.out.peers.get(peer)
         if known and known.at_byte:
-            known.cursor, known.at_byte = known.cursor + 1, 0
+            known.cursor, known.at_byte = known.cursor + 1, 0  # such a run is one message
             self._collect()
 
     def assemble(self, piece: Piece, now_ms: int, by: Process = "") -> Run | None:
@@ -143,7 +143,7 @@ class Basic(MulticastProtocol):
             yield run.sender, run.first, run.last, (VIEW,)
 
     def fetched(self, view: int, sender: Process, after: int, at_byte: int, bytes_max: int) -> Load:
-        return NOTHING
+        return NOTHING  # nothing is kept for others
 
     def take(self, peer: Process, bytes_max: int, whole: bool = False) -> Load:
         """Return what goes next, and keep no longer a run that was put to every peer."""

@@ -383,8 +383,11 @@ class Reliable(MulticastProtocol):
 
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
         said = status.held, status.consumed, status.partial
+        # Nearly every status says what the last one said, and then there is nothing to count.
         if not self.wedged and said != (known.held, known.consumed, known.partial):
             self.out.on_status(known, *said)
+            # More than was put to it, by this count: 1. A connection breaks, and
+            # the cursor goes back. 2. What was under way had arrived after all.
             if known.cursor < known.held:
                 known.go_back()
         # Not beyond what went up: SAFE keeps runs that all hold until it knows that a majority does.

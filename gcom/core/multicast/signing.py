@@ -54,11 +54,13 @@ class Signatures:
     @property
     def overhead(self) -> int:
         """Bytes that a seal adds to a run at most."""
+        # 64 bytes are an Ed25519 signature; 16 are enough for the msgpack headers of the three parts.
         return len(self._signer.credential(self._process)) + 64 + 16
 
     def seal(self, encoded: bytes) -> tuple[bytes, Seal]:
         """Return a run of this process as it travels, and its seal."""
         credential = b"" if self._told else self._signer.credential(self._process)
+        # Said once a view. Over RELIABLE that run is the first which every member takes; over BASIC it may be lost.
         self._told = not self._always
         return codec.seal_run(encoded, self._signer.sign(self._context + encoded), credential)
 

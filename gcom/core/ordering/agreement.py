@@ -243,6 +243,7 @@ class OrderAgreement:
         # A majority of members, never the registry: every quorum of promises then meets one that holds the log so far,
         # so no view change can contradict what was delivered (trace 4).
         known = held_by_majority(self.view, {**self._held, self.process: self.log.end})
+        # Others may know of more that is agreed than is here: only what is here can be passed on.
         self.agreed = max(self.agreed, min(max(known, self._told), self.log.end))
         spans = self.log.between(self._passed, self.agreed)
         self._passed = self.agreed

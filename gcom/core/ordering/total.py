@@ -60,6 +60,8 @@ class Total:
     def abandon(self) -> list[Deliver | Skip]:
         """Give up, after `close`, what has come and has no serial."""
         given_up: list[Deliver | Skip] = []
+        # None of these has an agreed serial, and nobody knows which of them a dead
+        # majority had agreed on: if one survivor delivered them, another might not.
         for sender, runs in self._held.items():
             lost = self._lost[sender]
             ranges = {**{first: run.last for first, run in runs.items()}, **lost}

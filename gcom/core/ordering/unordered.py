@@ -32,6 +32,7 @@ class NonOrdered:
         return []
 
     def close(self) -> list[Delivery]:
+        # Nothing was held back, so a view ends with nothing to give up. What is missing then is the multicast's affair.
         return []
 
     def abandon(self) -> list[Delivery]:

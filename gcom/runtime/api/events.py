@@ -14,7 +14,7 @@ from gcom.values.view import View
 class Message(NamedTuple):
     """One delivered message: `number` in the stream of `sender`, delivered in `view`."""
 
-    sender: str
+    sender: str  # a process: another life of the same name counts from 1 again
     number: int
     view: int
     payload: bytes | str
@@ -38,6 +38,7 @@ class Message(NamedTuple):
 class Unicast(NamedTuple):
     """A message that `sender` sent to this process alone."""
 
+    # Without a number: it is in no stream of the group, and no other member has it.
     sender: str
     payload: bytes | str
 
@@ -62,6 +63,7 @@ class Undelivered:
     """Unicasts to a process that departed, oldest first; none is known to have arrived, the first ones may have."""
 
     process: str
+    # The payloads, not their count: an application may send them to whoever comes after, and GCom keeps them no more.
     payloads: tuple[bytes | str, ...]
 
 
@@ -106,7 +108,7 @@ class QuorumLost:
     Departure has it in `unconfirmed`.
     """
 
-    in_doubt: tuple[int, int] | None
+    in_doubt: tuple[int, int] | None  # None: every member holds all that has a number
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ class Node(Closable):
     def create(
         self,
         group: str,
+        # Spelt out beside the enums, so that `help` and an editor show the words; a test holds both to each other.
         ordering: Ordering | Literal["NONORDERED", "FIFO", "CAUSAL", "TOTAL", "CAUSALTOTAL"] = "FIFO",
         multicast: Multicast | Literal["BASIC", "RELIABLE"] = "RELIABLE",
         static: tuple[str, ...] = (),
@@ -131,6 +132,7 @@ class Node(Closable):
         It must be a function of the two, the same at all members, and may be given what `mine` has already.
         Raises UnknownGroup, GroupExists, NameTaken, NotInvited, VersionMismatch, RegistryUnavailable, GComTimeout.
         """
+        # Refused here: of a name that nobody can have the registry would only say that there is no such group.
         names.group_name(group)
         uses = Uses(receive, rejoin, get_state, set_state, merge_states)
         if create is not None and create.group != group:

@@ -79,6 +79,7 @@ class Results(Mapping[str, Result], Closable):
     def __getitem__(self, member: str) -> Result:
         answers = self._call.answers
         if member not in answers:
+            # A name means one process of these: a view never has two of one name.
             member = {names.name_of(process): process for process in answers}[member]
         return Result(member, *answers[member])
 

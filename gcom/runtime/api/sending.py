@@ -91,6 +91,8 @@ class Sending(GroupHandle):
                     guards.raise_if_detached(session, f"{_named(session, number)} is not held by {held_by}")
                     if not session.wait(deadline):
                         raise GComTimeout(_why_not_held(session, number, held_by, timeout_s))
+            # Into the log as well: the audit holds the group to it, since
+            # what was confirmed must not be lost (rule CONTINUITY).
             session.confirm(number, held_by)
         return number
 

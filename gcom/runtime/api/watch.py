@@ -55,6 +55,8 @@ class Watch(Closable):
         """Return the traces of all that was delivered since the last time, in the order of delivery."""
         with self._host.lock:
             runs = self._buffer.take()
+        # Without the lock: to make a trace of each message takes
+        # longer than a step, and a watch must not slow its group.
         return [trace for run in runs for trace in run.traces()]
 
     def of(self, sender: str, number: int) -> Trace | None:

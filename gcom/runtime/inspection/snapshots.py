@@ -24,6 +24,8 @@ def snapshot_of(membership: Membership, now_ms: int, round_trip_s: Callable[[Pro
     seen, definition = machine.inspect(now_ms), machine.definition
     assert seen is not None, "a Group is made for a member"
     assert definition is not None, "a member knows it"
+    # First, as it is the oldest: the core has delivered it, and
+    # the application has no state yet to which it could apply it.
     waiting = [_waits_for_state(session, now_ms, it.run.sender, it.run.first, it.run.last) for it in session.waiting]
     held_back = (*waiting, *seen.held_back)
     return Snapshot(
@@ -51,6 +53,7 @@ def _waits_for_state(session: Session, now_ms: int, sender: str, first: int, las
 
 def _waits_for(membership: Membership) -> str:
     session, following = membership.session, membership.following
+    # On its way back the question is why it is not in, not why the last view stood still.
     if following is not None:
         return following.machine.waits_for or "its way back into the group"
     if session.ended is not None:
@@ -66,11 +69,13 @@ def receipt_of(session: Session, number: int) -> Receipt:
         raise BadValue(f"{machine.process} sent no message {number!r} in group {machine.group!r}, but {sent}")
     members = session.members
     lacking = {*machine.lacking(number)}
+    # Over BASIC an acknowledgement promises nothing: of others nobody knows more than that it was put to them.
     if _is_basic(session) and number <= machine.number:
         lacking = {*members} - {machine.process}
     held_by = tuple(it for it in members if it not in lacking)
     others = tuple(it for it in members if it in lacking)
     state = _state(session, number, bool(others))
+    # What is lost has no place that counts, though the log may show the one that it would have had.
     log = machine.order_log if state not in ("waiting", "lost") else None
     serial = log.serial_of(machine.process, number) if log is not None else None
     return Receipt(number, state, serial, held_by, others, machine.process)
@@ -79,12 +84,16 @@ def receipt_of(session: Session, number: int) -> Receipt:
 def _state(session: Session, number: int, lacks: bool) -> State:
     machine, ended = session.machine, session.ended
     definition = machine.definition
+    # First: an event has told the application so, and no later look may say otherwise.
     if any(first <= number <= last for first, last in session.lost):
         return "lost"
     if number > machine.number:
+        # Of a process that goes on in a successor it waits there, as one of that session's messages.
         return "lost" if ended is not None and not session.carried_on else "waiting"
     if ended is not None:
         return "doubt" if _within(number, ended.unconfirmed) else "held"
+    # While this process is detached nobody can say whether the rest will
+    # ever hold it; what was in doubt stays so until an event settles it.
     if (session.detached and lacks) or _within(number, machine.in_doubt):
         return "doubt"
     if not lacks and machine.placed(number):

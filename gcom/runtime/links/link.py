@@ -247,10 +247,11 @@ class Link:
 
     def _misbehaved(self, pipeline: pyro.Pipeline, error: PeerError) -> None:
         with self._host.lock:
+            # Of the oldest: answers come in the order of the calls.
             peers = [taken.peer for taken in self._unanswered][:1]
         for peer in peers:
             self._host.count_misbehaviour(peer, error)
-        self.fail(pipeline, proof=False)
+        self.fail(pipeline, proof=False)  # it answers, so it lives
 
     def give_up(self) -> None:
         """End a connection over which an answer has not come in time."""
@@ -272,6 +273,7 @@ class Link:
             # Never written, but nobody can say so of the one that was
             # being written as the connection broke: all count as unknown.
             self._to_write.clear()
+            # Once for each: at one event the machine goes back to what the peer is known to hold.
             for session, peer in dict.fromkeys((taken.session, taken.peer) for taken in unanswered):
                 session.step(CallFailed(peer, refused=False, dead=dead))
                 session.hurry()
@@ -302,6 +304,7 @@ class Link:
         with self._host.lock:
             self._alone = None
             if self._closed:
+                # `close` found no pipeline to end: this one was made after it.
                 pipeline.release()
                 return None
             self._pipeline = pipeline

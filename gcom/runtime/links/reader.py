@@ -114,6 +114,8 @@ class Reader:
             for key in list(self._selector.get_map().values()):
                 if isinstance(key.fileobj, pyro.Pipeline):
                     key.fileobj.release()
+            # Orders that nobody carries out any more: these pipelines are
+            # in no selector, and no other thread lets go of them.
             for _, _, pipeline in self._orders:
                 pipeline.release()
             self._selector.close()
@@ -136,7 +138,7 @@ class Reader:
         while self._orders:
             order, line, pipeline = self._orders.popleft()
             if line is None:
-                with contextlib.suppress(KeyError, ValueError):
+                with contextlib.suppress(KeyError, ValueError):  # never added, or dropped twice
                     self._selector.unregister(pipeline)
                 pipeline.release()
             elif order == "add":

@@ -88,6 +88,8 @@ class Caller:
 
         Raises ConnectionRefused, ConnectionLost or TimedOut; PeerError for any answer that is not bytes, and Untrusted.
         """
+        # A flag, and no `except` for all: Ctrl-C must drop the
+        # connection, too, or the next call would read this one's answer.
         done = False
         try:
             with self._told(timeout_s):
@@ -104,6 +106,7 @@ class Caller:
 
     def connect(self, timeout_s: float) -> tls.Connection:
         """Return a new connection, which is the caller's no more: for a `Pipeline`. Raises as `call` does."""
+        # An answer may still be under way on the old one: the pipeline would take it for one of its own calls'.
         self._drop()
         done = False
         try:
@@ -119,6 +122,8 @@ class Caller:
     @contextmanager
     def _told(self, timeout_s: float) -> Iterator[None]:
         """Raise what a call raises, in place of what sockets do."""
+        # The narrow ones first, since nearly all of these are OSErrors: a refusal is evidence of
+        # a crash, a broken connection is none, and a name that is not found was never dialled.
         try:
             yield
         except ConnectionRefusedError as error:
@@ -167,6 +172,8 @@ class Caller:
             raise EOFError("closed by this side")
         raw = dial(*names.split_address(self.address), deadline)
         self._sock = raw  # from here on close() reaches it
+        # Looked at again. 1. This thread dials, which may take seconds. 2. `close`
+        # finds no socket to end. 3. The call would go on, and nobody could stop it.
         if self._closed:
             raise EOFError("closed by this side")
         if raw.getsockname() == raw.getpeername():
@@ -238,6 +245,7 @@ def _reply(reply: WireMessage) -> Any:
 def _refusal(answer: Any) -> Exception:
     """Return what an introduction ends with that was refused."""
     words = _words(answer)
+    # As a broken connection, which is dialled again in a while: nothing is wrong with what answers there.
     if answer == POOL_FULL:
         return EOFError(POOL_FULL)
     return Untrusted(words.removeprefix(NOT_TRUSTED)) if words.startswith(NOT_TRUSTED) else Bad("rejected", words)
@@ -248,5 +256,6 @@ def _words(answer: Any) -> str:
     match answer:
         case {"__class__": str() as name, "args": [text, *_]}:
             answer = f"{name.rpartition('.')[2]}: {text}"
+    # A peer's text may have codes for a terminal, which would change what a user sees: then its repr is shown.
     shown = str(answer)[:300]
     return shown if shown.isprintable() else repr(shown)

@@ -54,6 +54,7 @@ def loopback(host: str) -> str:
             f"host {host!r} is not on this machine alone; other machines need mutual TLS: {HOW_SECURE}. "
             "For this machine alone use 127.0.0.1"
         )
+    # By number: the name may mean ::1 here, where no server of ours listens.
     return "127.0.0.1" if host == "localhost" else host
 
 
@@ -78,6 +79,7 @@ def public_address(at: Place, port: int, toward: Sequence[Address] = ()) -> Addr
 
 def dialled_address(at: Place) -> Address:
     """Return the address at which this machine's own processes reach a server at a place."""
+    # A wildcard is no address to dial: Linux takes it for this machine, other systems refuse it.
     host = "127.0.0.1" if at.host == "0.0.0.0" else "::1" if at.host == "::" else at.host
     return f"[{host}]:{at.ports[0]}" if ":" in host else f"{host}:{at.ports[0]}"
 
@@ -87,6 +89,7 @@ def own_host(toward: Sequence[Address] = ()) -> str:
 
     The first to whom a way leads decides: the name of another may not be found, or its network be away.
     """
+    # Addresses for documentation (RFC 5737, RFC 3849): nobody has them, so any way out of this machine leads there.
     hosts = [names.split_address(each)[0] for each in toward] or ["192.0.2.1", "2001:db8::1"]
     for host in hosts:
         try:
@@ -115,6 +118,7 @@ def _split(text: str) -> tuple[str, str]:
 
 def _ports(text: str, whole: str) -> tuple[int, ...]:
     first, _, last = text.partition("-")
+    # Not `isdigit` alone, which takes superscripts: `int` raises at those.
     numbers = [int(it) if it.isascii() and it.isdigit() else -1 for it in (first, last or first)]
     if not 0 <= numbers[0] <= numbers[1] <= 65535:
         raise BadValue(f"ports {text!r} of {whole!r} are not PORT, nor FIRST-LAST, of 0 to 65535")
@@ -126,6 +130,7 @@ def _is_wildcard(host: str) -> bool:
 
 
 def _resolved(host: str) -> str:
+    # An address needs no look-up, which would ask a name server, and may hang.
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:

@@ -19,6 +19,7 @@ from typing import Any
 from gcom.certificates import user_secret
 
 NONCE_BYTES = 32  # never drawn twice by chance, so no proof can be used again
+# A word for each side. With one for both, whoever listens could send the caller's own proof back to it as the server's.
 _SERVER, _CALLER = b"gcom server", b"gcom caller"
 
 

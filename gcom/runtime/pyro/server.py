@@ -58,7 +58,9 @@ def settings(connections: int = limits.CONNECTIONS_MAX) -> None:
     config.MAX_MESSAGE_SIZE = CALL_BYTES_MAX
     config.SOCK_NODELAY = True
     config.COMPRESSION = False
+    # An iterator as an answer would be kept here for its caller, and nothing would bound how many, or for how long.
     config.ITER_STREAMING = False
+    # With it an error would tell a peer the values of this process's variables.
     config.DETAILED_TRACEBACK = False
     # Deadlines are kept by `read`, per message: Pyro5's own would end a connection that is only idle.
     config.COMMTIMEOUT = 0.0

@@ -32,6 +32,7 @@ _SERIAL: ContextVar[int] = ContextVar("serial", default=0)
 peer = _PEER.get
 
 _OF_PEER = {  # OpenSSL's code of what is wrong with a peer's certificate
+    # X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED, for which Python has no names.
     9: "its certificate is not valid yet: this machine's clock is slow, or its authority's is fast",
     10: "its certificate has expired, or this machine's clock is fast: there, gcom certs renew or a new invitation",
 }
@@ -57,6 +58,7 @@ class SecureSocket:
         self._state = Lock()  # of the TLS object: nothing waits with it
         self._sending = Lock()  # held while bytes go out, so that they go in order
         # Waiting is done by `poll`, with what is left of the time for the whole operation.
+        # `poll` and not `select`, which takes no descriptor from 1024 on.
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(raw.fileno(), select.POLLIN)
         self._writable.register(raw.fileno(), select.POLLOUT)

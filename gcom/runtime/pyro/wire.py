@@ -57,6 +57,7 @@ class WireMessage:
     serializer: int
     flags: int
     seq: int
+    # A view, no bytes: a frame of 256 KiB is not copied to be judged.
     body: memoryview
 
 
@@ -92,6 +93,7 @@ def parse(came: bytearray) -> WireMessage | None:
     end = HEADER_BYTES + header.annotations + header.size
     if len(came) < end:
         return None
+    # Copied: the buffer goes on to be filled, and a view of it would keep it from growing.
     body = bytes(came[HEADER_BYTES + header.annotations : end])
     del came[:end]
     return WireMessage(header.kind, header.serializer, header.flags, header.seq, memoryview(body))
@@ -120,6 +122,7 @@ def _read_exactly(sock: Stream, size: int, deadline: float | None) -> bytearray:
         if deadline is not None:
             # Before each read: what is left of the whole, not the same time again for each byte.
             sock.settimeout(remaining(deadline))
+        # One call of the kernel for a whole body, as a rule. A signal may cut it short, hence the loop.
         count = sock.recv_into(rest[got:], size - got, socket.MSG_WAITALL)
         if not count:
             raise EOFError("the connection was closed")

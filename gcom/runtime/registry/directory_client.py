@@ -166,6 +166,7 @@ class DirectoryClient:
         while True:
             answer = self.ask(request)
             starting = isinstance(answer, Refusal) and answer.code == "RegistryStarting"
+            # No sleep: a thread that waits for a registry to start must end when this client is closed.
             if not starting or monotonic() >= deadline or self._closed.wait(STARTING_POLL_S):
                 return answer
 

@@ -34,9 +34,10 @@ from gcom.values.rights import Right, RightsTable, table_of
 
 ASK_S = 1.0  # a right that was taken away ends within a second or two, and a question costs next to nothing
 HURRY_S = 0.05  # between questions, where a process was refused by rules that may be old
-CALL_S = 2.5
+CALL_S = 2.5  # as long as any other call
 SETTLE_S = 3.0  # for others to learn of a right to send
 KNOWN_MAX = 4096  # answers and processes remembered; beyond that the oldest are forgotten
+# Answers are not among these: who may not send may still be asked, and its asker must not wait in vain.
 _ASKS = (Kind.UNICAST, Kind.REQUEST)
 
 
@@ -76,18 +77,22 @@ class RegistryRules:
     def learn(self) -> bool:
         """Ask for the rules; return whether they are new. Raises Unavailable, PeerError."""
         asked_s, known = monotonic(), self.table
+        # With the digest of what is known: nearly always the answer is that nothing has changed.
         match pyro.unpack(self._caller.call(pyro.pack({"ask": "rights", "have": self._digest}), CALL_S)):
             case {"digest": str() as digest, "rules": rows}:
                 try:
                     table = table_of(rows)
                 except BadValue as error:
                     raise PeerError(f"its rules about rights are none: {error}") from error
+                # What was in force until now: a right to send that is new
+                # counts here only when the others have had time to learn of it.
                 self.before, self.changed_s = known or table, monotonic() if known else -SETTLE_S
                 self.table, self._digest = table, digest
             case {"digest": self._digest}:
                 pass
             case _:
                 raise PeerError("its answer to a question for its rules about rights is none")
+        # The time of the question, not of the answer: a change that came between the two may not be in it.
         self.learned_s = asked_s
         return self.table is not known
 
@@ -183,6 +188,8 @@ class MemberRights:
     def _judge_data(self, frame: Frame, name: str) -> None:
         may, key = self._may(Right.SEND, name, frame.group), (frame.group, frame.source)
         with self._lock:
+            # The right that it had when it was first heard. Who never had it is heard as a receiver;
+            # who had it and lost it is not heard at all, so it is put out, and comes back as one.
             had = self._sent.setdefault(key, may)
             if may and not had:
                 self._sent[key] = True
@@ -192,6 +199,8 @@ class MemberRights:
             raise Untrusted(_words(Right.SEND, name, frame.group))
 
     def _may(self, right: Right, name: str, group: str) -> bool:
+        # Without the lock, since each frame asks twice: a lookup in a dict
+        # is one step, and an answer that is missed is only computed again.
         found = self._answers.get((right, name, group))
         if found is not None:
             return found

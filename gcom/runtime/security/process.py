@@ -99,6 +99,7 @@ def credentials_for(registry: Address, name: str | None = None, files: Certifica
             )
         files = identity_files.files_in(folder)
     found = pyro.Credentials(files)
+    # Said here: else each peer would refuse its frames one by one, and its user see only that nobody admits it.
     if name is not None and name not in found.identity.members:
         raise BadValue(
             f"certificate {files.cert!r} is of {found.identity}, so {name!r} may not be its member's name: use a name "
@@ -122,5 +123,7 @@ def node_place(
     listen = listen or os.environ.get(LISTEN_VARIABLE) or None
     advertise = advertise or os.environ.get(ADVERTISE_VARIABLE) or None
     if listen is None:
+        # Where the way to the registry begins: by that way others,
+        # who reach the registry too, are likely to reach this node.
         listen = "127.0.0.1" if isinstance(security, pyro.UserSecret) else pyro.own_host(registries)
     return pyro.place(listen, advertise)
