@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509.oid import NameOID
 
 from gcom.errors import BadValue
@@ -16,6 +17,19 @@ from gcom.values import identity
 from gcom.values.identity import Identity
 
 Key = ec.EllipticCurvePrivateKey
+
+# What reading a certificate or a request may raise, at once or when one of its fields is asked for. They have no base
+# in common below Exception: one that is missing here would end the thread that reads what a peer sent.
+UNREADABLE = (
+    ValueError,
+    TypeError,
+    InvalidSignature,
+    UnsupportedAlgorithm,
+    x509.InvalidVersion,
+    x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
+    CryptographyDeprecationWarning,  # where warnings are errors
+)
 
 
 def new_key() -> Key:
@@ -52,10 +66,9 @@ def requested_key(pem: bytes) -> ec.EllipticCurvePublicKey:
     """Return the key that a request asks to have certified, which its asker holds; raises BadValue."""
     try:
         found = x509.load_pem_x509_csr(pem)
-        proven = found.is_signature_valid
-    except (ValueError, InvalidSignature) as error:
+        proven, key = found.is_signature_valid, found.public_key()
+    except UNREADABLE as error:
         raise BadValue(f"this is no certificate request: {error}") from error
-    key = found.public_key()
     # The signature shows that the asker holds the key: else it could have a certificate made for the key of another.
     if not proven or not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.name != "secp256r1":
         raise BadValue("a certificate request must be for a P-256 key, and signed with it")
@@ -91,36 +104,42 @@ def load_certificate(pem: bytes, where: str) -> x509.Certificate:
     """Return the first certificate in a PEM; raises BadValue, naming where it stood."""
     try:
         return x509.load_pem_x509_certificate(pem)
-    except ValueError as error:
+    except UNREADABLE as error:
         raise BadValue(f"{where} holds no certificate in PEM: {error}") from error
 
 
 def read_certificate(pem: bytes, where: str = "the file") -> Certificate:
     """Return what the first certificate in a PEM says; raises BadValue, naming where it stood."""
     found = load_certificate(pem, where)
-    return Certificate(
-        identity=identity_in(found),
-        serial=found.serial_number,
-        begins=found.not_valid_before_utc,
-        ends=found.not_valid_after_utc,
-        issuer=found.issuer.rfc4514_string(),
-        fingerprint=found.fingerprint(hashes.SHA256()).hex(),
-        is_authority=_is_authority(found),
-    )
+    try:
+        return Certificate(
+            identity=identity_in(found),
+            serial=found.serial_number,
+            begins=found.not_valid_before_utc,
+            ends=found.not_valid_after_utc,
+            issuer=found.issuer.rfc4514_string(),
+            fingerprint=found.fingerprint(hashes.SHA256()).hex(),
+            is_authority=_is_authority(found),
+        )
+    except UNREADABLE as error:
+        raise BadValue(f"{where} holds a certificate with a field that cannot be read: {error}") from error
 
 
 def is_signed_by(pem: bytes, authority_pem: bytes) -> bool:
     """Tell whether the authority signed the first certificate of a PEM."""
     try:
         load_certificate(pem, "it").verify_directly_issued_by(load_certificate(authority_pem, "the authority's"))
-    except (ValueError, TypeError, InvalidSignature):
+    except UNREADABLE:
         return False
     return True
 
 
 def belong_together(certificate_pem: bytes, key: Key) -> bool:
     """Tell whether a certificate is of this key."""
-    return load_certificate(certificate_pem, "it").public_key() == key.public_key()
+    try:
+        return load_certificate(certificate_pem, "it").public_key() == key.public_key()
+    except UNREADABLE:
+        return False
 
 
 def identity_in(found: x509.Certificate) -> Identity:
@@ -131,7 +150,7 @@ def identity_in(found: x509.Certificate) -> Identity:
 def _uris(found: x509.Certificate) -> list[str]:
     try:
         names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return []
     return names.get_values_for_type(x509.UniformResourceIdentifier)
 
@@ -139,5 +158,5 @@ def _uris(found: x509.Certificate) -> list[str]:
 def _is_authority(found: x509.Certificate) -> bool:
     try:
         return bool(found.extensions.get_extension_for_class(x509.BasicConstraints).value.ca)
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return False

@@ -73,7 +73,7 @@ class RunKeys:
                 return None
             certified.verify(body[size:], _statement(sender, public), _HASH)
             key = Ed25519PublicKey.from_public_bytes(public)
-        except (ValueError, TypeError, struct.error, InvalidSignature):
+        except (struct.error, *keys.UNREADABLE):
             return None
         return lambda signature, data: _is_of(key, signature, data)
 

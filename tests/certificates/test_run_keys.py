@@ -58,3 +58,10 @@ def test_a_credential_that_is_cut_short_or_nonsense_gives_no_key(alice: RunKeys)
     for end in (0, 1, 33, 40, 200, len(whole) - 1):
         assert alice.verifier(ALICE, whole[:end]) is None
     assert alice.verifier(ALICE, b"\xff" * len(whole)) is None
+
+
+def test_a_certificate_of_an_unknown_version_gives_no_key(alice: RunKeys) -> None:
+    whole = alice.credential(ALICE)
+    odd = whole.replace(b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x09")  # X.509 version 10
+    assert odd != whole
+    assert alice.verifier(ALICE, odd) is None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgpack
@@ -12,16 +15,19 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from Pyro5 import protocol
 
+from gcom.certificates import keys
 from gcom.certificates.invitation import Invitation, parse
+from gcom.certificates.run_keys import RunKeys
 from gcom.core.codec import control, frames, registry, sequencer
 from gcom.core.messages.frames import Refused
-from gcom.errors import GComError
+from gcom.errors import BadValue, GComError
 from gcom.runtime.pyro import stock, wire
 from gcom.values import limits
 from gcom.values.rights import rule_of, table_of
 from tests.core import test_codec as strategies
 from tests.core import test_sequencer_codec as sequencing
 from tests.core.test_directory_codec import CLAIM, DEFINITION, ENTRY, NOTE, REGISTER, ROW
+from tests.runtime.authorities import TestAuthority
 
 _PER_STRATEGY = 60
 _BYTES_MAX = 16 * 1024  # longer inputs find no more, and take all the time
@@ -81,6 +87,7 @@ def targets() -> list[Target]:
     ]
     asked = [sequencer.encode_request(it) for it in _drawn(sequencing.requests, _PER_STRATEGY)]
     told = [sequencer.encode_answer(it) for it in _drawn(sequencing.answers, _PER_STRATEGY)]
+    certified = _Certified()
     return [
         Target("frame", frames.decode, whole, _encode_frame, 6),
         Target("reply", frames.decode_reply, [*whole, refused], _encode_frame, 4),
@@ -95,8 +102,43 @@ def targets() -> list[Target]:
         Target("plain values", wire.unpack, [*_calls(), *_packed(requests)], wire.pack),
         Target("serpent", stock.read_serpent, [_serpent(it) for it in _PLAIN]),
         Target("rules", lambda data: table_of(wire.unpack(data)), [_rules()]),
+        Target("certificate", lambda data: keys.read_certificate(_pem(data, "CERTIFICATE")), certified.certificates),
+        Target("certificate request", lambda data: keys.requested_key(_pem(data, _REQUEST)), certified.requests),
+        Target("credential", certified.believe, certified.credentials, None, 2),
         Target("invitation", lambda data: parse(data.decode(errors="replace")), [_invitation()]),
     ]
+
+
+_REQUEST = "CERTIFICATE REQUEST"
+
+
+class _Certified:
+    """What a member shows of its certificate, in DER: others are with each run, as are the keys."""
+
+    def __init__(self) -> None:
+        with TemporaryDirectory() as folder:
+            authority = TestAuthority(Path(folder))
+            files = authority.member("bob")
+            self._keys = RunKeys(files)
+            pems = [Path(files.cert).read_bytes(), authority.authority.pem]
+        self.certificates = [_der(pem) for pem in pems]
+        self.requests = [_der(keys.request(keys.new_key()))]
+        self.credentials = [self._keys.credential("bob#1")]
+
+    def believe(self, credential: bytes) -> str:
+        """Check what a member shows for its key; raises BadValue where a node takes it for a lie."""
+        # Not through the cache, which would keep each input.
+        if self._keys._verifier("bob#1", credential) is None:
+            raise BadValue("it gives no key")
+        return "a key"
+
+
+def _der(pem: bytes) -> bytes:
+    return base64.b64decode(b"".join(pem.split(b"-----")[2].split()))
+
+
+def _pem(der: bytes, what: str) -> bytes:
+    return f"-----BEGIN {what}-----\n".encode() + base64.encodebytes(der) + f"-----END {what}-----\n".encode()
 
 
 _PLAIN: tuple[Any, ...] = (
