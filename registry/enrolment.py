@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 
@@ -27,8 +28,8 @@ _OWN, ADDRESS = "registry", "address"
 class Upkeep:
     """The upkeep of a registry's own certificate, each second: it renews it, and learns which others are revoked."""
 
-    def __init__(self, authority: Authority, credentials: pyro.Credentials) -> None:
-        self._authority, self._credentials = authority, credentials
+    def __init__(self, authority: Authority, credentials: pyro.Credentials, hosts: Sequence[str] = ()) -> None:
+        self._authority, self._credentials, self._hosts = authority, credentials, hosts
 
     def __call__(self) -> None:
         try:
@@ -36,7 +37,7 @@ class Upkeep:
             # writes them.
             refuse_revoked(self._authority, self._credentials)
             if self._credentials.needs_renewal():
-                own_files(self._authority)
+                own_files(self._authority, self._hosts)
                 self._credentials.reload()
         except BadValue as error:
             logger.warning("{}", error)
@@ -117,10 +118,13 @@ def own_authority(folder: Path) -> tuple[Authority, bool]:
     return make_authority(folder, now_utc()), True
 
 
-def own_files(authority: Authority) -> CertificateFiles:
-    """Return the registry's own certificate of its authority, a fresh one each time that it starts."""
+def own_files(authority: Authority, hosts: Sequence[str] = ()) -> CertificateFiles:
+    """Return the registry's own certificate of its authority, a fresh one each time that it starts.
+
+    It names its `hosts`. GCom goes by the identity, which no address changes; stock Pyro5 programs go by the host.
+    """
     folder, key = authority.folder / _OWN, keys.new_key()
-    certificate = authority.issue(key.public_key(), identity.registry(), now_utc())
+    certificate = authority.issue(key.public_key(), identity.registry(), now_utc(), hosts=hosts)
     identity_files.save(folder, keys.key_pem(key), certificate, authority.pem)
     return identity_files.files_in(folder)
 

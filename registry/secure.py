@@ -8,6 +8,7 @@ from pathlib import Path
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import BadValue
 from gcom.runtime import pyro
+from gcom.values import names
 from registry import enrolment
 from registry.enrolment import Enrolment, Upkeep
 from registry.rights_file import RightsFile
@@ -33,8 +34,9 @@ def secure_server(
     authority, fresh = enrolment.own_authority(authority_folder)
     if fresh:
         tell(f"made an authority, which signs all certificates, in {str(authority_folder)!r}: keep its key secret")
-    credentials = pyro.Credentials(enrolment.own_files(authority))
-    enrol, upkeep = Enrolment(authority, credentials).receive, Upkeep(authority, credentials)
+    hosts = _hosts(place)
+    credentials = pyro.Credentials(enrolment.own_files(authority, hosts))
+    enrol, upkeep = Enrolment(authority, credentials).receive, Upkeep(authority, credentials, hosts)
     server = RegistryServer(place, data=data, credentials=credentials, enrol=enrol, upkeep=upkeep, rights=rights)
     enrolment.note_address(authority, server.address)
     tell(f"TLS 1.3, with certificates of the authority {authority.fingerprint[:16]}… alone")
@@ -55,6 +57,12 @@ def _with_own_certificate(
             "URI:gcom://registry/NAME (gcom certs issue NAME --registry)"
         )
     return RegistryServer(place, data=data, credentials=credentials, rights=rights)
+
+
+def _hosts(place: pyro.Place) -> list[str]:
+    """Return the names and addresses under which others may dial this registry; raises BadValue."""
+    public, _ = names.split_address(pyro.public_address(place, 1))
+    return list(dict.fromkeys(host for host in (public, place.host) if host not in pyro.WILDCARDS))
 
 
 def _in(data: Path | None, authority_folder: Path) -> str:

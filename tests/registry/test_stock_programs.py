@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 from Pyro5 import client, core, errors, protocol, serializers
 
+from gcom.certificates import identity_files, keys
+from gcom.certificates.authority import Authority, now_utc
 from gcom.runtime import pyro
 from gcom.values import identity, names
+from registry.secure import secure_server
 from registry.server import RegistryServer
 from tests.running import LIMIT_S
 from tests.runtime.authorities import TestAuthority
@@ -31,11 +34,11 @@ def registry() -> Iterator[RegistryServer]:
         yield server
 
 
-def control(registry: RegistryServer, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run `pyro5-nsc`."""
+def control(registry: RegistryServer, *words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run `pyro5-nsc`, with settings of Pyro5 in its environment."""
     host, port = names.split_address(registry.address)
     command = [sys.executable, "-m", "Pyro5.nsc", "-n", host, "-p", str(port), *words]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYRO")}
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYRO")} | settings
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, env=env)
 
 
@@ -51,6 +54,32 @@ def test_the_name_servers_own_tool_works_as_installed(registry: RegistryServer) 
     assert "regular expressions are not served: use a prefix" in control(registry, "listmatching", ".*").stderr
     assert "belong to the registry" in control(registry, "remove", "gcom.directory").stderr
     assert not registry.refused
+
+
+@pytest.mark.slow
+def test_the_name_servers_own_tool_works_over_tls_and_checks_the_registrys_host(tmp_path: Path) -> None:
+    place = pyro.Place("127.0.0.1")
+    server = secure_server(place, None, tmp_path / "authority", (None, None, None), lambda told: None)
+    server.start()
+    authority, key = Authority(tmp_path / "authority"), keys.new_key()
+    identity_files.save(
+        tmp_path / "alice",
+        keys.key_pem(key),
+        authority.issue(key.public_key(), identity.member("alice"), now_utc()),
+        authority.pem,
+    )
+    files = identity_files.files_in(tmp_path / "alice")
+    settings = {
+        "PYRO_SSL": "1",
+        "PYRO_SSL_CACERTS": files.ca,
+        "PYRO_SSL_CLIENTCERT": files.cert,
+        "PYRO_SSL_CLIENTKEY": files.key,
+        "PYRO_SERIALIZER": "msgpack",
+    }
+    with closing(server):
+        assert (
+            f"gcom.directory --> PYRO:gcom.directory@{server.address}\n" in control(server, "list", **settings).stdout
+        )
 
 
 def as_stock(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,16 @@ from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, 
 from gcom.runtime.pyro.credentials import Credentials, Dialer, Newcomer  # noqa: E402
 from gcom.runtime.pyro.dialing import dial  # noqa: E402
 from gcom.runtime.pyro.pipeline import Pipeline  # noqa: E402
-from gcom.runtime.pyro.places import Place, dialled_address, is_loopback, loopback, own_host, place  # noqa: E402
+from gcom.runtime.pyro.places import (  # noqa: E402
+    WILDCARDS,
+    Place,
+    dialled_address,
+    is_loopback,
+    loopback,
+    own_host,
+    place,
+    public_address,
+)
 from gcom.runtime.pyro.secret import UserSecret  # noqa: E402
 from gcom.runtime.pyro.server import Endpoint, Server, settings  # noqa: E402
 from gcom.runtime.pyro.tls import peer, peer_serial  # noqa: E402
@@ -54,6 +63,7 @@ __all__ = [
     "RIGHTS",
     "SEQUENCER",
     "STATUS",
+    "WILDCARDS",
     "Caller",
     "ConnectionLost",
     "ConnectionRefused",
@@ -76,6 +86,7 @@ __all__ = [
     "peer",
     "peer_serial",
     "place",
+    "public_address",
     "settings",
     "unpack",
 ]

@@ -19,6 +19,9 @@ HOW_SECURE = (
 )
 
 
+WILDCARDS = ("0.0.0.0", "::")  # all addresses of this machine, for who listens; none for who dials
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A host to listen at, the ports to try in turn (0: any free one), and the address for others, if it is another."""
@@ -72,7 +75,7 @@ def public_address(at: Place, port: int, toward: Sequence[Address] = ()) -> Addr
     if at.advertise is not None:
         host, ports = _split(at.advertise)
         port = int(ports) if ports else port
-    elif _is_wildcard(host):
+    elif host in WILDCARDS:
         host = own_host(toward)
     return names.address(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
 
@@ -123,10 +126,6 @@ def _ports(text: str, whole: str) -> tuple[int, ...]:
     if not 0 <= numbers[0] <= numbers[1] <= 65535:
         raise BadValue(f"ports {text!r} of {whole!r} are not PORT, nor FIRST-LAST, of 0 to 65535")
     return tuple(range(numbers[0], numbers[1] + 1))
-
-
-def _is_wildcard(host: str) -> bool:
-    return host in ("0.0.0.0", "::")
 
 
 def _resolved(host: str) -> str:
