@@ -55,11 +55,18 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.option.fresh is None:
-        config.option.fresh = random.SystemRandom().randrange(10**4, 10**8)
+        drawn = random.SystemRandom().randrange(10**4, 10**8)
+        config.option.fresh = getattr(config, "workerinput", {}).get("fresh", drawn)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
     return f"fresh seeds: {config.option.fresh} and on (the same again: --fresh {config.option.fresh})"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker where fresh seeds begin: it parses the command line anew, and would draw its own."""
+    node.workerinput["fresh"] = node.config.option.fresh
 
 
 @pytest.hookimpl(optionalhook=True)
