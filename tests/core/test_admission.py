@@ -145,6 +145,26 @@ def test_joins_wait_a_little_for_one_another() -> None:
     assert leader.admission.gathered({A, B}, ASKED + limits.JOIN_GATHER_MS)
 
 
+def test_each_that_asks_is_waited_for_but_not_for_ever() -> None:
+    leader = Leader()
+    for place, who in enumerate((C, "d#1", "e#1", "f#1", "g#1", "h#1")):
+        asked_ms = ASKED + 10 * place
+        leader.ask(who, now_ms=asked_ms)
+        assert not leader.admission.gathered({A, B}, asked_ms + 9)
+    assert leader.admission.gathered({A, B}, ASKED + limits.JOINS_GATHER_MAX_MS)
+
+
+def test_who_is_being_noted_is_waited_for_but_not_for_ever() -> None:
+    leader = Leader()
+    leader.ask(C)
+    leader.notes = False
+    leader.ask("d#1")
+    assert leader.noting() == [C, "d#1"]  # one request at a time, and each repeats all
+    assert leader.ready(A, B) == [C]
+    assert not leader.admission.gathered({A, B}, ASKED + limits.JOINS_GATHER_MAX_MS - 1)
+    assert leader.admission.gathered({A, B}, ASKED + limits.JOINS_GATHER_MAX_MS)
+
+
 def test_who_waits_behind_a_holder_of_its_name_makes_no_change_ripe() -> None:
     leader = Leader()
     leader.ask(AGAIN)
