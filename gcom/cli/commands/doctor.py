@@ -6,9 +6,7 @@ comes after it would only fail for the same reason. Each registry of the list is
 
 from __future__ import annotations
 
-import hashlib
 import socket
-import ssl
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,7 +17,7 @@ from gcom.core.messages.registry import Lookup
 from gcom.errors import BadValue, GComError, PeerError, RegistryUnavailable, Untrusted, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
-from gcom.runtime.security.enrolment import ask
+from gcom.runtime.security.enrolment import ask, fingerprint_of
 from gcom.runtime.security.process import Security, credentials_for, node_place, registry_addresses
 from gcom.values import limits, names
 from gcom.values.names import Address
@@ -109,7 +107,7 @@ def _authority(address: Address, mine: pyro.Credentials) -> Iterator[Finding]:
     # What a registry tells everybody, so that an identity that is not believed any more still finds out why.
     match _told(address):
         case {"authority": str() as pem, "protocol": int() as protocol, "time": float() as clock}:
-            if _fingerprint(pem) != _fingerprint(Path(mine.files.ca).read_text()):
+            if fingerprint_of(pem) != fingerprint_of(Path(mine.files.ca).read_text()):
                 text = f"{address} is of another authority than our certificate: accept an invitation of that registry"
                 raise Ill("authority", text)
             yield Finding("authority", True, "the registry's authority is ours")
@@ -188,10 +186,3 @@ def _reachable(address: Address, mine: pyro.Credentials) -> Finding:
     except GComError as error:
         raise Ill("advertised", str(error)) from error
     return Finding("reachable", True, "whether others reach us, this registry does not tell")
-
-
-def _fingerprint(pem: str) -> bytes:
-    try:
-        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem.strip())).digest()
-    except ValueError:
-        return b""
