@@ -154,22 +154,18 @@ def doctor(
 ) -> int:
     """Say what is wrong with the way to each registry and to other members; exit status 1 if something is.
 
+    It warns of a certificate that was not renewed in time. `gcom-registry doctor` looks at a registry's own set-up.
+
     \b
     Examples:
       gcom doctor
+      gcom doctor --json
       gcom --advertise 203.0.113.9 doctor --name bob --registry 10.0.0.5:7411
     """
     from gcom.cli.commands.doctor import examine
+    from gcom.cli.findings import show
 
-    output, good = Output(), True
-    for found in examine(registry, name):
-        good = good and found.good
-        if as_json:
-            output.row({"code": found.code, "good": found.good, "text": found.text})
-        else:
-            output.text(f"{'ok   ' if found.good else 'WRONG'}  {found.text}")
-    output.flush()
-    return 0 if good else EXIT_FAILED
+    return 0 if show(examine(registry, name), Output(), as_json) else EXIT_FAILED
 
 
 @app.command()

@@ -10,9 +10,10 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
+from gcom.cli.findings import Finding, lifetime
 from gcom.core.messages.registry import Lookup
 from gcom.errors import BadValue, GComError, PeerError, RegistryUnavailable, Untrusted, VersionMismatch
 from gcom.runtime import pyro
@@ -24,15 +25,6 @@ from gcom.values.names import Address
 
 CLOCK_S = 120.0  # clocks may be so far apart: certificates begin five minutes back
 DIAL_S, CALL_S = 3.0, 5.0  # a person waits: longer than a slow network needs, shorter than patience
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one look. `code` names it for programs."""
-
-    code: str
-    good: bool
-    text: str
 
 
 class Ill(Exception):
@@ -53,6 +45,8 @@ def examine(registry: str | None = None, name: str | None = None) -> Iterator[Fi
     of = "registry" if len(addresses) == 1 else "registries"
     # Without the brackets of a repr: this is read by users.
     yield Finding("identity", True, f"{of} {', '.join(addresses)}, as {security!r}".replace("<", "").replace(">", ""))
+    if isinstance(security, pyro.Credentials) and security.needs_renewal():
+        yield _ends_soon(security)
     sound: list[Address] = []
     for address in addresses:
         try:
@@ -84,6 +78,15 @@ def _identity(registry: str | None, name: str | None) -> tuple[tuple[Address, ..
         return addresses, credentials_for(addresses[0], name)
     except BadValue as error:
         raise Ill("identity", str(error)) from error
+
+
+def _ends_soon(mine: pyro.Credentials) -> Finding:
+    days = (mine.ends - datetime.now(UTC)).total_seconds() / 86400
+    mend = (
+        "it renews itself within a minute while a member of it runs (gcom join), if the registry that invited it "
+        "answers; else gcom certs renew NAME where the authority is, or ask for an invitation"
+    )
+    return lifetime("certificate", days, f"certificate {mine.files.cert!r} of {mine.identity}", mend)
 
 
 def _dial(address: Address) -> None:
