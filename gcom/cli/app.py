@@ -452,7 +452,7 @@ def _directory(registry: str | None) -> DirectoryClient:
     from gcom.runtime.registry.directory_client import DirectoryClient
     from gcom.runtime.security.process import registry_addresses
 
-    return DirectoryClient(",".join(registry_addresses(registry)), REGISTRY_S)
+    return DirectoryClient(",".join(registry_addresses(registry)), REGISTRY_S, tell=notice)
 
 
 def _log_to_stderr() -> None:
