@@ -46,7 +46,12 @@ def save(folder: Path, key: bytes, certificate: bytes, authority: bytes, registr
     # After the key: an identity counts as there when it has a certificate.
     private_files.write(folder / CERTIFICATE, certificate)
     if registry is not None:
-        private_files.write(folder / REGISTRY, f"{registry}\n".encode())
+        note_registry(folder, registry)
+
+
+def note_registry(folder: Path, registry: Address) -> None:
+    """Write down where the registry of an identity is; raises BadValue."""
+    private_files.write(folder / REGISTRY, f"{registry}\n".encode())
 
 
 def store(name: str, key: bytes, certificate: bytes, authority: bytes, registry: Address | None = None) -> Path:

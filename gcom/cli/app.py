@@ -130,18 +130,34 @@ def top(
 @app.command()
 def accept(
     invitation: Annotated[str, typer.Argument(help="The line that gcom-registry invite printed.", show_default=False)],
+    registry: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Where the registry is now, if it has moved since.", show_default=False),
+    ] = None,
 ) -> None:
     """Take up an invitation: make a key here, and get its certificate. Then `gcom join` works, from this machine too.
 
+    Whatever fails, the same invitation may be accepted here again.
+
     \b
-    Example:
+    Examples:
       gcom accept gcom1/10.0.0.5:7411/bob/…
+      gcom accept gcom1/10.0.0.5:7411/bob/… --registry 10.0.0.9:7411
     """
+    from dataclasses import replace
+
     from gcom.certificates.invitation import parse
     from gcom.runtime.security.enrolment import accept as take_up
+    from gcom.values import names
 
     invited = parse(invitation)
-    folder = take_up(invited)
+    if registry is not None:
+        # Its authority is what the invitation knows it by, and that is the same wherever it is.
+        invited = replace(invited, registry=names.address(registry))
+    try:
+        folder = take_up(invited)
+    except RegistryUnavailable as error:
+        raise RegistryUnavailable(f"{error} If it has moved, say --registry HOST:PORT") from error
     notice(f"you are {invited.name} at the registry {invited.registry}; key and certificate are in {str(folder)!r}")
     notice(f"next: gcom join GROUP --name {invited.name}")
 

@@ -16,6 +16,7 @@ from gcom.certificates import identity_files, keys
 from gcom.certificates.authority import Authority, default_folder, make_authority, now_utc
 from gcom.certificates.identity_files import files_in
 from gcom.certificates.invitation import Invitation
+from gcom.cli import app
 from gcom.errors import BadValue, PeerError, RegistryUnavailable, Untrusted
 from gcom.runtime import pyro
 from gcom.runtime.security import enrolment
@@ -188,6 +189,16 @@ def test_garbage_is_refused(registry: RegistryServer, data: bytes, expect_log: E
         pytest.raises(PeerError, match="not msgpack"),
     ):
         caller.call(data, LIMIT_S)
+
+
+def test_an_invitation_is_accepted_where_the_registry_has_moved_to(
+    authority: Authority, registry: RegistryServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    one = str(replace(invitation(authority, registry), registry="127.0.0.1:1"))
+    assert app.run(["accept", one]) == 69
+    assert "If it has moved, say --registry" in capfd.readouterr().err
+    assert app.run(["accept", one, "--registry", registry.address]) == 0
+    assert identity_files.registry_of(identity_files.identities_folder() / "bob") == registry.address
 
 
 def test_where_nobody_listens_it_says_so() -> None:
