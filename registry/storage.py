@@ -2,7 +2,8 @@
 
 Names, their instances and lineages, who is noted for a next view, which groups all have left, and its votes as an
 acceptor. Whatever it says of these must outlive it, so every write is on the disk (synchronous=EXTRA: journal and
-folder too) before the method returns. The file is locked for as long as it is open: two registries never share one.
+folder too) before the method returns, and in this one file (decision 0012). The file is locked for as long as it is
+open: two registries never share one.
 """
 
 from __future__ import annotations
