@@ -146,6 +146,28 @@ def config(context: typer.Context, as_json: options.Json = False) -> None:
 
 
 @app.command()
+def doctor(context: typer.Context, as_json: options.Json = False) -> None:
+    """Say what is wrong with the set-up of the registry of these settings, whether it runs or not; exit status 1 if
+    something is.
+
+    It looks at the settings, who may write the data folder, what is in it, who has the port, the clock; and for other
+    machines at the authority, the certificate, the rules about rights and the address for others. It changes nothing.
+
+    \b
+    Examples:
+      gcom-registry doctor
+      gcom-registry doctor --config /etc/gcom/registry.toml
+      gcom-registry doctor --listen 10.0.0.5 --json
+    """
+    from gcom.cli.findings import show
+    from gcom.cli.output import Output, OutputClosed
+    from registry.operation.doctor import examine
+
+    with suppress(OutputClosed):
+        sys.exit(0 if show(examine(context.obj), Output(), as_json) else EXIT_FAILED)
+
+
+@app.command()
 def status(context: typer.Context, as_json: options.Json = False) -> None:
     """Show how the registry of these settings stands, of which it is asked: groups, connections, requests, refusals.
 

@@ -44,10 +44,13 @@ class Upkeep:
 
 
 class Enrolment:
-    """The object that a newcomer without a certificate may call, and nothing else."""
+    """The object that a newcomer without a certificate may call, and nothing else.
 
-    def __init__(self, authority: Authority, credentials: pyro.Credentials) -> None:
-        self._authority, self._credentials = authority, credentials
+    `address` is the registry's for others; members are told it, so that they find it where it moved to.
+    """
+
+    def __init__(self, authority: Authority, credentials: pyro.Credentials, address: Address = "") -> None:
+        self._authority, self._credentials, self.address = authority, credentials, address
 
     def receive(self, data: bytes) -> bytes:
         return pyro.pack(self._answer(pyro.unpack(data)))
@@ -69,7 +72,8 @@ class Enrolment:
                 return self._renew(request, pyro.peer() or identity.NOBODY)
             case {"ask": "revoked"}:
                 serials = refuse_revoked(self._authority, self._credentials)
-                return {"revoked": b"".join(it.to_bytes(SERIAL_BYTES, "big") for it in sorted(serials)[:REVOKED_MAX])}
+                listed = b"".join(it.to_bytes(SERIAL_BYTES, "big") for it in sorted(serials)[:REVOKED_MAX])
+                return {"revoked": listed, "address": self.address}
         return {"refused": f"this registry, of version {__version__}, does not know that question"}
 
     def _renew(self, request: bytes, who: Identity) -> dict[str, object]:

@@ -36,8 +36,12 @@ def secure_server(
         tell(f"made an authority, which signs all certificates, in {str(authority_folder)!r}: keep its key secret")
     hosts = _hosts(place)
     credentials = pyro.Credentials(enrolment.own_files(authority, hosts))
-    enrol, upkeep = Enrolment(authority, credentials).receive, Upkeep(authority, credentials, hosts)
-    server = RegistryServer(place, data=data, credentials=credentials, enrol=enrol, upkeep=upkeep, rights=rights)
+    enrol, upkeep = Enrolment(authority, credentials), Upkeep(authority, credentials, hosts)
+    server = RegistryServer(
+        place, data=data, credentials=credentials, enrol=enrol.receive, upkeep=upkeep, rights=rights
+    )
+    # Nobody is answered before it is started.
+    enrol.address = server.address
     enrolment.note_address(authority, server.address)
     tell(f"TLS 1.3, with certificates of the authority {authority.fingerprint[:16]}… alone")
     tell(f"invite each member: gcom-registry invite NAME{_in(data, authority_folder)}")

@@ -2,13 +2,15 @@
 
 Names, their instances and lineages, who is noted for a next view, which groups all have left, and its votes as an
 acceptor. Whatever it says of these must outlive it, so every write is on the disk (synchronous=EXTRA: journal and
-folder too) before the method returns. The file is locked for as long as it is open: two registries never share one.
+folder too) before the method returns, and in this one file (decision 0012). The file is locked for as long as it is
+open: two registries never share one.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 from gcom.core.codec.control import decode_decision, encode_decision
@@ -88,12 +90,8 @@ class Disk(Store):
     # votes
 
     def votes(self) -> Iterator[WitnessRecord]:
-        """Yield the votes; raises BadValue for a record that nothing of ours wrote."""
-        for instance, view, attempt, rank, decided in self._base.execute("SELECT * FROM votes ORDER BY instance"):
-            try:
-                yield WitnessRecord(instance, view, (attempt, rank), decode_decision(decided) if decided else None)
-            except MalformedFrame as error:
-                raise self._damaged(f"instance {instance!r}", error) from error
+        """Return the votes; to read them raises BadValue for a record that nothing of ours wrote."""
+        return _votes(self._base, self._path)
 
     def save_vote(self, record: WitnessRecord) -> None:
         """Save a vote; raises Unavailable if the disk does not take it: then nothing was saved."""
@@ -104,12 +102,8 @@ class Disk(Store):
     # groups; each write raises Unavailable if the disk does not take it
 
     def rows(self) -> Iterable[Row]:
-        """Yield the groups; raises BadValue for a row that nothing of ours wrote."""
-        for name, entry in self._base.execute("SELECT * FROM groups ORDER BY name"):
-            try:
-                yield decode_row(entry)
-            except (MalformedFrame, VersionMismatch) as error:
-                raise self._damaged(f"group {name!r}", error) from error
+        """Return the groups; to read them raises BadValue for a row that nothing of ours wrote."""
+        return _rows(self._base, self._path)
 
     def dissolved(self) -> Iterable[DissolvedInstance]:
         for name, instance, view in self._base.execute("SELECT * FROM dissolved ORDER BY rowid"):
@@ -152,8 +146,44 @@ class Disk(Store):
             raise Unavailable(self.trouble) from error
         self.trouble = ""
 
-    def _damaged(self, what: str, error: GComError) -> BadValue:
-        return BadValue(f"{str(self._path)!r} is damaged at {what}: {error}")
+
+def inspect(folder: Path) -> tuple[int, int]:
+    """Read all of the file in a folder, and change nothing; return the number of its groups, and of its votes.
+
+    Raises BadValue for one that is damaged, Unavailable while a registry has it.
+    """
+    path = folder / FILE
+    # Read and write: what a registry that was killed left half done is taken back first, as the next one would do.
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", timeout=0.0, uri=True)) as base:
+        try:
+            found = base.execute("PRAGMA integrity_check").fetchone()[0]
+            if found != "ok":
+                raise BadValue(f"{str(path)!r} is damaged: {found}")
+            return sum(1 for _ in _rows(base, path)), sum(1 for _ in _votes(base, path))
+        except sqlite3.OperationalError as error:
+            raise Unavailable(f"{str(path)!r} cannot be looked into: {error}") from error
+        except sqlite3.Error as error:
+            raise BadValue(f"{str(path)!r} is not what a registry keeps: {error}") from error
+
+
+def _votes(base: sqlite3.Connection, path: Path) -> Iterator[WitnessRecord]:
+    for instance, view, attempt, rank, decided in base.execute("SELECT * FROM votes ORDER BY instance"):
+        try:
+            yield WitnessRecord(instance, view, (attempt, rank), decode_decision(decided) if decided else None)
+        except MalformedFrame as error:
+            raise _damaged(path, f"instance {instance!r}", error) from error
+
+
+def _rows(base: sqlite3.Connection, path: Path) -> Iterator[Row]:
+    for name, entry in base.execute("SELECT * FROM groups ORDER BY name"):
+        try:
+            yield decode_row(entry)
+        except (MalformedFrame, VersionMismatch) as error:
+            raise _damaged(path, f"group {name!r}", error) from error
+
+
+def _damaged(path: Path, what: str, error: GComError) -> BadValue:
+    return BadValue(f"{str(path)!r} is damaged at {what}: {error}")
 
 
 class DurableCreators(Creators):

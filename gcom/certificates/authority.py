@@ -92,14 +92,18 @@ class Authority:
         key = keys.requested_key(request)
         invited = self.records.invitation(secret)
         if invited is None:
-            raise BadValue("this registry knows no such invitation: ask for a new one (gcom-registry invite NAME)")
+            raise BadValue(
+                "this registry knows no such invitation: copy the whole line, or ask for a new one (gcom-registry "
+                "invite NAME)"
+            )
+        # The answer was lost, or could not be stored, and the same key asks again, whenever it is able to.
+        if invited.certificate is not None and invited.key == keys.key_id(key):
+            return invited.certificate
         if _seconds(now) > invited.ends:
             raise BadValue("the invitation has expired: ask for a new one (gcom-registry invite NAME)")
         # One statement of the records decides: of two that show the secret at once one gets it.
         if not self.records.use(secret, keys.key_id(key)):
             raise BadValue("the invitation was used before: ask for a new one (gcom-registry invite NAME)")
-        if invited.certificate is not None:  # the answer was lost, and the same key asks again
-            return invited.certificate
         certificate = self.issue(key, identity.from_uris(invited.uris), now)
         self.records.keep(secret, certificate)
         return certificate

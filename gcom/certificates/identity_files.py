@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gcom.certificates import private_files
 from gcom.errors import BadValue
 from gcom.values import names
 from gcom.values.names import Address
 
+if TYPE_CHECKING:
+    from gcom.certificates.keys import Key
+
 KEY, CERTIFICATE, AUTHORITY, REGISTRY = "key.pem", "certificate.pem", "authority.pem", "registry"
+NEW_KEY = "new-key.pem"  # of an invitation that is being accepted
 _DEFAULT = ".default"  # no name begins so
 
 
@@ -41,7 +46,12 @@ def save(folder: Path, key: bytes, certificate: bytes, authority: bytes, registr
     # After the key: an identity counts as there when it has a certificate.
     private_files.write(folder / CERTIFICATE, certificate)
     if registry is not None:
-        private_files.write(folder / REGISTRY, f"{registry}\n".encode())
+        note_registry(folder, registry)
+
+
+def note_registry(folder: Path, registry: Address) -> None:
+    """Write down where the registry of an identity is; raises BadValue."""
+    private_files.write(folder / REGISTRY, f"{registry}\n".encode())
 
 
 def store(name: str, key: bytes, certificate: bytes, authority: bytes, registry: Address | None = None) -> Path:
@@ -50,6 +60,25 @@ def store(name: str, key: bytes, certificate: bytes, authority: bytes, registry:
     save(folder, key, certificate, authority, registry)
     private_files.write(identities_folder() / _DEFAULT, f"{name}\n".encode())
     return folder
+
+
+def kept_key(name: str) -> Key:
+    """Return the key for which a certificate is about to be asked: the one that is kept, else a new one, kept from now.
+
+    Raises BadValue where nothing can be stored: so that is found out before an invitation is used.
+    """
+    from gcom.certificates import keys  # it takes a tenth of a second, and most processes make no key
+
+    path = private_files.make_folder(identities_folder() / names.member_name(name)) / NEW_KEY
+    key = keys.load_key(private_files.read_private(path), repr(str(path))) if path.exists() else keys.new_key()
+    # Also where it is there: that a file can be written now is what counts.
+    private_files.write(path, keys.key_pem(key))
+    return key
+
+
+def forget_kept_key(name: str) -> None:
+    """Remove the key that was kept, once its identity is stored."""
+    (identities_folder() / name / NEW_KEY).unlink(missing_ok=True)
 
 
 def stored() -> list[str]:
@@ -64,7 +93,7 @@ def folder_of(name: str | None) -> Path | None:
         name = chosen.read_text().strip() if chosen.exists() else None
     folder = identities_folder() / name if name else None
     # The default may have been removed since it was noted.
-    return folder if folder and (folder / CERTIFICATE).exists() else None
+    return folder if folder and (folder / CERTIFICATE).is_file() else None
 
 
 def registry_of(folder: Path) -> Address | None:

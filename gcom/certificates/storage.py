@@ -116,6 +116,12 @@ class Records:
             update = "UPDATE invitations SET certificate = ? WHERE secret = ?"
             base.execute(update, (certificate, _digest(secret)))
 
+    def damage(self) -> str:
+        """Return what is wrong with the file, in SQLite's words; empty if it is whole."""
+        with self._changing() as base:
+            found = str(base.execute("PRAGMA integrity_check").fetchone()[0])
+        return "" if found == "ok" else found
+
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
         """One transaction, on a connection of its own: calls are rare, and come from any thread."""

@@ -130,18 +130,34 @@ def top(
 @app.command()
 def accept(
     invitation: Annotated[str, typer.Argument(help="The line that gcom-registry invite printed.", show_default=False)],
+    registry: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Where the registry is now, if it has moved since.", show_default=False),
+    ] = None,
 ) -> None:
     """Take up an invitation: make a key here, and get its certificate. Then `gcom join` works, from this machine too.
 
+    Whatever fails, the same invitation may be accepted here again.
+
     \b
-    Example:
+    Examples:
       gcom accept gcom1/10.0.0.5:7411/bob/…
+      gcom accept gcom1/10.0.0.5:7411/bob/… --registry 10.0.0.9:7411
     """
+    from dataclasses import replace
+
     from gcom.certificates.invitation import parse
     from gcom.runtime.security.enrolment import accept as take_up
+    from gcom.values import names
 
     invited = parse(invitation)
-    folder = take_up(invited)
+    if registry is not None:
+        # Its authority is what the invitation knows it by, and that is the same wherever it is.
+        invited = replace(invited, registry=names.address(registry))
+    try:
+        folder = take_up(invited)
+    except RegistryUnavailable as error:
+        raise RegistryUnavailable(f"{error} If it has moved, say --registry HOST:PORT") from error
     notice(f"you are {invited.name} at the registry {invited.registry}; key and certificate are in {str(folder)!r}")
     notice(f"next: gcom join GROUP --name {invited.name}")
 
@@ -154,22 +170,18 @@ def doctor(
 ) -> int:
     """Say what is wrong with the way to each registry and to other members; exit status 1 if something is.
 
+    It warns of a certificate that was not renewed in time. `gcom-registry doctor` looks at a registry's own set-up.
+
     \b
     Examples:
       gcom doctor
+      gcom doctor --json
       gcom --advertise 203.0.113.9 doctor --name bob --registry 10.0.0.5:7411
     """
     from gcom.cli.commands.doctor import examine
+    from gcom.cli.findings import show
 
-    output, good = Output(), True
-    for found in examine(registry, name):
-        good = good and found.good
-        if as_json:
-            output.row({"code": found.code, "good": found.good, "text": found.text})
-        else:
-            output.text(f"{'ok   ' if found.good else 'WRONG'}  {found.text}")
-    output.flush()
-    return 0 if good else EXIT_FAILED
+    return 0 if show(examine(registry, name), Output(), as_json) else EXIT_FAILED
 
 
 @app.command()
@@ -456,7 +468,7 @@ def _directory(registry: str | None) -> DirectoryClient:
     from gcom.runtime.registry.directory_client import DirectoryClient
     from gcom.runtime.security.process import registry_addresses
 
-    return DirectoryClient(",".join(registry_addresses(registry)), REGISTRY_S)
+    return DirectoryClient(",".join(registry_addresses(registry)), REGISTRY_S, tell=notice)
 
 
 def _log_to_stderr() -> None:

@@ -74,7 +74,9 @@ class Host:
         # Before the first call, so that it has them, too: a registry behind a cut must look so from the start.
         self._faults = FaultInjector(self.name, wanted_faults) if wanted_faults else None
         self.has_faults = self._faults is not None  # calls have faults on purpose, or once had
-        self.directory = DirectoryClient(",".join(addresses), put=self.call_registry, credentials=self.credentials)
+        self.directory = DirectoryClient(
+            ",".join(addresses), put=self.call_registry, credentials=self.credentials, tell=logger.warning
+        )
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
         self.lock = StepLock()
         self.logs = DeliveryLogs(log_dir)

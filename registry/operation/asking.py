@@ -24,7 +24,11 @@ ASK_S = 5.0  # a registry that is paused is told as one that does not answer
 
 def registry_status(wanted: ServiceSettings) -> dict[str, Any]:
     """Return the status of the registry that the settings are of; raises BadValue, RegistryUnavailable, PeerError."""
-    address, credentials = _way_to(wanted)
+    return status_of(*_way_to(wanted))
+
+
+def status_of(address: Address, credentials: pyro.Credentials | pyro.UserSecret) -> dict[str, Any]:
+    """Return the status of the registry at an address; raises RegistryUnavailable, Untrusted, PeerError."""
     try:
         with closing(pyro.Caller(address, pyro.STATUS, credentials)) as caller:
             told = pyro.unpack(caller.call(pyro.pack({"ask": "status"}), ASK_S))

@@ -57,37 +57,58 @@ def rights_path(wanted: ServiceSettings) -> Path:
     return Path(named) if named else authority_folder(wanted.get("data")) / FILE
 
 
-def _folder(data: str | None, port: int, voice: Voice) -> Path | None:
+def data_folder(data: str | None, port: int) -> Path | None:
     """Return the folder of what must outlive the registry: kept at a port that is always the same, unless refused."""
-    if data == "none":
-        if port:
-            voice.tell("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
-        return None
     # A port that nobody knew before has no history: there is nothing to find in a folder.
-    if data is None and not port:
+    if data == "none" or (data is None and not port):
         return None
     return Path(data) if data else Path(user_data_dir("gcom", appauthor=False)) / f"registry-{port}"
 
 
-def _server(wanted: ServiceSettings, voice: Voice) -> RegistryServer:
-    number, data = int(wanted["port"]), wanted.get("data")
-    listen, advertise = wanted.get("listen"), wanted.get("advertise")
-    files = (wanted.get("cert"), wanted.get("key"), wanted.get("ca"))
-    if listen is None and not any(files):
-        if advertise is not None:
-            raise BadValue("--advertise is for --listen: on loopback the address is what it is")
-        if wanted.get("rights") is not None:
-            raise BadValue("--rights is for --listen: on loopback all are the same user, who may do everything")
-        return RegistryServer(wanted["host"], number, _folder(data, number, voice))
-    from registry.secure import secure_server
+def place_of(wanted: ServiceSettings) -> pyro.Place:
+    """Return where the registry listens; raises BadValue."""
+    return pyro.place(wanted.get("listen") or wanted["host"], wanted.get("advertise"), int(wanted["port"]))
 
-    place = pyro.place(listen or wanted["host"], advertise, number)
+
+def own_certificate(wanted: ServiceSettings) -> tuple[str | None, str | None, str | None]:
+    """Return the files of a certificate of the operator's own: certificate, key and authority."""
+    return wanted.get("cert"), wanted.get("key"), wanted.get("ca")
+
+
+def is_secure(wanted: ServiceSettings) -> bool:
+    """Tell whether the registry speaks TLS; raises BadValue for settings that only then have a sense."""
+    if wanted.get("listen") is not None or any(own_certificate(wanted)):
+        return True
+    if wanted.get("advertise") is not None:
+        raise BadValue("--advertise is for --listen: on loopback the address is what it is")
+    if wanted.get("rights") is not None:
+        raise BadValue("--rights is for --listen: on loopback all are the same user, who may do everything")
+    return False
+
+
+def rights_file(wanted: ServiceSettings) -> RightsFile:
+    """Return the rules about rights; raises BadSettings."""
     try:
-        rights = RightsFile(rights_path(wanted), wanted=wanted.get("rights") is not None)
+        return RightsFile(rights_path(wanted), wanted=wanted.get("rights") is not None)
     except BadValue as error:
         raise BadSettings(str(error)) from error
+
+
+def _server(wanted: ServiceSettings, voice: Voice) -> RegistryServer:
+    secure, place, data = is_secure(wanted), place_of(wanted), wanted.get("data")
+    if not secure:
+        return RegistryServer(place.host, place.ports[0], _folder(data, place.ports[0], voice))
+    from registry.secure import secure_server
+
+    rights = rights_file(wanted)
     folder = _folder(data, place.ports[0], voice)
-    return secure_server(place, folder, authority_folder(data), files, voice.tell, rights)
+    return secure_server(place, folder, authority_folder(data), own_certificate(wanted), voice.tell, rights)
+
+
+def _folder(data: str | None, port: int, voice: Voice) -> Path | None:
+    if data == "none" and port:
+        voice.tell("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
+    return data_folder(data, port)
 
 
 def _metrics(server: RegistryServer, where: str | None, voice: Voice) -> AbstractContextManager[object]:

@@ -80,6 +80,8 @@ def test_a_lost_answer_is_given_again_to_the_same_key(authority: Authority) -> N
     secret, key = authority.invite(ALICE, NOW, HOUR), keys.new_key()
     first = authority.enrol(secret, keys.request(key), NOW)
     assert authority.enrol(secret, keys.request(key), NOW) == first
+    # Also later: whoever could not store it had its invitation used.
+    assert authority.enrol(secret, keys.request(key), NOW + 2 * HOUR) == first
     assert len(authority.records.issued()) == 1
 
 

@@ -21,8 +21,9 @@ pytestmark = pytest.mark.slow
 Opener = Callable[..., ChatWindow]
 
 
-def test_a_chat_goes_on_with_the_second_registry(opened: Opener) -> None:
+def test_a_chat_goes_on_with_the_second_registry(opened: Opener, expect_log: Callable[[str], None]) -> None:
     """Groups go on while their home is down, and new ones are founded at the other registry."""
+    expect_log("does not answer")
     with gcom.embedded() as other, gcom.embedded() as first:
         both = f"{first.address},{other.address}"
         window = opened()

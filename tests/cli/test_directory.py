@@ -41,6 +41,15 @@ def test_a_group_is_created_listed_and_removed(registry: str, capfd: pytest.Capt
     assert "'news'" in capfd.readouterr().err
 
 
+def test_a_registry_of_the_list_that_is_dead_is_a_notice_and_no_error(
+    registry: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for words in ("create news", "groups", "members news", "remove news"):
+        assert run(f"127.0.0.1:1,{registry}", words) == 0
+        shown = [line for line in capfd.readouterr().err.splitlines() if "does not answer" in line]
+        assert [f"registry 127.0.0.1:1 does not answer, {registry} did" in line for line in shown] == [True], words
+
+
 def test_json_is_one_object_a_line(registry: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(registry, "create news --static bob,alice --json") == 0
     created = json.loads(capfd.readouterr().out)

@@ -14,7 +14,9 @@ import pytest
 
 from gcom.certificates.authority import now_utc
 from gcom.certificates.identity_files import CertificateFiles
-from gcom.cli.commands.doctor import Finding, examine
+from gcom.cli.commands.doctor import examine
+from gcom.cli.findings import Finding, show
+from gcom.cli.output import Output
 from gcom.runtime import pyro
 from gcom.runtime.security.process import ADVERTISE_VARIABLE, TLS_VARIABLES
 from gcom.values import identity, limits
@@ -141,6 +143,24 @@ def test_an_expired_certificate(authority: TestAuthority, registry: RegistryServ
     use(authority.files(BOB, now_utc() - timedelta(days=40)))
     found = wrong(registry.address)
     assert (found.code, "expired at" in found.text) == ("identity", True)
+
+
+@pytest.mark.parametrize(("days_ago", "words"), [(25, "ends in 5 days"), (29.5, "ends in 12 hours"), (15, None)])
+def test_a_certificate_near_its_end_is_a_warning(
+    authority: TestAuthority, registry: RegistryServer, use: Use, days_ago: float, words: str | None
+) -> None:
+    use(authority.files(BOB, now_utc() - timedelta(days=days_ago)))
+    found = list(examine(registry.address, "bob"))
+    assert all(it.good for it in found)
+    assert [words is not None and words in it.text for it in found if it.warning] == [True] * (words is not None)
+
+
+def test_a_warning_is_shown_and_is_no_failure(capfd: pytest.CaptureFixture[str]) -> None:
+    found = [Finding("a", True, "well"), Finding("b", True, "soon", warning=True)]
+    assert show(found, Output(), as_json=False)
+    assert capfd.readouterr().out == "ok     well\nwarn   soon\n"
+    assert not show([*found, Finding("c", False, "ill")], Output(), as_json=False)
+    assert capfd.readouterr().out.endswith("WRONG  ill\n")
 
 
 def test_another_authority(registry: RegistryServer, use: Use, tmp_path: Path) -> None:

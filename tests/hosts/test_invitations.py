@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gcom.certificates.invitation import parse
 from tests.hosts.network import TestHost, network
 from tests.running import Child
 
@@ -87,9 +89,8 @@ def test_two_computers_two_commands_each(hosts: list[TestHost], form: str) -> No
 def test_an_invitation_to_another_registry_is_not_believed(hosts: list[TestHost]) -> None:
     first, second = hosts
     with registry(first, first.address), registry(second, second.address):
-        parts = invite(first, "bob").split("/")
-        parts[1] = f"{second.address}:7411"
-        done = second.run("gcom.cli", "accept", "/".join(parts))
+        moved = replace(parse(invite(first, "bob")), registry=f"{second.address}:7411")
+        done = second.run("gcom.cli", "accept", str(moved))
         assert (done.returncode, "is not the registry that invited" in done.stderr) == (1, True), done.stderr
 
 

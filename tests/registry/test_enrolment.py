@@ -16,6 +16,7 @@ from gcom.certificates import identity_files, keys
 from gcom.certificates.authority import Authority, default_folder, make_authority, now_utc
 from gcom.certificates.identity_files import files_in
 from gcom.certificates.invitation import Invitation
+from gcom.cli import app
 from gcom.errors import BadValue, PeerError, RegistryUnavailable, Untrusted
 from gcom.runtime import pyro
 from gcom.runtime.security import enrolment
@@ -64,6 +65,67 @@ def test_a_second_guest_is_refused(authority: Authority, registry: RegistryServe
     enrolment.accept(one)
     with pytest.raises(BadValue, match=r"used before: ask for a new one"):
         enrolment.accept(one)
+
+
+def of_bob(authority: Authority) -> int:
+    """How many certificates were issued to bob."""
+    return sum("gcom://member/bob" in it.uris for it in authority.records.issued())
+
+
+@pytest.mark.parametrize("trouble", ["bob/certificate.pem", "bob/registry", ".default"])
+def test_what_fails_after_the_answer_is_repeated_with_the_same_invitation(
+    authority: Authority, registry: RegistryServer, trouble: str
+) -> None:
+    one = invitation(authority, registry)
+    in_the_way = identity_files.identities_folder() / trouble
+    in_the_way.mkdir(parents=True)
+    with pytest.raises(BadValue, match=r"cannot be written: .*accept the same invitation here again"):
+        enrolment.accept(one)
+    # As after a kill: whatever was written, the key is kept, and the invitation is its.
+    assert of_bob(authority) == 1
+    in_the_way.rmdir()
+    folder = enrolment.accept(one)
+    assert of_bob(authority) == 1
+    assert not (folder / identity_files.NEW_KEY).exists()
+    with gcom.connect("bob", registry.address, certificates=files_in(folder)) as bob:
+        assert bob.groups() == ()
+
+
+def test_what_cannot_be_stored_is_not_asked_for(authority: Authority, registry: RegistryServer) -> None:
+    one = invitation(authority, registry)
+    in_the_way = identity_files.identities_folder() / "bob"
+    in_the_way.parent.mkdir(parents=True)
+    in_the_way.write_text("a file, where a folder is to be")
+    with pytest.raises(BadValue, match="cannot be made"):
+        enrolment.accept(one)
+    used = authority.records.invitation(one.secret)
+    assert used is not None
+    assert used.key is None
+    in_the_way.unlink()
+    assert enrolment.accept(one).is_dir()
+
+
+def test_an_identity_of_another_authority_is_not_replaced(
+    authority: Authority, registry: RegistryServer, tmp_path: Path
+) -> None:
+    other, key = make_authority(tmp_path / "other", now_utc()), keys.new_key()
+    certificate = other.issue(key.public_key(), identity.member("bob"), now_utc())
+    folder = identity_files.store("bob", keys.key_pem(key), certificate, other.pem)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    one = invitation(authority, registry)
+    with pytest.raises(BadValue, match=r"of another authority in .*: move that folder away"):
+        enrolment.accept(one)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    folder.rename(tmp_path / "away")
+    assert enrolment.accept(one) == folder
+
+
+def test_an_invitation_of_the_same_authority_replaces_an_identity(
+    authority: Authority, registry: RegistryServer
+) -> None:
+    first = (enrolment.accept(invitation(authority, registry)) / identity_files.CERTIFICATE).read_bytes()
+    second = (enrolment.accept(invitation(authority, registry)) / identity_files.CERTIFICATE).read_bytes()
+    assert first != second
 
 
 def test_a_registry_that_is_another_is_told_no_secret(
@@ -127,6 +189,16 @@ def test_garbage_is_refused(registry: RegistryServer, data: bytes, expect_log: E
         pytest.raises(PeerError, match="not msgpack"),
     ):
         caller.call(data, LIMIT_S)
+
+
+def test_an_invitation_is_accepted_where_the_registry_has_moved_to(
+    authority: Authority, registry: RegistryServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    one = str(replace(invitation(authority, registry), registry="127.0.0.1:1"))
+    assert app.run(["accept", one]) == 69
+    assert "If it has moved, say --registry" in capfd.readouterr().err
+    assert app.run(["accept", one, "--registry", registry.address]) == 0
+    assert identity_files.registry_of(identity_files.identities_folder() / "bob") == registry.address
 
 
 def test_where_nobody_listens_it_says_so() -> None:

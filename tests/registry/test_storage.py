@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -50,6 +51,17 @@ def test_votes_are_there_again_the_latest_of_each_instance(disk: Disk, tmp_path:
         disk.save_vote(record)
     with closing(again(disk, tmp_path)) as found:
         assert list(found.votes()) == RECORDS
+
+
+def test_each_commit_is_whole_in_the_one_file(disk: Disk, tmp_path: Path) -> None:
+    """Decision 0012: a copy of registry.db alone, also of a registry that was killed, has forgotten no vote."""
+    (tmp_path / "copy").mkdir()
+    for record in RECORDS:
+        disk.save_vote(record)
+        shutil.copy(tmp_path / "data" / FILE, tmp_path / "copy")
+        with closing(Disk(tmp_path / "copy")) as found:
+            assert record in list(found.votes())
+    assert disk._base.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
 
 
 def test_rows_are_there_again_but_for_what_time_has_made_of_them(disk: Disk, tmp_path: Path) -> None:

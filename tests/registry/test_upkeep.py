@@ -18,6 +18,7 @@ from gcom.certificates.identity_files import CertificateFiles, files_in
 from gcom.errors import GComError, Untrusted
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
+from gcom.runtime.security.upkeep import CertificateUpkeep
 from gcom.values import identity
 from gcom.values.identity import Identity
 from registry.enrolment import Enrolment, Upkeep, own_files
@@ -129,6 +130,39 @@ def test_at_two_thirds_of_its_life_a_certificate_is_renewed(
     assert serial(young) == before[0]
     assert Path(old.key).read_bytes() == key
     assert keys.read_certificate(Path(old.cert).read_bytes()).identity == identity.member("bob")
+
+
+def test_a_registry_that_moved_is_followed(
+    authority: Authority, registry: RegistryServer, tmp_path: Path, expect_log: ExpectLog
+) -> None:
+    """The identity's files say where it was; whoever finds it once at its new address finds it there from then on."""
+    expect_log("the registry has moved from 192.0.2.1:7411 to")
+    files = issued(authority, "bob", tmp_path)
+    folder = Path(files.cert).parent
+    identity_files.note_registry(folder, "192.0.2.1:7411")
+    with gcom.connect("bob", registry.address, certificates=files):
+        until(lambda: identity_files.registry_of(folder) == registry.address)
+
+
+@pytest.mark.parametrize("stored", [None, "192.0.2.1:7411"])
+def test_an_address_that_is_told_and_does_not_answer_is_not_followed(
+    authority: Authority, tmp_path: Path, stored: str | None
+) -> None:
+    """A second registry of the authority, without its records, listens there: no member could renew by it."""
+    second = RegistryServer(credentials=_own(authority))
+    own = _own(authority)
+    server = RegistryServer(credentials=own, enrol=Enrolment(authority, own, second.address).receive)
+    files = issued(authority, "bob", tmp_path)
+    folder = Path(files.cert).parent
+    if stored:
+        identity_files.note_registry(folder, stored)
+    second.start()
+    server.start()
+    with closing(second), closing(server):
+        upkeep = CertificateUpkeep(server.address, pyro.Credentials(files), threading.Event())
+        with closing(pyro.Caller(server.address, pyro.ENROLMENT, pyro.Credentials(files))) as caller:
+            assert upkeep._learn_revoked(caller)
+        assert identity_files.registry_of(folder) == stored
 
 
 def test_nobody_renews_the_certificate_of_another(authority: Authority, registry: RegistryServer) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -58,7 +58,10 @@ def say(sender: gcom.Group, text: str, *all_of_them: gcom.Group) -> None:
         assert take(group, 1)[0].text == text
 
 
-def test_either_registry_dies_and_comes_back_while_messages_flow(registries: Registries) -> None:
+def test_either_registry_dies_and_comes_back_while_messages_flow(
+    registries: Registries, expect_log: Callable[[str], None]
+) -> None:
+    expect_log("does not answer")
     wanted = gcom.Definition("news", "TOTAL")
     with ExitStack() as stack:
         nodes = {
@@ -88,6 +91,30 @@ def test_either_registry_dies_and_comes_back_while_messages_flow(registries: Reg
             dave = node.join("news")
             alice.wait_for_members(4, LIMIT_S)
             say(dave, "all are in", alice, bob, carol, dave)
+
+
+def test_a_registry_that_does_not_answer_is_told_once(registries: Registries) -> None:
+    told: list[str] = []
+    first, second = (it.address for it in registries.running)
+    client = DirectoryClient(registries.addresses, LIMIT_S, tell=told.append)
+    with closing(client):
+        assert client.groups() == ()
+        assert told == []
+        for _ in range(2):
+            registries.running[0].close()
+            client.groups()
+            client.create(gcom.Definition("news"))
+            assert len(told) == 1
+            assert told.pop().startswith(f"registry {first} does not answer, {second} did: no registry at {first}")
+            # Told again when it was there meanwhile, for that is news.
+            registries.start(0)
+            client.groups()
+        for running in registries.running:
+            running.close()
+        # Nobody answers: that is an error, and nothing else.
+        with pytest.raises(gcom.RegistryUnavailable):
+            client.groups()
+    assert told == []
 
 
 def test_a_process_that_does_not_name_the_home_is_told_so(registries: Registries) -> None:

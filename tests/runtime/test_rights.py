@@ -297,8 +297,9 @@ def test_the_rules_that_were_learned_stay_while_the_registry_is_down(world: Worl
         caller.call(codec.encode(frame), LIMIT_S)
 
 
-def test_of_several_registries_each_may_deny_and_any_may_be_down(world: World) -> None:
+def test_of_several_registries_each_may_deny_and_any_may_be_down(world: World, expect_log: ExpectLog) -> None:
     """A newcomer needs one that answers; one whose rules deny nothing does not open what another denies."""
+    expect_log("registry 127.0.0.1:1 does not answer")
     world.rule(deny("join", "mallory"))
     credentials = world.authority.credentials(identity.registry())
     second = RegistryServer(credentials=credentials)

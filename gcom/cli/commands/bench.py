@@ -262,15 +262,17 @@ def audit(
 def registry(
     clients: Annotated[int, typer.Option(metavar="N", help="Processes that look groups up.")] = 8,
     groups: Annotated[int, typer.Option(metavar="N", help="Groups that are there, and renewed each second.")] = 1_000,
-    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="For each of the three phases.")] = 10.0,
+    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="For each of the first three phases.")] = 10.0,
     as_json: options.Json = False,
 ) -> int:
-    """Measure the load that a registry bears: renewals of many groups, lookups beside them, and serials.
+    """Measure the load that a registry bears: renewals of many groups, lookups beside them, serials, and a restart.
 
     It starts a registry of its own, which keeps what it knows in a temporary folder. First the groups are renewed and
-    nobody asks: the registry's share of a core. Then the clients look groups up, each as fast as it gets answers. Last,
-    at another registry, members want serials of one group and of 100 by turns: how many a second, 100 groups ÷ one. The
-    exit status is 1 if a renewal was refused. It needs psutil: pip install 'gcom[bench]'.
+    nobody asks: the registry's share of a core. Then the clients look groups up, each as fast as it gets answers. Then,
+    at another registry, members want serials of one group and of 100 by turns: how many a second, 100 groups ÷ one.
+    Last, a registry with 50 groups of four members is killed and started again, three times: how long until all are
+    listed again, and none doubted. The exit status is 1 if a renewal was refused. It needs psutil: pip install
+    'gcom[bench]'.
 
     \b
     Examples:

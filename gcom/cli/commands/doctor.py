@@ -6,35 +6,25 @@ comes after it would only fail for the same reason. Each registry of the list is
 
 from __future__ import annotations
 
-import hashlib
 import socket
-import ssl
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
+from gcom.cli.findings import Finding, lifetime
 from gcom.core.messages.registry import Lookup
 from gcom.errors import BadValue, GComError, PeerError, RegistryUnavailable, Untrusted, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
-from gcom.runtime.security.enrolment import ask
+from gcom.runtime.security.enrolment import ask, fingerprint_of
 from gcom.runtime.security.process import Security, credentials_for, node_place, registry_addresses
 from gcom.values import limits, names
 from gcom.values.names import Address
 
 CLOCK_S = 120.0  # clocks may be so far apart: certificates begin five minutes back
 DIAL_S, CALL_S = 3.0, 5.0  # a person waits: longer than a slow network needs, shorter than patience
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one look. `code` names it for programs."""
-
-    code: str
-    good: bool
-    text: str
 
 
 class Ill(Exception):
@@ -55,6 +45,8 @@ def examine(registry: str | None = None, name: str | None = None) -> Iterator[Fi
     of = "registry" if len(addresses) == 1 else "registries"
     # Without the brackets of a repr: this is read by users.
     yield Finding("identity", True, f"{of} {', '.join(addresses)}, as {security!r}".replace("<", "").replace(">", ""))
+    if isinstance(security, pyro.Credentials) and security.needs_renewal():
+        yield _ends_soon(security)
     sound: list[Address] = []
     for address in addresses:
         try:
@@ -88,6 +80,15 @@ def _identity(registry: str | None, name: str | None) -> tuple[tuple[Address, ..
         raise Ill("identity", str(error)) from error
 
 
+def _ends_soon(mine: pyro.Credentials) -> Finding:
+    days = (mine.ends - datetime.now(UTC)).total_seconds() / 86400
+    mend = (
+        "it renews itself within a minute while a member of it runs (gcom join), if the registry that invited it "
+        "answers; else gcom certs renew NAME where the authority is, or ask for an invitation"
+    )
+    return lifetime("certificate", days, f"certificate {mine.files.cert!r} of {mine.identity}", mend)
+
+
 def _dial(address: Address) -> None:
     host, port = names.split_address(address)
     try:
@@ -109,7 +110,7 @@ def _authority(address: Address, mine: pyro.Credentials) -> Iterator[Finding]:
     # What a registry tells everybody, so that an identity that is not believed any more still finds out why.
     match _told(address):
         case {"authority": str() as pem, "protocol": int() as protocol, "time": float() as clock}:
-            if _fingerprint(pem) != _fingerprint(Path(mine.files.ca).read_text()):
+            if fingerprint_of(pem) != fingerprint_of(Path(mine.files.ca).read_text()):
                 text = f"{address} is of another authority than our certificate: accept an invitation of that registry"
                 raise Ill("authority", text)
             yield Finding("authority", True, "the registry's authority is ours")
@@ -188,10 +189,3 @@ def _reachable(address: Address, mine: pyro.Credentials) -> Finding:
     except GComError as error:
         raise Ill("advertised", str(error)) from error
     return Finding("reachable", True, "whether others reach us, this registry does not tell")
-
-
-def _fingerprint(pem: str) -> bytes:
-    try:
-        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem.strip())).digest()
-    except ValueError:
-        return b""

@@ -31,17 +31,19 @@ finally:
 
 from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, HostUnknown, TimedOut  # noqa: E402 - after Pyro5
 from gcom.runtime.pyro.credentials import Credentials, Dialer, Newcomer  # noqa: E402
-from gcom.runtime.pyro.dialing import dial  # noqa: E402
+from gcom.runtime.pyro.dialing import dial, resolved  # noqa: E402
 from gcom.runtime.pyro.pipeline import Pipeline  # noqa: E402
 from gcom.runtime.pyro.places import (  # noqa: E402
     WILDCARDS,
     Place,
     dialled_address,
     is_loopback,
+    listenable,
     loopback,
     own_host,
     place,
     public_address,
+    try_listening,
 )
 from gcom.runtime.pyro.secret import UserSecret  # noqa: E402
 from gcom.runtime.pyro.server import Endpoint, Server, settings  # noqa: E402
@@ -80,6 +82,7 @@ __all__ = [
     "dial",
     "dialled_address",
     "is_loopback",
+    "listenable",
     "loopback",
     "own_host",
     "pack",
@@ -87,6 +90,8 @@ __all__ = [
     "peer_serial",
     "place",
     "public_address",
+    "resolved",
     "settings",
+    "try_listening",
     "unpack",
 ]

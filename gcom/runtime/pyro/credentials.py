@@ -55,6 +55,7 @@ class Credentials:
 
     verifies = True
     identity: Identity
+    ends: datetime
     client: ssl.SSLContext
     server: ssl.SSLContext
     open_server: ssl.SSLContext  # takes dialers without a certificate, too; one with a wrong certificate it refuses
@@ -71,7 +72,7 @@ class Credentials:
         found = _checked(self.files)
         contexts = [_context(self.files, protocol) for protocol in _PROTOCOLS]
         contexts[2].verify_mode = ssl.CERT_OPTIONAL
-        self.identity = found.identity
+        self.identity, self.ends = found.identity, found.ends
         self._renewal_at = found.begins + 2 * (found.ends - found.begins) / 3
         self.client, self.server, self.open_server = contexts
 

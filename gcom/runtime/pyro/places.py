@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 
-from gcom.errors import BadValue
+from gcom.errors import BadValue, Unavailable
 from gcom.runtime.pyro.dialing import RESOLVE_S, resolved
 from gcom.values import names
 from gcom.values.names import Address
@@ -64,6 +66,31 @@ def loopback(host: str) -> str:
 def listenable(host: str, *, secure: bool) -> str:
     """Return the IP address to listen at; raises BadValue for one that is not loopback, unless it is secure."""
     return _resolved(host) if secure else loopback(host)
+
+
+def try_listening(host: str, port: int) -> None:
+    """Listen at an IP address for a moment; raises BadValue, and Unavailable for one that is taken."""
+    with why_not(host, port), socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen()
+
+
+@contextmanager
+def why_not(host: str, port: int) -> Iterator[None]:
+    """Raise in words why an address cannot be listened at: BadValue, and Unavailable for one that is taken."""
+    where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    try:
+        yield
+    except PermissionError as error:
+        raise BadValue(f"address {where} may not be used by this user: choose a port from 1024 on, or 0") from error
+    except OSError as error:
+        if error.errno == errno.EADDRNOTAVAIL:
+            text = f"address {where} is none of this machine's: listen at one that is, or at 0.0.0.0 or ::"
+            raise BadValue(f"{text}; the address for others is --advertise") from error
+        raise Unavailable(
+            f"address {where} cannot be used: {error.strerror}; stop what uses it, or choose another"
+        ) from error
 
 
 def public_address(at: Place, port: int, toward: Sequence[Address] = ()) -> Address:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import socket
 import ssl
 import threading
@@ -22,7 +21,15 @@ from gcom.runtime.pyro import parting, stock, tls
 from gcom.runtime.pyro.connections import ConnectionAdmission, Connections
 from gcom.runtime.pyro.credentials import Credentials
 from gcom.runtime.pyro.parting import Refusals
-from gcom.runtime.pyro.places import HOW_SECURE, Place, is_loopback, listenable, public_address
+from gcom.runtime.pyro.places import (
+    HOW_SECURE,
+    Place,
+    is_loopback,
+    listenable,
+    public_address,
+    try_listening,
+    why_not,
+)
 from gcom.runtime.pyro.secret import NONCE_BYTES, Exchange, UserSecret
 from gcom.runtime.pyro.wire import (
     CALL_BYTES_MAX,
@@ -421,29 +428,12 @@ class Server:
 def _bind(host: str, port: int, make: Callable[[str, int], _Daemon]) -> _Daemon:
     if type(port) is not int or not 0 <= port <= 65535:
         raise BadValue(f"port {port!r} is not 0 to 65535")
-    where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    try:
-        _try_listening(host, port)
+    # Pyro5 would say so too, but leave its socket open.
+    try_listening(host, port)
+    with why_not(host, port):
         daemon = make(host, port)
         daemon.sock.listen(128)  # Pyro5 swallows a failed listen, which a race for the port may cause
-    except PermissionError as error:
-        raise BadValue(f"address {where} may not be used by this user: choose a port from 1024 on, or 0") from error
-    except OSError as error:
-        if error.errno == errno.EADDRNOTAVAIL:
-            text = f"address {where} is none of this machine's: listen at one that is, or at 0.0.0.0 or ::"
-            raise BadValue(f"{text}; the address for others is --advertise") from error
-        raise Unavailable(
-            f"address {where} cannot be used: {error.strerror}; stop what uses it, or choose another"
-        ) from error
     return daemon
-
-
-def _try_listening(host: str, port: int) -> None:
-    """Raise OSError if the address cannot be used. Pyro5 would say so too, but leave its socket open."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as sock:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind((host, port))
-        sock.listen()
 
 
 def _end_pool(transport: Any) -> None:

@@ -46,9 +46,11 @@ class DirectoryClient:
         timeout_s: float = 2.5,
         put: Callable[[pyro.Caller, bytes, float], bytes] = pyro.Caller.call,
         credentials: Security | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         """Have calls made by `put`, in place of `Caller.call`, and with credentials, else as this user may.
 
+        `tell` is called, in any thread, with a sentence when one of several registries stops to answer while others do.
         Raises BadValue for an address off loopback where this user has no identity.
         """
         self.addresses = names.addresses(address)
@@ -57,6 +59,7 @@ class DirectoryClient:
         self._secure = isinstance(credentials, pyro.Credentials)
         self._each = {at: RegistryClient(at, timeout_s, put, credentials) for at in self.addresses}
         self._homes, self._lock = Homes(), Lock()
+        self._tell, self._silent = tell, set[Address]()  # those of which it was told, and that have not answered since
         self._workers = ThreadPoolExecutor(_WORKERS, "gcom registries")  # without a thread until several are asked
         self._closed = Event()
 
@@ -97,13 +100,24 @@ class DirectoryClient:
         except RuntimeError as error:  # what submit raises after shutdown
             raise errors.RegistryUnavailable("the registries are not asked any more: this client is closed") from error
         answers: dict[Address, Answer | None] = {}
+        failed: dict[Address, errors.GComError] = {}
         for at, future in asked.items():
             try:
                 answers[at] = future.result()
             except errors.GComError as error:
-                answers[at] = None
-                failures.append(error)
+                answers[at], failed[at] = None, error
+        failures += failed.values()
+        self._tell_silent([at for at in answers if at not in failed], failed)
         return answers
+
+    def _tell_silent(self, answered: list[Address], failed: dict[Address, errors.GComError]) -> None:
+        """Tell of each registry that does not answer, once until it does. Where none does, the request fails anyway."""
+        with self._lock:
+            news = {at: error for at, error in failed.items() if answered and at not in self._silent}
+            self._silent = (self._silent | news.keys()) - set(answered)
+        if self._tell is not None:
+            for at, error in news.items():
+                self._tell(f"registry {at} does not answer, {' and '.join(answered)} did: {error}")
 
     def groups(self) -> tuple[GroupInfo, ...]:
         """Return all groups, sorted by name."""

@@ -2,6 +2,10 @@
 
 The newcomer first asks whoever answers for the authority's certificate, and compares its fingerprint with that of the
 invitation; then it dials again, trusts that authority alone, and only then shows the secret.
+
+An invitation works once, for one key. So that key is on the disk before anybody is asked, and goes from there only when
+all is stored: whatever fails between, the same invitation is accepted again with the same key, and the registry gives
+the same certificate.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from gcom.certificates import identity_files, keys
+from gcom.certificates import identity_files, keys, private_files
 from gcom.certificates.invitation import Invitation
 from gcom.errors import BadValue, PeerError, RegistryUnavailable, Untrusted
 from gcom.runtime import pyro
@@ -23,29 +27,59 @@ ATTEMPTS = 3  # the same key may ask again, where an answer was lost
 
 
 def accept(invitation: Invitation, timeout_s: float = 5.0) -> Path:
-    """Get the certificate of an invitation, and store it; return its folder.
+    """Get the certificate of an invitation, and store it; return its folder. After a failure it may be called again.
 
-    Raises Untrusted where another answers, BadValue for an invitation that the registry refuses, RegistryUnavailable.
+    Raises Untrusted where another answers, BadValue for an invitation that the registry refuses, and where nothing can
+    be stored; RegistryUnavailable, PeerError.
     """
+    _refuse_another(invitation)
+    key = identity_files.kept_key(invitation.name)
     # Asked of somebody who is not known yet: what he says is worth
     # no more than its fingerprint, which the invitation has.
     authority = authority_at(invitation.registry, timeout_s)
-    if hashlib.sha256(ssl.PEM_cert_to_DER_cert(authority)).digest() != invitation.fingerprint:
+    if fingerprint_of(authority) != invitation.fingerprint:
         raise Untrusted(
             f"{invitation.registry} is not the registry that invited: its authority has another fingerprint. Ask for a "
             "new invitation, and whether that address is right"
         )
-    # One key for all attempts: an invitation works once, but an answer that was lost is given again to the key that had
-    # it.
-    key = keys.new_key()
     asked = {"ask": "enrol", "secret": invitation.secret, "request": keys.request(key)}
     match ask(invitation.registry, asked, pyro.Newcomer(authority), timeout_s):
-        case {"certificate": bytes() as certificate}:
-            files = (keys.key_pem(key), certificate, authority.encode())
-            return identity_files.store(invitation.name, *files, registry=invitation.registry)
+        case {"certificate": bytes() as certificate} if keys.belong_together(certificate, key):
+            return _stored(invitation, (keys.key_pem(key), certificate, authority.encode()))
         case {"refused": str() as text}:
             raise BadValue(f"{invitation.registry}: {text}")
     raise PeerError(f"{invitation.registry} answered an enrolment with nonsense")
+
+
+def _refuse_another(invitation: Invitation) -> None:
+    """Raise BadValue where an identity of that name is there, of another authority: its key would be lost."""
+    folder = identity_files.folder_of(invitation.name)
+    # At the registry that invited that one, too, its authority is of no use any more: the registry has another now.
+    if folder is None or identity_files.registry_of(folder) == invitation.registry:
+        return
+    known = private_files.read(folder / identity_files.AUTHORITY).decode(errors="replace")
+    if fingerprint_of(known) != invitation.fingerprint:
+        raise BadValue(
+            f"there is an identity {invitation.name!r} of another authority in {str(folder)!r}: move that folder away, "
+            "or ask for an invitation for another name; this one was not used"
+        )
+
+
+def _stored(invitation: Invitation, files: tuple[bytes, bytes, bytes]) -> Path:
+    try:
+        folder = identity_files.store(invitation.name, *files, registry=invitation.registry)
+    except BadValue as error:
+        raise BadValue(f"{error}. Mend that, and accept the same invitation here again: it is still good") from error
+    identity_files.forget_kept_key(invitation.name)
+    return folder
+
+
+def fingerprint_of(pem: str) -> bytes:
+    """Return the SHA-256 of a certificate in PEM; nothing for a text that is none."""
+    try:
+        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem.strip())).digest()
+    except ValueError:
+        return b""
 
 
 def authority_at(registry: Address, timeout_s: float) -> str:

@@ -1,7 +1,12 @@
-"""The upkeep of a secure process: which certificates are revoked, and its own renewed at two thirds of its life.
+"""The upkeep of a secure process: which certificates are revoked, its own renewed at two thirds of its life, and where
+the registry is that invited it.
 
 The registry is asked each second. Without an answer the last list stays, and without a renewal the certificate is asked
 for again: a group goes on. A renewed certificate is of the same key, so that one file is replaced, whole.
+
+A registry that has the authority's records tells its own address. Where the identity's files say another one, and a
+registry of that authority, with its records, answers at the address that was told, the files are brought up to date:
+the next start finds the registry where it moved to.
 """
 
 from __future__ import annotations
@@ -13,8 +18,10 @@ from time import monotonic
 
 from loguru import logger
 
+from gcom.certificates import identity_files
 from gcom.errors import BadValue, GComError, PeerError, Unavailable
 from gcom.runtime import pyro
+from gcom.values import names
 from gcom.values.names import Address
 
 SERIAL_BYTES = 20  # of a certificate, at the most
@@ -31,6 +38,7 @@ class CertificateUpkeep:
         self._credentials = credentials
         self._closing = closing
         self._renew_after = 0.0  # monotonic
+        self._told: object = None  # the address that was looked at last
 
     def run(self) -> None:
         with closing(pyro.Caller(self._registry, pyro.ENROLMENT, self._credentials)) as caller:
@@ -47,17 +55,35 @@ class CertificateUpkeep:
 
     def _learn_revoked(self, caller: pyro.Caller) -> bool:
         """Ask for the list; return whether this registry has one, and not certificates of another's authority."""
-        match pyro.unpack(caller.call(pyro.pack({"ask": "revoked"}), CALL_S)):
-            case {"revoked": bytes() as serials} if len(serials) % SERIAL_BYTES == 0:
+        match _asked(caller):
+            case {"revoked": bytes() as serials, **more} if len(serials) % SERIAL_BYTES == 0:
                 starts = range(0, len(serials), SERIAL_BYTES)
                 self._credentials.revoked = frozenset(
                     int.from_bytes(serials[at : at + SERIAL_BYTES], "big") for at in starts
                 )
+                # Each address once: one that does not answer here may be right for others.
+                told, self._told = self._told, more.get("address")
+                if isinstance(self._told, str) and self._told not in ("", told):
+                    self._follow(names.address(self._told))
                 return True
             case {"refused": _}:
                 return False
             case _:
                 raise PeerError("its list of revoked certificates is none")
+
+    def _follow(self, told: Address) -> None:
+        """Store where the registry is now, if the identity's files say another address."""
+        folder = Path(self._credentials.files.cert).parent
+        stored = identity_files.registry_of(folder)
+        # Files without an address are not of an invitation: where their registry is, is said elsewhere.
+        if stored is None or stored == told:
+            return
+        # It is dialled first: only who holds a registry's certificate of our authority, and its records, is believed.
+        with closing(pyro.Caller(told, pyro.ENROLMENT, self._credentials)) as caller:
+            match _asked(caller):
+                case {"revoked": bytes()}:
+                    identity_files.note_registry(folder, told)
+                    logger.warning("the registry has moved from {} to {}: {} says so from now on", stored, told, folder)
 
     def _renew(self, caller: pyro.Caller) -> None:
         if not self._credentials.needs_renewal() or monotonic() < self._renew_after:
@@ -79,3 +105,7 @@ class CertificateUpkeep:
                 raise BadValue(f"it did not renew {files.cert!r}: {text}")
             case _:
                 raise PeerError("its answer to a renewal is none")
+
+
+def _asked(caller: pyro.Caller) -> object:
+    return pyro.unpack(caller.call(pyro.pack({"ask": "revoked"}), CALL_S))
