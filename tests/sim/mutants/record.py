@@ -56,7 +56,7 @@ def main() -> int:
             changed = "" if before.get(catch.name) == catch.seed else "  NEW"
             print(f"{catch.row()}{changed}", flush=True)
             catches.append(catch)
-    write(catches)
+            write(catches)  # after each: a hunt takes minutes, and who ends it keeps what was found
     return 0 if all(catch.said for catch in catches) else 1
 
 
