@@ -155,7 +155,7 @@ class Streams:
         """Return how many pending messages to try: bounded by run, window, and bytes with their msgpack headers."""
         count = min(len(self.unsent), limits.RUN_MESSAGES_MAX, self.multicast.out.flow.room)
         # A brought state is alone in its run: the barrier merges it by its sender and number.
-        if Brought in set(map(type, self.unsent[:count])):  # it is alone in its run
+        if Brought in set(map(type, self.unsent[:count])):
             count = max(1, next(at for at, it in enumerate(self.unsent) if type(it) is Brought))
         lengths = list(accumulate(map(len, self.unsent[:count])))
         budget = bytes_max - 5 * count - 64 * (len(self._clock) + len(self._told) + 2)

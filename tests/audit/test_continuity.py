@@ -132,14 +132,14 @@ def test_the_quick_plan_says_what_the_oracle_says(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_many_right_histories_pass(tmp_path: Path) -> None:
-    assert _sweep(tmp_path, range(15, 60), damaged=False) == {"PASS": 45}
+    assert _sweep(tmp_path, range(15, 35), damaged=False) == {"PASS": 20}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", daily_and_rest(range(2000, 2800, 200), 1))
+@pytest.mark.parametrize("first", daily_and_rest(range(2000, 2800, 100), 1))
 def test_many_damaged_histories_are_judged_as_the_oracle_judges_them(first: int, tmp_path: Path) -> None:
-    seen = _sweep(tmp_path, range(first, first + 200), damaged=True)
-    assert min(seen["FAIL"], seen["UNKNOWN"], seen["PASS"]) >= 20
+    seen = _sweep(tmp_path, range(first, first + 100), damaged=True)
+    assert min(seen["FAIL"], seen["UNKNOWN"], seen["PASS"]) >= 10
 
 
 def _check_witnesses(logs: Path, folder: Path, what: str) -> int:
@@ -178,17 +178,17 @@ def test_incidents_of_damaged_histories_have_witnesses(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_spark_judges_the_same(spark: Any, tmp_path: Path) -> None:
-    for seed in (1, 1003, 1010):
-        made, folder = history(seed), tmp_path / str(seed)
-        if seed > 1000:
-            damage(made, random.Random(seed))
-        write_history(folder, made)
-        for chain_bytes in (1 << 20, 1):
-            outcome = run(
-                catalogue(list_segments([str(folder)])), chain_bytes, engine=SparkEngine(spark), all_rules=True
-            )
-            assert not _unlike(outcome, judge(folder))
+@pytest.mark.parametrize(
+    "case", daily_and_rest([(1003, 1), (1010, 1 << 20), (1, 1), (1003, 1 << 20), (1010, 1), (1, 1 << 20)], 2)
+)
+def test_spark_judges_the_same(case: tuple[int, int], spark: Any, tmp_path: Path) -> None:
+    seed, chain_bytes = case
+    made = history(seed)
+    if seed > 1000:
+        damage(made, random.Random(seed))
+    write_history(tmp_path, made)
+    found = catalogue(list_segments([str(tmp_path)]))
+    assert not _unlike(run(found, chain_bytes, engine=SparkEngine(spark), all_rules=True), judge(tmp_path))
 
 
 def test_what_followed_what_is_asked_for(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.run import run
 from gcom.audit.report.page import render
 from tests.audit.lives import BREAKS, VIEWS, Group, broken, live, write_lives
+from tests.cases import daily_and_rest
 
 SIX_MB = 6_000_000
 VOID = frozenset(("meta", "input", "circle", "line", "rect", "path", "use"))
@@ -169,7 +170,7 @@ def _many(result: AuditResult, groups: int, name: str) -> Iterator[GroupResult]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["news", "<&" * 2_000, "\U0001f600" * 2_000])
+@pytest.mark.parametrize("name", daily_and_rest(["<&" * 2_000, "\U0001f600" * 2_000, "news"], 2))
 def test_ten_thousand_incidents_fit(torn_apart: tuple[AuditResult, Catalogue], name: str) -> None:
     result, found = torn_apart
     wide = list(_many(result, 10_000 // len(result.incidents) + 1, name))

@@ -62,7 +62,9 @@ class HostNames:
         if not search.over.is_set():
             raise socket.gaierror(socket.EAI_AGAIN, "no name server answers")
         with self._lock:
-            # Addresses may change, and a name be mended: what was found counts for this question alone.
+            # Addresses may change, and a name be mended: what was found counts for this question alone. 1. Two wait for
+            # one search. 2. It ends; the first forgets it, and a third begins the next. 3. The second forgets that one:
+            # who waits for it keeps it, and the name may be searched once more than it must.
             if monotonic() >= search.counts_until_s or search.error is None:
                 self._searches.pop((host, port), None)
         if search.error is not None:

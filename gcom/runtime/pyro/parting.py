@@ -43,6 +43,7 @@ class Refusals:
             if now - self._told_at < REPORT_S:
                 return
             fresh, self._told, self._told_at = self.counts - self._told, self.counts.copy(), now
+        # Not under the lock: a log that is slow to write would hold every worker that refuses a peer meanwhile.
         words = ", ".join(f"{count} {reason}" for reason, count in sorted(fresh.items()))
         logger.warning("refused from the network since the last report: {}", words)
 

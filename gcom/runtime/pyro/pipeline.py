@@ -113,7 +113,8 @@ class Pipeline:
         try:
             while data := self._recv():
                 self._came += data
-                # Of TLS until it would block: it may hold bytes of which no socket tells.
+                # A short read has emptied the socket: one more call would only say that it would block. TLS is read
+                # until it does: it may hold bytes of which no socket tells.
                 if len(data) < READ_BYTES and not isinstance(self._sock, tls.SecureSocket):
                     return
             self._ended = True
@@ -123,6 +124,7 @@ class Pipeline:
             self._ended = True
 
     def _answer(self, found: WireMessage) -> bytes:
+        # Counted as in `put`, where the number has 16 bits: an answer out of turn is seen by its number.
         self._answered = (self._answered + 1) & 0xFFFF
         return answer_of(found, self._answered)
 

@@ -187,6 +187,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         if conn.gcom_peer is not NOBODY:
             self._connections.introduced(conn)  # before it is told: a stranger gives way, who is welcome does not
         write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, answer, hello.serializer)
+        # The deadline was the handshake's: a peer that then says nothing may be idle, which `end_idle` judges.
         sock.settimeout(None)
         return True
 
@@ -204,6 +205,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             case {"object": str() as name} if name in self.objectsById and name not in self._openly:
                 text = f"{NOT_TRUSTED}this object is for processes of its own user alone, which prove that they are"
                 raise Bad("no secret", text)
+            # A stock program knows no challenge: it is not refused, and finds the open objects alone (`_objects`).
             case _:
                 return NOBODY
         write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, pack(exchange.challenge(secret)))
@@ -243,6 +245,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         """Serve one request of a connection. Raises a Pyro5 error to end it, for Pyro5's worker to close."""
         try:
             request = read(conn.sock)
+            # 1. A peer connects. 2. Its certificate is revoked. 3. No handshake will ever ask about it again: a call
+            # may come on this connection for as long as the peer wishes.
             if self._credentials is not None and tls.is_revoked(conn.sock, self._credentials):
                 self._refuse(conn, "revoked", parting.REVOKED, request.seq)
                 raise errors.SecurityError("revoked")

@@ -7,6 +7,7 @@ the first time (gcom/core/directory/table.py), except that a `Remove` carried ou
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event
 from time import monotonic
 
@@ -66,8 +67,10 @@ class RegistryClient:
     def close(self) -> None:
         """Drop the connections; requests in progress go on."""
         self._closed.set()
-        while self._idle:
-            self._idle.pop().close()
+        # Until it is empty, and not while it is not: a request may take the last one between the look and the pop.
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     def _call(self, data: bytes, deadline: float) -> bytes:
         try:
@@ -95,10 +98,14 @@ class RegistryClient:
             return self._put(caller, data, max(0.001, deadline - monotonic()))
 
     def _keep(self, caller: pyro.Caller) -> None:
-        if self._closed.is_set() or len(self._idle) >= _IDLE_MAX:
+        if len(self._idle) >= _IDLE_MAX:
             caller.close()
-        else:
-            self._idle.append(caller)
+            return
+        self._idle.append(caller)
+        # Asked after it is put in: 1. A request ends, and this is open. 2. `close` empties the list. 3. The request
+        # puts its connection into it. Nobody would ever end that one.
+        if self._closed.is_set():
+            self.close()
 
     def _how_to_start(self) -> str:
         host, port = names.split_address(self.address)
