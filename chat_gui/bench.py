@@ -110,10 +110,11 @@ def _measure(name: str, born: float) -> float:
     from PySide6.QtTest import QTest
     from PySide6.QtWidgets import QApplication
 
+    from chat_gui.view.desktop.style import OutlinedStyle
     from chat_gui.view.window import ChatWindow
 
     qt = QApplication(["gcom-chat"])
-    qt.setStyle("Fusion")
+    qt.setStyle(OutlinedStyle())
     window = ChatWindow()
     window.show()
     QTest.qWait(1)

@@ -127,13 +127,14 @@ def _run(
 
         from chat_gui.view.desktop.demo import DemoEntry
         from chat_gui.view.desktop.instance import SingleInstance
+        from chat_gui.view.desktop.style import OutlinedStyle
         from chat_gui.view.window import ChatWindow
     except ImportError as error:
         return _fail(import_advice(error))
     qt = QApplication(["gcom-chat"])
     qt.setApplicationName("gcom-chat")
     qt.setApplicationDisplayName("GCom chat")
-    qt.setStyle("Fusion")
+    qt.setStyle(OutlinedStyle())
     single = SingleInstance(places.session) if places else None
     if single and not single.claim(groups):
         print("gcom-chat: it runs already, and its window comes to the front (another one beside it: --profile NAME)")

@@ -46,6 +46,8 @@ class ChatClient:
         self._lock = Lock()
         self._node: gcom.Node | None = None
         self._groups: dict[str, ChatMembership] = {}
+        self._before: dict[str, ChatMembership] = {}  # at this registry, under the name before
+        self._registry = ""
         self._closed = False
         self.listen = self.advertise = ""  # where others reach this chat, from the next connect on; empty: as usual
         self.log_dir: str | None = None  # where delivery logs go, from the next connect on
@@ -96,11 +98,11 @@ class ChatClient:
         if not self._closed and not self._joins.follow(definition.group, job):
             self._joins.join(definition.group, job)
 
-    def join(self, group: str) -> None:
-        """Join a group that is there; a join of it that is under way does that already."""
+    def join(self, group: str, again: gcom.Definition | None = None) -> None:
+        """Join a group that is there, or make it `again` if all have left; one that is under way does that already."""
         if not self._closed:
             what = translate("wish", "join the group {}").format(group)
-            self._joins.join(group, self._job(what, group, lambda: self._join(None, group)))
+            self._joins.join(group, self._job(what, group, lambda: self._join(again, group)))
 
     def leave(self, group: str) -> None:
         """Leave a group, or what a join that is under way will have come to."""
@@ -162,12 +164,14 @@ class ChatClient:
             # Both at once: whoever asks for a group in between finds that it is in none, and not one of the node
             # before.
             before, self._node = self._node, node
-            left, self._groups = list(self._groups.values()), {}
+            left, self._groups = self._groups, {}
+            self._before = left if registry == self._registry else {}
+            self._registry = registry
             joins, self._joins = self._joins, Joins()
         joins.close()  # what it still does is of the node before
         if before:
             before.close(LEAVE_S)
-        for membership in left:
+        for membership in left.values():
             membership.join(LEAVE_S)  # what it still tells is of the time before
         self._sink(Connected(registry, nick))
         self._sink(Listed(groups))
@@ -215,7 +219,10 @@ class ChatClient:
             if create is None:
                 raise gcom.LocalError(f"this chat is in group {name!r} already")
             return self._compare(create, group)
-        backlog = Backlog()
+        # Where this chat begins the group again, nobody else could tell newcomers the topic and what was said.
+        with self._lock:
+            before = self._groups.get(name) or self._before.get(name)
+        backlog = before.backlog_then() if before else Backlog()
         self._sink(JoinBegan(name))
         # The state may come while `join` still waits, before there
         # is a membership to tell it: it reads the backlog then.

@@ -104,6 +104,10 @@ class ChatMembership:
         """Tell whether nothing more comes of this membership."""
         return self._stopped.is_set()
 
+    def backlog_then(self) -> Backlog:
+        """Return the backlog as it was when this membership ended; an empty one before that."""
+        return self._backlog if self.over else Backlog()
+
     # the receiving thread
 
     def tell_backlog(self) -> None:

@@ -117,6 +117,7 @@ class Chat:
         self.registry = ""
         self.registry_away = ""  # in words; empty: it answers
         self.registry_back_ms = 0  # when it answered again
+        self.asks_again_ms = 0  # when it is asked next, while it is away
         self.listed: tuple[gcom.GroupInfo, ...] = ()
         self.groups: dict[str, GroupState] = {}
         self.words: frozenset[str] = frozenset()

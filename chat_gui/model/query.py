@@ -1,19 +1,21 @@
-"""A search: a text, and filters such as `from:bob number:7 view:3 concurrent-with:bob#17`."""
+"""A search: a text, and filters such as `from:bob number:7 view:3 concurrent-with:bob#17 case:match`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from chat_gui.model.rows import ChatRow
 
-FILTERS = ("from", "number", "view", "concurrent-with")
+FILTERS = ("from", "number", "view", "concurrent-with", "case")
+MATCH_CASE = "case:match"
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A text in any case, and what must hold beside it: `filters` are names and values."""
+    """A text, and what must hold beside it: `filters` are names and values. In any case, unless one is `case:match`."""
 
     text: str
     filters: tuple[tuple[str, str], ...]
@@ -29,7 +31,7 @@ class Query:
             filters += [(name.casefold(), value.casefold())] if known else []
             words += [] if known else [word]
         # Without a filter the line is taken as it is typed, blanks and all: people search for "a  b" as well.
-        return cls(" ".join(words).strip().casefold() if filters else line.casefold(), tuple(filters))
+        return cls(" ".join(words).strip() if filters else line, tuple(filters))
 
     def find(self, rows: Iterable[ChatRow]) -> list[int]:
         """Return the keys of the rows for which it holds, oldest first."""
@@ -52,7 +54,20 @@ class Query:
         values = {"from": row.name.casefold(), "number": str(row.number), "view": str(row.view)}
         if any(name in values and values[name] != value for name, value in self.filters):
             return False
-        return self.text in row.text.casefold() or self.text == row.name.casefold()
+        if self._cased:
+            return self.text in row.text or self.text == row.name
+        wanted = self.text.casefold()
+        return wanted in row.text.casefold() or wanted == row.name.casefold()
+
+    def places(self, text: str) -> Iterator[tuple[int, int]]:
+        """Return where in a text the words begin and end, from the left."""
+        # Not in a folded copy, which may be longer or shorter than the text: ß is ss there.
+        found = re.finditer(re.escape(self.text), text, 0 if self._cased else re.IGNORECASE)
+        return (each.span() for each in found if self.text)
+
+    @property
+    def _cased(self) -> bool:
+        return ("case", "match") in self.filters
 
     @staticmethod
     def _named(message: str, rows: list[ChatRow]) -> ChatRow | None:

@@ -6,13 +6,18 @@ starting.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+import gcom
+
+_CHOICES = ("ordering", "multicast", "netsplit", "tie_breaker", "detection")
 ZOOMS = (50, 60, 70, 80, 90, 100, 110, 125, 150, 175, 200, 250, 300)
 HISTORY_MIN, HISTORY_MAX = 100, 1_000_000
+CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%d.%m. %H:%M", "%m-%d %H:%M:%S")  # as strftime takes them
 DRAFT_CHARS_MAX = 1 << 20  # a draft is written at each pause of typing, whole
 
 
@@ -46,7 +51,7 @@ class Settings:
     do_not_disturb: bool = False
     tray: bool = False
     words: tuple[str, ...] = ()
-    seconds: bool = False  # times with seconds
+    clock: str = CLOCKS[0]  # how times are written
     log_folder: str = ""
     write_logs: bool = False
     listen: str = ""
@@ -56,13 +61,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class SavedTab:
-    """A tab that was open. `marker`: the first row that was not seen, 0 for none."""
+    """A tab that was open. `marker`: the first row that was not seen, 0 for none; `promises`: by `promises_of`."""
 
     group: str
     draft: str = ""
     marker: int = 0
     unread: int = 0
     mentioned: int = 0
+    promises: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,8 @@ def settings_of(table: Mapping[str, Any]) -> Settings:
     found = _sensible(Settings, table)
     if found.get("theme") not in [theme.value for theme in Theme]:
         found.pop("theme", None)
+    if found.get("clock") not in CLOCKS:
+        found.pop("clock", None)
     for name in ("words", "shortcuts"):
         several = table.get(name)
         found[name] = tuple(each for each in several if isinstance(each, str)) if isinstance(several, list) else ()
@@ -103,6 +111,20 @@ def session_of(table: Mapping[str, Any]) -> SavedSession:
     # By group, since two tabs of one group would both take its rows.
     by_group = {tab["group"]: SavedTab(**tab) for tab in read if tab.get("group")}
     return SavedSession(tuple(by_group.values()), **_sensible(SavedSession, table))
+
+
+def promises_of(definition: gcom.Definition) -> str:
+    """Return what a group promises, as a text from which it can be founded again."""
+    words = {name: str(getattr(definition, name)) for name in _CHOICES}
+    return json.dumps({**words, "static": definition.static, "safe": definition.safe, "signed": definition.signed})
+
+
+def definition_of(group: str, promises: str) -> gcom.Definition | None:
+    """Return a group's definition as `promises_of` wrote it down; None for what is none."""
+    try:
+        return gcom.Definition.parse(group, **json.loads(promises))
+    except (gcom.BadValue, ValueError, TypeError, AttributeError):
+        return None
 
 
 def _sensible(kind: type[Settings | SavedTab | SavedSession], table: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from chat_gui.model.texts.words import translate
 SIGN = "\N{REPLACEMENT CHARACTER}"
 SHOWN_CHARS_MAX = 16 * 1024  # of one message; the rest is counted
 _UNSAFE = re.compile(
+    # A black flag, the region's letters as tags, and the tag that ends them are one sign: the flag of Wales, say.
+    "(?P<flag>\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)|"
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
     "\ud800-\udfff]"
 )
@@ -36,7 +38,7 @@ class WebLink(NamedTuple):
 def clean(text: str) -> str:
     """Return a text with its unsafe characters replaced by a sign; line feeds and tabs stay."""
     # Replaced and not dropped: a reader sees that something stood there.
-    return _UNSAFE.sub(SIGN, text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _UNSAFE.sub(lambda found: found["flag"] or SIGN, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def shown(text: str) -> str:

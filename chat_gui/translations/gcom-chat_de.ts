@@ -342,6 +342,22 @@
         <translation>teilbar: jede Seite macht weiter, und sie werden wieder eins</translation>
     </message>
     <message>
+        <source>4 s of silence: for a local network</source>
+        <translation>4 s Stille: für ein lokales Netz</translation>
+    </message>
+    <message>
+        <source>12 s: for networks with slow or broken ways</source>
+        <translation>12 s: für Netze mit langsamen oder brüchigen Wegen</translation>
+    </message>
+    <message>
+        <source>60 s: for computers that sleep now and then</source>
+        <translation>60 s: für Rechner, die manchmal schlafen</translation>
+    </message>
+    <message>
+        <source>sign each message; every member needs a certificate</source>
+        <translation>jede Nachricht signieren; jedes Mitglied braucht ein Zertifikat</translation>
+    </message>
+    <message>
         <source>&amp;Name</source>
         <translation>&amp;Name</translation>
     </message>
@@ -364,6 +380,14 @@
     <message>
         <source>Nets&amp;plit</source>
         <translation>Netz&amp;teilung</translation>
+    </message>
+    <message>
+        <source>S&amp;uspected after</source>
+        <translation>&amp;Verdacht nach</translation>
+    </message>
+    <message>
+        <source>Si&amp;gned</source>
+        <translation>Si&amp;gniert</translation>
     </message>
     <message>
         <source>A group needs a name.</source>
@@ -805,6 +829,10 @@
         <translation>leer</translation>
     </message>
     <message>
+        <source>, signed</source>
+        <translation>, signiert</translation>
+    </message>
+    <message>
         <source>The registry knows no groups yet: create one.</source>
         <translation>Die Registry kennt noch keine Gruppen: bitte eine anlegen.</translation>
     </message>
@@ -1079,10 +1107,6 @@
         <translation>eine Zeile für Kommen und Gehen in Folge</translation>
     </message>
     <message>
-        <source>times with seconds</source>
-        <translation>Zeiten mit Sekunden</translation>
-    </message>
-    <message>
         <source>write delivery logs there, from the next connect on</source>
         <translation>ab der nächsten Verbindung Zustell-Logs dorthin schreiben</translation>
     </message>
@@ -1129,6 +1153,10 @@
     <message>
         <source>&amp;Language</source>
         <translation>&amp;Sprache</translation>
+    </message>
+    <message>
+        <source>Tim&amp;es</source>
+        <translation>&amp;Uhrzeiten</translation>
     </message>
     <message>
         <source>&amp;Folder of delivery logs</source>
@@ -1180,6 +1208,10 @@
     <message>
         <source>in &amp;all tabs</source>
         <translation>in allen R&amp;eitern</translation>
+    </message>
+    <message>
+        <source>&amp;match case</source>
+        <translation>Groß/&amp;klein beachten</translation>
     </message>
     <message>
         <source>Previous hit</source>
@@ -1530,8 +1562,12 @@
         <translation>Vom Leiter {} ist nichts zu hören: die Gruppe wählt den nächsten. Du kannst lesen, und was du schreibst, wartet auf die neue Sicht.</translation>
     </message>
     <message>
-        <source>The registry does not answer. Talk goes on; new groups and newcomers have to wait{}. The chat asks again every 3 seconds.</source>
-        <translation>Die Registry antwortet nicht. Das Gespräch geht weiter; neue Gruppen und Neue müssen warten{}. Der Chat fragt alle 3 Sekunden wieder.</translation>
+        <source>The registry does not answer. Talk goes on; new groups and newcomers have to wait{}.</source>
+        <translation>Die Registry antwortet nicht. Das Gespräch geht weiter; neue Gruppen und Neue müssen warten{}.</translation>
+    </message>
+    <message>
+        <source>It is asked again in {} s.</source>
+        <translation>In {} s wird sie wieder gefragt.</translation>
     </message>
     <message>
         <source>, and so may messages, until a member numbers them in its place</source>
@@ -2429,6 +2465,10 @@
     <message>
         <source>leader</source>
         <translation>Leiter</translation>
+    </message>
+    <message>
+        <source>heard {} s ago</source>
+        <translation>vor {} s gehört</translation>
     </message>
     <message>
         <source>nobody is known yet</source>

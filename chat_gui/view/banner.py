@@ -36,11 +36,11 @@ class Banner(QFrame):
         """The text that is shown; empty while it is hidden."""
         return self._label.text() if not self.isHidden() else ""
 
-    def say(self, text: str, button: str = "") -> None:
-        """Show a text, or hide where there is none."""
-        # A screen reader announces each text that is set, be it the same.
-        if text != self._label.text():
-            self._label.setText(text)
+    def say(self, text: str, button: str = "", soon: str = "") -> None:
+        """Show a text, or hide where there is none; `soon`: when something is tried again, which is not announced."""
+        self._label.setText(f"{text} {soon}".strip())
+        # A screen reader announces each name that is set, be it the same; a count of seconds would never let it end.
+        if text != self._label.accessibleName():
             self._label.setAccessibleName(text)
         self._button.setText(button)
         self._button.setVisible(bool(button))
@@ -85,8 +85,7 @@ def words(state: GroupState, chat: Chat, now_ms: int) -> tuple[str, str]:
         case GroupStanding.IN if chat.registry_away:
             text = translate(
                 "banner",
-                "The registry does not answer. Talk goes on; new groups and newcomers have to wait{}. "
-                "The chat asks again every 3 seconds.",
+                "The registry does not answer. Talk goes on; new groups and newcomers have to wait{}.",
             )
             served = state.definition is not None and state.definition.ordering.is_total
             order = translate("banner", ", and so may messages, until a member numbers them in its place")
@@ -96,3 +95,11 @@ def words(state: GroupState, chat: Chat, now_ms: int) -> tuple[str, str]:
         case GroupStanding.IN if now_ms - chat.registry_back_ms < BACK_MS:
             return translate("banner", "The registry answers again."), ""
     return "", ""
+
+
+def soon(state: GroupState, chat: Chat, now_ms: int) -> str:
+    """Return when the registry is asked again, if that is what the banner tells of; else nothing."""
+    if state.standing is not GroupStanding.IN or state.members.silent_leader or not chat.registry_away:
+        return ""
+    left_s = -(-max(0, chat.asks_again_ms - now_ms) // 1000)
+    return translate("banner", "It is asked again in {} s.").format(left_s) if left_s else ""

@@ -27,6 +27,11 @@ def faint(palette: QPalette) -> QColor:
     return QColor("#a8a8a8" if is_dark(palette) else "#636363")
 
 
+def outline(palette: QPalette) -> QColor:
+    """Return the colour of the edge of a field or a check box: 3:1 on the window and on what is written on."""
+    return QColor("#8a8a8a" if is_dark(palette) else "#808080")
+
+
 def warning(palette: QPalette) -> QColor:
     """Return the colour of what is wrong."""
     return QColor("#ff8a80" if is_dark(palette) else "#a11d1d")

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QPushButton, 
 
 import gcom
 from chat_gui.model.insight.names import milliseconds
+from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageState, MessageTimes, RowKind
 from chat_gui.model.texts.copies import as_json, as_text, with_header
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
@@ -223,9 +224,9 @@ class ConversationView(QListView):
 
     # the look
 
-    def mark(self, text: str) -> None:
-        """Mark a text wherever it stands; empty: no more."""
-        self.delegate.marked = text
+    def mark(self, query: Query) -> None:
+        """Mark the text of a query wherever it stands; empty: no more."""
+        self.delegate.marked = query
         self.viewport().update()
 
     def changeEvent(self, event: QEvent) -> None:

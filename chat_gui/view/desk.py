@@ -14,6 +14,7 @@ import gcom
 from chat_gui.model.chat import Chat, Notice
 from chat_gui.model.conversation import Conversation
 from chat_gui.model.members import Pulse
+from chat_gui.model.query import Query
 from chat_gui.model.settings import next_zoom
 from chat_gui.model.updates import FoundOnDisk, SurroundingsCame
 from chat_gui.view.conversation_view import receipt_text
@@ -27,6 +28,7 @@ from chat_gui.view.dialogs.preferences import PreferencesDialog
 from chat_gui.view.dialogs.shortcuts import ShortcutSection, ShortcutSheet, Switcher, section_of
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.search_bar import SearchBar
+from chat_gui.view.writing.command_runner import now_ms
 
 TABS_BY_KEY = 9  # the digits of a keyboard
 STATUS_MS = 8_000  # two lines are read in that time
@@ -113,8 +115,10 @@ class Desk(QObject):
     def add_turns(self, view: QMenu) -> None:
         """Add the ways to the neighbours of the tab in front."""
         make = self.actions.make
-        view.addAction(make("next-tab", self.tr("&Next tab"), "Ctrl+PgDown", lambda: self._turn(1)))
-        view.addAction(make("previous-tab", self.tr("&Previous tab"), "Ctrl+PgUp", lambda: self._turn(-1)))
+        view.addAction(make("next-tab", self.tr("&Next tab"), ("Ctrl+PgDown", "Ctrl+Tab"), lambda: self._turn(1)))
+        view.addAction(
+            make("previous-tab", self.tr("&Previous tab"), ("Ctrl+PgUp", "Ctrl+Shift+Tab"), lambda: self._turn(-1))
+        )
         view.addSeparator()
 
     def show_shortcuts(self) -> None:
@@ -168,6 +172,7 @@ class Desk(QObject):
     def _show_pulse(self, pulse_of: Callable[[str], Pulse | None]) -> None:
         if tab := self._current():
             tab.show_pulse(pulse_of(tab.state.name), monotonic())
+            tab.show_banner(self._chat, now_ms())
 
     def _group_tabs(self) -> list[GroupTab]:
         return [tab for at in range(self._tabs.count()) if isinstance(tab := self._tabs.widget(at), GroupTab)]
@@ -285,10 +290,10 @@ class Desk(QObject):
                 text = self.tr("this message is not in the conversation any more")
                 self._window.statusBar().showMessage(text, STATUS_MS)
 
-    @Slot(str)
-    def _mark(self, text: str) -> None:
+    @Slot(object)
+    def _mark(self, query: Query) -> None:
         for tab in self._group_tabs():
-            tab.conversation.mark(text)
+            tab.conversation.mark(query)
 
     @Slot()
     def _on_turned(self) -> None:

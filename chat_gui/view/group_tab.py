@@ -13,9 +13,9 @@ from chat_gui.model.chat import Chat, GroupState
 from chat_gui.model.commands import typed
 from chat_gui.model.members import Pulse
 from chat_gui.model.rows import ChatRow
-from chat_gui.model.settings import DRAFT_CHARS_MAX, SavedTab
+from chat_gui.model.settings import DRAFT_CHARS_MAX, SavedTab, promises_of
 from chat_gui.view import colours
-from chat_gui.view.banner import Banner, words
+from chat_gui.view.banner import Banner, soon, words
 from chat_gui.view.conversation_view import ConversationView
 from chat_gui.view.members_view import MembersView
 from chat_gui.view.writing.message_input import MessageInput
@@ -135,7 +135,8 @@ class GroupTab(QWidget):
         # What waits for the group is not sent by a chat that ends: it is typed already, and stands in the input then.
         lines = [*(typed(*each) for each in talk.unsent.values()), self.input.toPlainText()]
         draft = "\n".join(line for line in lines if line)[:DRAFT_CHARS_MAX]
-        return SavedTab(self.state.name, draft, talk.marker or 0, talk.unread, talk.mentioned)
+        promises = promises_of(self.state.definition) if self.state.definition else ""
+        return SavedTab(self.state.name, draft, talk.marker or 0, talk.unread, talk.mentioned, promises)
 
     def refresh(self, chat: Chat, now_ms: int) -> list[ChatRow]:
         """Show what is new; return the rows to keep."""
@@ -149,8 +150,13 @@ class GroupTab(QWidget):
         self.show_pulse(self._pulse, self._pulse_s)
         self._topic.setText(talk.topic)
         self._topic.setVisible(bool(talk.topic))
-        self.banner.say(*words(self.state, chat, now_ms))
+        self.show_banner(chat, now_ms)
         return news
+
+    def show_banner(self, chat: Chat, now_ms: int) -> None:
+        """Say what is wrong, and when something is tried again."""
+        text, button = words(self.state, chat, now_ms)
+        self.banner.say(text, button, soon(self.state, chat, now_ms))
 
     def show_pulse(self, pulse: Pulse | None, now_s: float) -> None:
         """Show the members, and how they were last heard."""

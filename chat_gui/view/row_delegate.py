@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import islice
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
@@ -18,7 +19,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
+from chat_gui.model.settings import CLOCKS
 from chat_gui.model.text import links
 from chat_gui.view import colours
 from chat_gui.view.rows_model import ROW_ROLE, RowsModel
@@ -27,6 +30,7 @@ _Index = QModelIndex | QPersistentModelIndex
 PAD, GAP = 3, 10
 HEIGHTS_MAX = 20_000  # twice a tab's rows: to measure one costs a layout of its text
 MARKS_MAX = 100  # of one row
+AT_NOON = datetime(2008, 8, 28, 12, 48, 58)  # as wide as times are
 SIGNS = {
     MessageState.WAITING: "…",
     MessageState.SENT: "›",
@@ -46,13 +50,13 @@ class RowDelegate(QStyledItemDelegate):
         self._view, self._rows = view, rows
         self._heights: dict[int, int] = {}
         self._width = 0
-        self.marked = ""  # what is searched for
-        self._clock = "%H:%M"
+        self.marked = Query.parse("")  # what is searched for
+        self._clock = CLOCKS[0]
         self.restyle()
 
-    def show_seconds(self, seconds: bool) -> None:
-        """Show times with seconds, or without."""
-        self._clock = "%H:%M:%S" if seconds else "%H:%M"
+    def show_clock(self, clock: str) -> None:
+        """Show times in this form, one of CLOCKS."""
+        self._clock = clock
         self.restyle()
 
     def restyle(self) -> None:
@@ -63,9 +67,7 @@ class RowDelegate(QStyledItemDelegate):
         self._small.setPointSizeF(max(6.0, font.pointSizeF() * 0.86))
         self._metrics = QFontMetricsF(font)
         self._line = self._metrics.height()
-        self._time_width = (
-            QFontMetricsF(self._small).horizontalAdvance("00:00:00" if "S" in self._clock else "00:00") + GAP
-        )
+        self._time_width = QFontMetricsF(self._small).horizontalAdvance(AT_NOON.strftime(self._clock)) + GAP
         self._name_width = QFontMetricsF(self._bold).horizontalAdvance("m" * 8) + GAP
         self.sign_width = QFontMetricsF(self._small).horizontalAdvance("✓✓") + GAP
         self._heights.clear()
@@ -127,16 +129,14 @@ class RowDelegate(QStyledItemDelegate):
     def _marks(self, text: str) -> list[QTextLayout.FormatRange]:
         """Return the places of what is searched for, underlined too, so that no colour says it alone."""
         formats: list[QTextLayout.FormatRange] = []
-        at = text.lower().find(self.marked.lower()) if self.marked else -1
-        while at >= 0 and len(formats) < MARKS_MAX:
+        for start, end in islice(self.marked.places(text), MARKS_MAX):
             each = QTextLayout.FormatRange()
-            each.start, each.length = at, len(self.marked)
+            each.start, each.length = start, end - start
             look = QTextCharFormat()
             look.setBackground(colours.tint(self._view.palette(), colours.accent(self._view.palette()), 0.4))
             look.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DashUnderline)
             each.format = look
             formats.append(each)
-            at = text.lower().find(self.marked.lower(), at + len(self.marked))
         return formats
 
     def link_at(self, row: ChatRow, rect: QRect, point: QPoint) -> str:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 
 from chat_gui.model.conversation import Conversation
-from chat_gui.model.query import Query
+from chat_gui.model.query import MATCH_CASE, Query
 from chat_gui.model.search import Search
 from chat_gui.model.updates import FoundOnDisk
 
@@ -18,10 +18,10 @@ Talks = Callable[[bool], list[Conversation]]  # of the tab in front, or of all
 
 
 class SearchBar(QWidget):
-    """Emits `found` with group and key of the hit that is looked at, and `marked` with the text to mark."""
+    """Emits `found` with group and key of the hit that is looked at, and `marked` with the query to be marked."""
 
     found = Signal(str, int)
-    marked = Signal(str)
+    marked = Signal(object)
     disk_wanted = Signal(str, list)  # a text, and groups with the key before which the disk is to be searched
     older_wanted = Signal(object)  # the FoundOnDisk that is to be shown
 
@@ -36,6 +36,7 @@ class SearchBar(QWidget):
             self.tr("A text; or with from:bob number:7 view:3 concurrent-with:bob#17 the messages of which that holds.")
         )
         self.everywhere = QCheckBox(self.tr("in &all tabs"), self)
+        self.match_case = QCheckBox(self.tr("&match case"), self)
         self.count = QLabel(self)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 2, 8, 4)
@@ -47,6 +48,7 @@ class SearchBar(QWidget):
             button.setAccessibleName(name)
             button.clicked.connect(self.previous if step < 0 else self.next)
             layout.addWidget(button)
+        layout.addWidget(self.match_case)
         layout.addWidget(self.everywhere)
         layout.addWidget(self.count)
         self.older = QPushButton(self)
@@ -63,7 +65,8 @@ class SearchBar(QWidget):
         close.clicked.connect(self.end)
         layout.addWidget(close)
         self.field.textChanged.connect(self.renew)
-        self.everywhere.toggled.connect(self.renew)
+        for box in (self.everywhere, self.match_case):
+            box.toggled.connect(self.renew)
         self.hide()
 
     def open(self) -> None:
@@ -76,7 +79,7 @@ class SearchBar(QWidget):
     def end(self) -> None:
         """Hide the bar and the marks."""
         self.hide()
-        self.marked.emit("")
+        self.marked.emit(Query.parse(""))
 
     def renew(self) -> None:
         """Search anew, after another text or another tab."""
@@ -86,20 +89,26 @@ class SearchBar(QWidget):
         self.older.hide()
         # It begins anew with every key, so the disk is searched once, when the typing rests.
         self._asking.start()
-        self._search.begin(self.field.text(), self._talks(self.everywhere.isChecked()))
-        self.marked.emit(Query.parse(self.field.text()).text)
+        self._search.begin(self._line, self._talks(self.everywhere.isChecked()))
+        self.marked.emit(Query.parse(self._line))
         self._show_count()
+
+    @property
+    def _line(self) -> str:
+        """What is searched for, as a query; empty: nothing."""
+        text = self.field.text()
+        return f"{MATCH_CASE} {text}" if text and self.match_case.isChecked() else text
 
     def _ask(self) -> None:
         """Search the disk for what is older than all that is in memory."""
-        text, talks = self.field.text(), self._talks(self.everywhere.isChecked())
+        text, talks = self._line, self._talks(self.everywhere.isChecked())
         if text and not self.isHidden():
             self.disk_wanted.emit(text, [(talk.group, talk.rows[0].key) for talk in talks if talk.rows])
 
     def on_found(self, found: FoundOnDisk) -> None:
         """Offer what was found on disk, if it is still what is searched for."""
         # The disk answers late: by then somebody may search for something else.
-        if found.text == self.field.text() and found.found and not self.isHidden():
+        if found.text == self._line and found.found and not self.isHidden():
             self._on_disk = found
             more = "+" if found.more else ""
             self.older.setText(self.tr("{} older, on disk…").format(f"{len(found.found)}{more}"))

@@ -20,7 +20,7 @@ import gcom
 from chat_gui.client.client import ChatClient
 from chat_gui.model.chat import Chat, GroupState, Notice
 from chat_gui.model.commands import BadCommand, parse
-from chat_gui.model.settings import SavedSession, SavedTab
+from chat_gui.model.settings import SavedSession, SavedTab, definition_of
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import (
     Connected,
@@ -59,11 +59,7 @@ class ChatWindow(QMainWindow):
     """Holds the model, the client and a tab per group."""
 
     def __init__(
-        self,
-        nick: str = "",
-        registry: str = "",
-        groups: tuple[str, ...] = (),
-        places: Places | None = None,
+        self, nick: str = "", registry: str = "", groups: tuple[str, ...] = (), places: Places | None = None
     ) -> None:
         """`places`: where settings, session and scrollback are kept; None: nowhere."""
         super().__init__()
@@ -236,7 +232,8 @@ class ChatWindow(QMainWindow):
             if definition := self._joins.pop(group):
                 self.client.create(definition)
             else:
-                self.client.join(group)
+                # The last to leave ends a group: whoever has its tab and comes back begins it again.
+                self.client.join(group, self.chat.groups[group].definition)
 
     # what outlives the window
 
@@ -254,7 +251,8 @@ class ChatWindow(QMainWindow):
 
     def _open_tabs(self, session: SavedSession, more: tuple[str, ...] = ()) -> None:
         for saved in session.tabs:
-            talk = self._open(saved.group).conversation
+            state = self._open(saved.group)
+            state.definition, talk = definition_of(saved.group, saved.promises), state.conversation
             talk.marker, talk.unread, talk.mentioned = saved.marker or None, saved.unread, saved.mentioned
         for group in more:
             self._open(group)
@@ -315,8 +313,7 @@ class ChatWindow(QMainWindow):
                 self.desk.announcer.on_rows(news)
             self.keeper.add(name, news)
             at = self._tabs.indexOf(tab)
-            # Only where it differs: a tab bar lays itself out
-            # anew at each text, and this runs 25 times a second.
+            # Only where it differs: a tab bar lays itself out anew at each text, and this runs 25 times a second.
             if self._tabs.tabText(at) != tab.title:
                 self._tabs.setTabText(at, tab.title)
                 self._tabs.setTabToolTip(at, tab.about)
@@ -332,7 +329,7 @@ class ChatWindow(QMainWindow):
         tab.banner.pressed.connect(lambda: self._on_banner(name))
         tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(name, row.number))
         tab.input.textChanged.connect(self.save_session)
-        tab.conversation.delegate.show_seconds(self.keeper.settings.seconds)
+        tab.conversation.delegate.show_clock(self.keeper.settings.clock)
         tab.show_width(self.keeper.session.members_width)
         tab.conversation.older_wanted.connect(lambda key: self.keeper.load_older(name, key))
         self._tabs.setCurrentIndex(self._tabs.addTab(tab, name))
@@ -365,11 +362,12 @@ class ChatWindow(QMainWindow):
             self._language = install(settings.language)
             Retranslation(before, self._language).run()
         for tab in self.tabs.values():
-            tab.conversation.delegate.show_seconds(settings.seconds)
+            tab.conversation.delegate.show_clock(settings.clock)
             tab.conversation.scheduleDelayedItemsLayout()
 
     @Slot()
     def _on_poll(self) -> None:
+        self.chat.asks_again_ms = now_ms() + LIST_MS
         if self._nick and self._registry and not self.chat.registry:
             self.client.connect(self._nick, self._registry)
         elif self.asking.wants_list or self.chat.registry_away:
@@ -464,8 +462,7 @@ class ChatWindow(QMainWindow):
         tab.deleteLater()
 
     def _current(self) -> GroupTab | None:
-        widget: QWidget | None = self._tabs.currentWidget()
-        return widget if isinstance(widget, GroupTab) else None
+        return tab if isinstance(tab := self._tabs.currentWidget(), GroupTab) else None
 
     @Slot(int)
     def _on_turned(self, _: int) -> None:

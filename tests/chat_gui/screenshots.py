@@ -26,6 +26,7 @@ from chat_gui.model.rows import RowKind
 from chat_gui.model.updates import FoundOnDisk, SurroundingsCame
 from chat_gui.model.wire import decode
 from chat_gui.view.desktop.appearance import palette_of
+from chat_gui.view.desktop.style import OutlinedStyle
 from chat_gui.view.dialogs.found import FoundDialog
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
 from chat_gui.view.dialogs.preferences import PreferencesDialog
@@ -70,7 +71,12 @@ class Photographer:
 def _wait(true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + LIMIT_S
     while not true() and time.monotonic() < deadline:
-        QTest.qWait(40)
+        QTest.qWait(5)  # whole, it would keep all other threads from running: Qt holds Python's lock meanwhile
+
+
+def _pause(ms: int) -> None:
+    deadline = time.monotonic() + ms / 1000
+    _wait(lambda: time.monotonic() > deadline)
 
 
 class Story:
@@ -79,7 +85,7 @@ class Story:
     def __init__(self, take: Take, dark: bool) -> None:
         self._take = take
         self._qt = QApplication(["gcom-chat"])
-        self._qt.setStyle("Fusion")
+        self._qt.setStyle(OutlinedStyle())
         self._look = palette_of(dark)
         self._qt.setPalette(self._look)
 
@@ -111,7 +117,7 @@ class Story:
     def _show(self, window: ChatWindow) -> None:
         window.show()
         self._qt.setPalette(self._look)  # a window takes its settings' look; these have none
-        QTest.qWait(400)
+        _pause(400)
 
     def _talk(self, window: ChatWindow, groups: dict[str, gcom.Group]) -> None:
         tab = window.tabs["builds"]
@@ -121,7 +127,7 @@ class Story:
         for text in ("/topic Builds and releases", "Merging now.", "/me opens a bottle"):
             _type(tab, text)
         _wait(lambda: not tab.state.conversation.outbox and not tab.state.conversation.awaited)
-        QTest.qWait(300)
+        _pause(300)
         self._take("main", window)
 
     def _dialogs(self, window: ChatWindow, known: tuple[gcom.GroupInfo, ...]) -> None:
@@ -135,7 +141,7 @@ class Story:
         window.asking.about_to_connect(connect)
         for name, dialog in dialogs:
             dialog.show()
-            QTest.qWait(300)
+            _pause(300)
             self._take(name, dialog)
             self._pages(window, name, dialog)
             dialog.close()
@@ -150,7 +156,7 @@ class Story:
         window.desk.show_found(FoundOnDisk("merg", found, False))
         window.desk.on_disk(SurroundingsCame("builds", found[-1][1].key, said))
         dialog = next(child for child in window.children() if isinstance(child, FoundDialog))
-        QTest.qWait(300)
+        _pause(300)
         self._take("search", dialog)
         dialog.close()
 
@@ -163,7 +169,7 @@ class Story:
             for what, page in (("network", dialog.network), ("shortcuts", dialog.shortcuts)):
                 dialog.pages.setCurrentWidget(page)
                 _wait(lambda: bool(dialog.network.protection.text()))
-                QTest.qWait(300)
+                _pause(300)
                 self._take(f"{name}-{what}", dialog)
 
     def _take_modal(self) -> None:
@@ -177,21 +183,21 @@ class Story:
         window.dock.audit.folder.setText("/var/tmp/gcom-logs")
         for name, text in TALK * 3:
             groups[name].send(text)
-            QTest.qWait(60)
+            _pause(60)
         for text in ("Tagged.", "Uploaded.", "Announced."):
             _type(window.tabs["builds"], text)
-        QTest.qWait(900)
+        _pause(900)
         for at, page in enumerate(window.dock.pages):
             window.dock.tabs.setCurrentIndex(at)
             if isinstance(page, HeldPage):
                 self._hold_back(bob, groups)
-            QTest.qWait(500)
+            _pause(500)
             self._take(f"dock-{at + 1}-{type(page).__name__.removesuffix('Page').lower()}", window)
         window.dock.tabs.setCurrentWidget(window.dock.debug)
         window.dock.debug.switch.setChecked(True)
         for name, rest in (("delay", "bob pareto:60ms"), ("drop", "5%")):
             window.dock.debug.command(name, rest)
-        QTest.qWait(600)
+        _pause(600)
         self._take("debug", window)
         window.dock.debug.switch.setChecked(False)
         window.dock.debug.heal()
@@ -201,9 +207,9 @@ class Story:
         """Have carol answer what bob says, of which nothing has come to alice yet."""
         bob.inject("delay[bob>alice]=3000ms")
         groups["bob"].send("Shall we?")
-        QTest.qWait(900)
+        _pause(900)
         groups["carol"].send("Yes!")
-        QTest.qWait(300)
+        _pause(300)
         bob.inject("seed=1")
 
     def _banner(self, window: ChatWindow, nodes: dict[str, gcom.Node]) -> None:
@@ -213,7 +219,7 @@ class Story:
             node.inject(f"cut={name}<>alice")
         _wait(lambda: bool(tab.banner.text))
         _type(tab, "Is anybody there?")
-        QTest.qWait(400)
+        _pause(400)
         self._take("banner", window)
         for node in nodes.values():
             node.inject("seed=1")
@@ -225,13 +231,13 @@ class Story:
         duel.show()
         _wait(lambda: bool(finished))
         duel.resize(3 * PANEL.width() + 40, 2 * PANEL.height() + 116)
-        QTest.qWait(200)
+        _pause(200)
         self._take("duel", duel)
         for text in ("Lunch?", "At noon?", "See you"):
             duel.field.setText(text)
             duel.say()
         _wait(lambda: len(duel.runs) == 5 and all(_is_whole(run) for run in duel.runs.values()))
-        QTest.qWait(200)
+        _pause(200)
         self._take("duel-live", duel)
         duel.close()
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+from PySide6.QtWidgets import QLabel
+
 import gcom
 from chat_gui.model.chat import Chat, GroupState
 from chat_gui.model.updates import Arrived, Connected, HeldBackNow, Joined, Listed, MessageNumbered, RegistryAway
-from chat_gui.view.banner import BACK_MS, words
+from chat_gui.view.banner import BACK_MS, Banner, soon, words
 from tests.chat_gui.insights import VIEW
 
 ALICE, BOB, _ = VIEW.members
@@ -69,3 +72,18 @@ def test_a_tab_that_was_closed_does_not_come_back_for_late_news() -> None:
     ):
         assert chat.apply(update, 1) == []
     assert chat.groups == {}
+
+
+@pytest.mark.usefixtures("qapp")
+def test_the_seconds_to_the_next_try_are_shown_and_not_announced() -> None:
+    chat, state = joined("TOTAL")
+    assert soon(state, chat, 2_000_000) == ""
+    chat.apply(RegistryAway("no answer"), 2_000_000)
+    chat.asks_again_ms = 2_003_000
+    assert soon(state, chat, 2_000_500) == "It is asked again in 3 s."
+    assert soon(state, chat, 2_003_000) == ""
+    banner = Banner()
+    banner.say("It is away.", "Ask now", "In 3 s.")
+    assert banner.text == "It is away. In 3 s."
+    (label,) = banner.findChildren(QLabel)
+    assert label.accessibleName() == "It is away."

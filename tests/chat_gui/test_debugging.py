@@ -26,7 +26,7 @@ SLOW = gcom.LinkFaults(delay=gcom.Delay("fixed", 40), drop=0.1)
 
 def test_a_link_has_settings_of_its_own_until_they_are_taken_away() -> None:
     faults = with_link(gcom.Faults(), [("alice", "bob")], SLOW)
-    assert link_text(faults, "alice", "bob") == "40ms  − 10%"
+    assert link_text(faults, "alice", "bob") == "40ms\n− 10%"
     assert link_text(faults, "bob", "alice") == ""
     assert with_link(faults, [("alice", "bob")], gcom.LinkFaults()) == gcom.Faults()
 

@@ -48,6 +48,8 @@ def test_a_bot_of_ten_lines_talks_to_a_chat() -> None:
         command = [sys.executable, "-m", "chat_gui.demo.echo_bot", "news", registry.address]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as bot:
             group.wait_for_members(2, LIMIT_S)
+            for other in ("hello", "{", "[1]", '{"text": 7}', b"\xff", "null"):  # which it hears, and survives
+                group.send(other)
             group.send('{"gcom-chat":1,"kind":"text","text":"echo: hello there"}')
             texts = (message.text for message in group if message.name == "echo")
             assert '"alice: hello there"' in next(texts)

@@ -72,10 +72,37 @@ def test_search_in_a_tab_and_in_all(window: ChatWindow) -> None:
     assert bar.count.text() == "1 of 3"
     bar.previous()
     assert current(window) == "work"
-    assert window.tabs["work"].conversation.delegate.marked == "tea"
+    assert window.tabs["work"].conversation.delegate.marked.text == "tea"
     QTest.keyClick(bar.field, Qt.Key.Key_Escape)
     assert not bar.isVisible()
-    assert window.tabs["work"].conversation.delegate.marked == ""
+    assert window.tabs["work"].conversation.delegate.marked.text == ""
+
+
+def test_a_search_may_match_the_case(window: ChatWindow) -> None:
+    fill(window, "news", "TEA, at last")
+    window.desk.go_to("news")
+    bar = window.desk.search
+    bar.open()
+    QTest.keyClicks(bar.field, "TEA")
+    assert bar.count.text() == "3 found"
+    bar.match_case.setChecked(True)
+    assert bar.count.text() == "1 found"
+    marked = window.tabs["news"].conversation.delegate.marked
+    assert [list(marked.places(text)) for text in ("tea?", "no TEA")] == [[], [(3, 6)]]
+    bar.field.clear()
+    assert bar.count.text() == ""
+
+
+def test_ctrl_tab_goes_from_tab_to_tab_while_one_writes(window: ChatWindow) -> None:
+    window.desk.go_to("news")
+    tab = window.tabs["news"].input
+    tab.setFocus()
+    QTest.keyClick(tab, Qt.Key.Key_Tab, Qt.KeyboardModifier.ControlModifier)
+    assert current(window) == "work"
+    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(window.tabs["work"].input, Qt.Key.Key_Backtab, both)
+    assert current(window) == "news"
+    assert tab.toPlainText() == ""
 
 
 def test_the_unread_line_is_gone_to_and_taken_away(window: ChatWindow) -> None:

@@ -6,15 +6,18 @@ import json
 
 import gcom
 from chat_gui.model.alerts import Alerts
-from chat_gui.model.chat import Chat
+from chat_gui.model.chat import Chat, GroupState
 from chat_gui.model.conversation import Conversation
+from chat_gui.model.members import Pulse
 from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
 from chat_gui.model.search import Search, SearchHit
+from chat_gui.model.text import SIGN, clean
 from chat_gui.model.texts.copies import as_json, as_text, with_header
 from chat_gui.model.updates import Arrived, Connected, HistoryCame, Joined
 from chat_gui.model.wire import ChatMessage, MessageKind, decode
 from chat_gui.view.conversation_view import tooltip
+from chat_gui.view.writing.command_runner import who_text
 
 ROW = ChatRow(3, RowKind.MESSAGE, 1_700_000_000_000, "bob", "Ärger, \u2603", "bob#1", 9, 2, "abc", 1_699_999_999_000)
 
@@ -60,6 +63,8 @@ def test_filters_of_a_search() -> None:
         "SAYS": [1, 2, 3],
         "from:Bob": [1, 4],
         "from:bob says": [1],
+        "case:match SAYS": [],
+        "case:match bob": [1, 4],
         "view:3": [4],
         "number:2 from:carol": [2],
         "concurrent-with:bob#1": [3],
@@ -178,3 +183,21 @@ def test_a_time_that_no_calendar_has_is_none() -> None:
         assert [row.text for row in conversation.rows if row.kind is RowKind.MESSAGE] == ["hi"]
         assert message.at_ms == (at_ms if known else 0)
         assert tooltip(conversation.rows[-1])
+
+
+def test_a_flag_of_many_signs_is_kept_and_tags_of_none_are_shown() -> None:
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    wales = "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f"
+    assert clean(f"{family} {wales}!") == f"{family} {wales}!"
+    # A text that nobody sees: tags without their flag, or without an end.
+    for hidden in ("a\U000e0067\U000e007f", f"{wales[0]}\U000e0067\U000e0062", "\U000e007f"):
+        assert clean(hidden) == "".join(sign if sign in "a\U0001f3f4" else SIGN for sign in hidden)
+
+
+def test_who_tells_when_each_member_was_last_heard() -> None:
+    state = GroupState("news", Conversation("news"))
+    state.process = "alice#1"
+    state.members.on_view(view(1, "alice", "bob"), {}, 1_000)
+    pulse = Pulse(10.0, {"bob#1": 1.5}, {})
+    assert who_text(state, pulse, 12.0).splitlines() == ["alice: here, leader", "bob: here, heard 3 s ago"]
+    assert "heard" not in who_text(state, None, 12.0)

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 import gcom
+from chat_gui.model.backlog import Backlog
+from chat_gui.model.chat import GroupStanding
 from chat_gui.model.rows import ChatRow, RowKind
+from chat_gui.model.settings import definition_of, promises_of
 from chat_gui.storage.places import Places
 from chat_gui.storage.scrollback import Scrollback, talk_of
 from chat_gui.view.window import ChatWindow
@@ -166,3 +169,35 @@ timer.timeout.connect(look)
 timer.start()
 qt.exec()
 """
+
+
+def test_who_is_alone_takes_the_group_along_to_another_name_and_start(
+    opened: Opener, places: Places, registry: str
+) -> None:
+    """All members left: the group is no more, until the one with its tab is back and begins it again."""
+    first = opened("alice", registry, places=places)
+    wait_until(lambda: first.chat.registry)
+    first.join("news", gcom.Definition("news", "CAUSAL", safe=True))
+    wait_until(lambda: is_in(first, "news"))
+    say(first, "news", "/topic tea")
+    wait_until(lambda: "alice set the topic: tea" in texts(first, "news"))
+    say(first, "news", "/nick carol")
+    wait_until(lambda: first.chat.nick == "carol" and first.chat.groups["news"].standing is GroupStanding.IN)
+    with gcom.connect("bob", registry) as bob:
+        backlog = Backlog()
+        news = bob.join("news", get_state=backlog.get_state, set_state=backlog.set_state)
+        news.listen()
+        wait_until(lambda: backlog.topic)
+        assert backlog.topic == "tea"
+    first.close()
+
+    second = opened(places=places)
+    wait_until(lambda: second.chat.groups["news"].standing is GroupStanding.IN)
+    assert second.chat.groups["news"].definition == gcom.Definition("news", "CAUSAL", safe=True)
+
+
+def test_promises_that_cannot_be_read_are_none() -> None:
+    definition = gcom.Definition("x", "TOTAL", "RELIABLE", ("a", "b"), netsplit="PARTITIONABLE", detection="wan")
+    assert definition_of("x", promises_of(definition)) == definition
+    for text in ("", "{", "[]", "7", '{"ordering": "NONE"}', '{"colour": "red"}', '{"static": 3}'):
+        assert definition_of("x", text) is None

@@ -15,7 +15,7 @@ from chat_gui import display
 from chat_gui.model.updates import WishFailed
 from chat_gui.storage.places import Places, user_places
 from chat_gui.view.desktop.instance import SingleInstance
-from chat_gui.view.dialogs.groups import CreateDialog
+from chat_gui.view.dialogs.groups import CreateDialog, JoinDialog
 from chat_gui.view.dialogs.trouble import TroubleDialog
 from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import wait_until
@@ -134,6 +134,22 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert "gcom[gui]" in display.import_advice(ImportError("No module named 'PySide6'"))
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     assert display.advice() == ""
+
+
+@pytest.mark.usefixtures("qapp")
+def test_all_promises_can_be_chosen_and_are_shown() -> None:
+    dialog = CreateDialog()
+    dialog.name.setText("ward")
+    dialog.ordering.setCurrentText("TOTAL")
+    dialog.detection.setCurrentIndex(1)
+    dialog.signed.setChecked(True)
+    wanted = gcom.Definition("ward", "TOTAL", detection="wan", signed=True)
+    assert dialog.definition() == wanted
+    dialog.static.setText("not/a/name")
+    assert "not allowed" in dialog.problem()
+    known = gcom.GroupInfo(wanted, "i1", 1, ("a#1",), ("127.0.0.1:1",), True)
+    table = JoinDialog([known]).table
+    assert table.model().index(0, 1).data() == "TOTAL, signed"
 
 
 def test_a_group_that_could_not_be_created_is_created_by_the_banners_button(

@@ -17,6 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from chat_gui.model.rows import RowKind
+from chat_gui.view.desktop.style import OutlinedStyle
 from chat_gui.view.window import ChatWindow
 
 
@@ -83,7 +84,7 @@ def main() -> None:
     """Run until the standard input ends."""
     nick, registry, *groups = sys.argv[1:]
     qt = QApplication(["gcom-chat"])
-    qt.setStyle("Fusion")
+    qt.setStyle(OutlinedStyle())
     window = ChatWindow(nick, registry, tuple(groups))
     window.show()
     hands = Hands(window)

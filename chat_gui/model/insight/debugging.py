@@ -60,14 +60,14 @@ def partitioned(faults: gcom.Faults, sides: Sequence[Sequence[str]]) -> gcom.Fau
 
 
 def link_text(faults: gcom.Faults, source: str, target: str) -> str:
-    """Return the faults of a link for a cell of the matrix; empty: none."""
+    """Return the faults of a link for a cell of the matrix, one a line; empty: none."""
     if faults.cut(source, target):
         return translate("faults", "✂ cut")
     found = faults.of_link(source, target)
     words = [str(found.delay)] if found.delay is not None and found.delay.ms else []
     signs = (("−", found.drop), ("×2", found.duplicate), ("⇄", found.reorder))
     words += [f"{sign} {share:.0%}" for sign, share in signs if share]
-    return "  ".join(words)
+    return "\n".join(words)
 
 
 def obey(faults: gcom.Faults, name: str, rest: str, members: Sequence[str]) -> gcom.Faults:

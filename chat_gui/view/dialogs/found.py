@@ -9,7 +9,7 @@ from datetime import datetime
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QSplitter, QVBoxLayout, QWidget
 
-from chat_gui.model.query import Query
+from chat_gui.model.query import MATCH_CASE, Query
 from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.model.updates import FoundOnDisk, SurroundingsCame
 from chat_gui.view.conversation_view import ConversationView
@@ -22,7 +22,9 @@ class FoundDialog(QDialog):
 
     def __init__(self, found: FoundOnDisk, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Found in the scrollback: {}").format(found.text[:60]))
+        self.setWindowTitle(
+            self.tr("Found in the scrollback: {}").format(found.text.removeprefix(MATCH_CASE).strip()[:60])
+        )
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.hits = ConversationView(lambda *_: (), self)
         self.hits.setAccessibleName(self.tr("Hits"))
@@ -42,7 +44,7 @@ class FoundDialog(QDialog):
             self._places.append((group, row.key))
         self.hits.rows.append(rows, trim=False)
         for view in (self.hits, self.around):
-            view.mark(Query.parse(found.text).text)
+            view.mark(Query.parse(found.text))
         split = QSplitter(Qt.Orientation.Vertical, self)
         split.setChildrenCollapsible(False)
         split.addWidget(self.hits)

@@ -187,6 +187,11 @@ class CreateDialog(FormDialog):
         self.netsplit = QComboBox(self)
         self.netsplit.addItem(self.tr("primary: the side with a majority goes on"), "PRIMARY")
         self.netsplit.addItem(self.tr("partitionable: every side goes on, and they merge"), "PARTITIONABLE")
+        self.detection = QComboBox(self)
+        self.detection.addItem(self.tr("4 s of silence: for a local network"), "lan")
+        self.detection.addItem(self.tr("12 s: for networks with slow or broken ways"), "wan")
+        self.detection.addItem(self.tr("60 s: for computers that sleep now and then"), "60")
+        self.signed = QCheckBox(self.tr("sign each message; every member needs a certificate"), self)
         rows = (
             (self.tr("&Name"), self.name),
             (self.tr("&Ordering"), self.ordering),
@@ -195,12 +200,15 @@ class CreateDialog(FormDialog):
             (self.tr("M&embers"), self.static),
             (self.tr("&Safe"), self.safe),
             (self.tr("Nets&plit"), self.netsplit),
+            (self.tr("S&uspected after"), self.detection),
+            (self.tr("Si&gned"), self.signed),
         )
         for label, field in rows:
             self.form.addRow(label, field)
         for signal in (self.name.textChanged, self.static.textChanged, self.ordering.currentTextChanged):
             signal.connect(self.check)
-        self.safe.toggled.connect(self.check)
+        for box in (self.safe, self.signed):
+            box.toggled.connect(self.check)
         self.multicast.currentIndexChanged.connect(self.check)
         self.check()
 
@@ -213,6 +221,8 @@ class CreateDialog(FormDialog):
             tuple(self.static.text().replace(",", " ").split()),
             self.safe.isChecked(),
             self.netsplit.currentData(),
+            detection=self.detection.currentData(),
+            signed=self.signed.isChecked(),
         )
 
     def problem(self) -> str:
@@ -258,7 +268,9 @@ class JoinDialog(FormDialog):
         for at, group in enumerate(groups):
             names = ", ".join(process.partition("#")[0] for process in group.members) or self.tr("nobody")
             state = self.tr("in service") if group.alive else self.tr("in doubt") if group.members else self.tr("empty")
-            texts = (group.definition.group, group.definition.ordering.value, f"{len(group.members)}: {names}", state)
+            signed = self.tr(", signed") if group.definition.signed else ""
+            ordering = f"{group.definition.ordering.value}{signed}"
+            texts = (group.definition.group, ordering, f"{len(group.members)}: {names}", state)
             for column, text in enumerate(texts):
                 self.table.setItem(at, column, QTableWidgetItem(text))
             if group.definition.group == chosen or (not chosen and at == 0):

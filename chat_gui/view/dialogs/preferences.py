@@ -19,13 +19,14 @@ from PySide6.QtWidgets import (
 )
 
 import gcom
-from chat_gui.model.settings import HISTORY_MAX, HISTORY_MIN, ZOOMS, Settings, Theme
+from chat_gui.model.settings import CLOCKS, HISTORY_MAX, HISTORY_MIN, ZOOMS, Settings, Theme
 from chat_gui.model.texts.orderings import ORDERINGS
 from chat_gui.model.texts.words import translate
 from chat_gui.view.desktop.actions import Actions
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.dialogs.preference_pages import NetworkPage, ShortcutsPage
 from chat_gui.view.dock.audit_page import log_place
+from chat_gui.view.row_delegate import AT_NOON
 
 LANGUAGES = {"": "", "en": "English", "de": "Deutsch"}
 
@@ -84,7 +85,9 @@ class PreferencesDialog(QDialog):
         self.history = QSpinBox(self, minimum=HISTORY_MIN, maximum=HISTORY_MAX, singleStep=1_000)
         self.history.setGroupSeparatorShown(True)
         self.collapse = QCheckBox(self.tr("one line for who comes and goes in a row"), self)
-        self.seconds = QCheckBox(self.tr("times with seconds"), self)
+        self.clock = QComboBox(self)
+        for clock in CLOCKS:
+            self.clock.addItem(AT_NOON.strftime(clock), clock)
         self.log_folder = QLineEdit(self)
         self.write_logs = QCheckBox(self.tr("write delivery logs there, from the next connect on"), self)
         self.orderings = QLabel(
@@ -102,7 +105,7 @@ class PreferencesDialog(QDialog):
             self.tr("&Messages"),
             (self.tr("&Rows kept per group"), self.history),
             ("", self.collapse),
-            ("", self.seconds),
+            (self.tr("Tim&es"), self.clock),
         )
         quiet = ("", self.notify), ("", self.quiet), ("", self.tray)
         self._add(self.tr("N&otifications"), *quiet, (self.tr("&Words that count as a mention"), self.words))
@@ -132,7 +135,7 @@ class PreferencesDialog(QDialog):
         self.language.currentIndexChanged.connect(lambda: change(language=self.language.currentData()))
         self.history.valueChanged.connect(lambda rows: change(history_max=rows))
         self.collapse.toggled.connect(lambda on: change(collapse=on))
-        self.seconds.toggled.connect(lambda on: change(seconds=on))
+        self.clock.currentIndexChanged.connect(lambda: change(clock=self.clock.currentData()))
         self.log_folder.editingFinished.connect(lambda: change(log_folder=self.log_folder.text().strip()))
         self.write_logs.toggled.connect(lambda on: change(write_logs=on))
         self.notify.toggled.connect(lambda on: change(notify=on))
@@ -153,6 +156,7 @@ class PreferencesDialog(QDialog):
         self.font_points.setValue(settings.font_points)
         self.zoom.setCurrentIndex(self.zoom.findData(settings.zoom))
         self.language.setCurrentIndex(max(0, self.language.findData(settings.language)))
+        self.clock.setCurrentIndex(self.clock.findData(settings.clock))
         self.history.setValue(settings.history_max)
         self.log_folder.setText(settings.log_folder or log_place())
         for box, on in (
@@ -160,7 +164,6 @@ class PreferencesDialog(QDialog):
             (self.notify, settings.notify),
             (self.quiet, settings.do_not_disturb),
             (self.tray, settings.tray),
-            (self.seconds, settings.seconds),
             (self.write_logs, settings.write_logs),
         ):
             box.setChecked(on)

@@ -88,6 +88,7 @@ class DebugPage(InsightPage):
         self.matrix.verticalHeader().show()
         self.matrix.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self.matrix.horizontalHeader().setMinimumSectionSize(96)
+        self.matrix.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self.matrix.horizontalHeader().setStretchLastSection(False)
         self.matrix.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignCenter)
         self.matrix.viewport().setBackgroundRole(QPalette.ColorRole.Window)

@@ -8,6 +8,7 @@ from PySide6.QtGui import QFont, QPalette
 from PySide6.QtWidgets import QApplication
 
 from chat_gui.client.duel import SEED, DuelProcess
+from chat_gui.view.desktop.style import OutlinedStyle
 from chat_gui.view.dock.duel_picture import render_duel
 
 
@@ -19,5 +20,5 @@ def write_duel(path: str, palette: QPalette, font: QFont, seed: int = SEED, scal
 
 if __name__ == "__main__":
     app = QApplication(["gcom-chat"])
-    app.setStyle("Fusion")
+    app.setStyle(OutlinedStyle())
     sys.exit(not write_duel(sys.argv[1], app.palette(), app.font()))

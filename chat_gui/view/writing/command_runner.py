@@ -11,7 +11,7 @@ import gcom
 from chat_gui.client.client import ChatClient
 from chat_gui.model.chat import Chat, GroupState
 from chat_gui.model.commands import BadCommand, Command, help_text
-from chat_gui.model.members import presence_text
+from chat_gui.model.members import Pulse, presence_text
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.text import clean
 from chat_gui.model.texts.copies import log_line
@@ -83,7 +83,7 @@ class CommandRunner:
                 topic = state.conversation.topic
                 return translate("topic", "the topic is: {}").format(topic) if topic else translate("topic", "no topic")
             case "who":
-                return who_text(state)
+                return who_text(state, self._host.client.pulse(group), time.monotonic())
             case "order":
                 return order_text(state)
             case "help":
@@ -121,12 +121,13 @@ class CommandRunner:
         self._host.chat.groups[group].conversation.notice(text, now_ms())
 
 
-def who_text(state: GroupState) -> str:
-    """Return the members of a group, a line for each."""
+def who_text(state: GroupState, pulse: Pulse | None, now_s: float) -> str:
+    """Return the members of a group, a line for each, and when each was last heard."""
     lines = []
-    for member in state.members.list(state.process):
+    for member in state.members.list(state.process, pulse, now_s):
         leads = translate("who", "leader") if member.leads else ""
-        words = (presence_text(member.presence), leads, member.why)
+        heard = "" if member.heard_s is None else translate("who", "heard {} s ago").format(member.heard_s)
+        words = (presence_text(member.presence), leads, heard, member.why)
         lines.append(f"{member.name}: {', '.join(word for word in words if word)}")
     return "\n".join(lines) or translate("who", "nobody is known yet")
 
