@@ -275,7 +275,9 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         """Return flags and answer of a call: every error in it becomes an answer, and the connection goes on."""
         spoken = request.serializer
         try:
-            answer = stock.dump(self._call(request), spoken)
+            found = self._call(request)
+            # As GCom's own objects answer; what Pyro5's answer may be of any type.
+            answer = pack(found) if type(found) is bytes and spoken == MSGPACK else stock.dump(found, spoken)
             # The caller would refuse it, and take this side for one that does not speak as it should.
             if len(answer) > CALL_BYTES_MAX:
                 raise Bad("answer too large", "the answer is too large: ask for less")
@@ -299,7 +301,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     def _call(self, request: WireMessage) -> Any:
         if request.flags & protocol.FLAGS_BATCH:
             raise Bad("batch", "batches are not served: make single calls")
-        match stock.read_body(request):
+        match plain(request.body) if request.serializer == MSGPACK else stock.read_body(request):
             case [str() as name, str() as method, [*positional], dict() as named] if name in (it := self._objects()):
                 # Only what is exposed by name: else `__class__`
                 # and what hangs on it could be had from outside.

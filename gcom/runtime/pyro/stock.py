@@ -81,8 +81,6 @@ def _plain(value: Any) -> Any:
 
 def dump(value: object, serializer: int = MSGPACK) -> bytes:
     """Return an answer as bytes; objects of Pyro5's own, such as URIs, in the form that a stock proxy reads."""
-    if type(value) is bytes and serializer == MSGPACK:
-        return pack(value)
     dumped: bytes = serializers.serializers_by_id[serializer].dumps(value)
     return dumped
 
