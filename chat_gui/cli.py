@@ -16,6 +16,7 @@ import typer
 import gcom
 from chat_gui.bench import bench
 from chat_gui.demo.companions import Companions
+from chat_gui.demo.script import VISITOR
 from chat_gui.display import advice, import_advice
 from chat_gui.storage.places import Places, user_places
 
@@ -75,7 +76,7 @@ def chat(
     with ExitStack() as stack:
         companions = _companions(stack) if demo else None
         if companions:
-            registry, nick, group = companions.registry, nick or "you", []
+            registry, nick, group = companions.registry, nick or VISITOR, []
         places = None if demo else user_places(_checked(profile))
         registry = registry or os.environ.get("GCOM_REGISTRY", "")
         sys.exit(_run(registry, nick, tuple(group or ()), places, companions, exit_after))

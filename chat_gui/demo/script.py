@@ -10,6 +10,7 @@ import gcom
 GROUP = "lounge"
 DEFINITION = gcom.Definition(GROUP, "CAUSALTOTAL")
 COMPANIONS = ("bob", "carol", "dave")
+VISITOR = "visitor"  # no word that people say: each would count as a mention
 
 
 class Act(StrEnum):
@@ -36,7 +37,9 @@ class ScriptLine:
 SCRIPT = (
     ScriptLine(1.0, "bob", Act.TOPIC, "A room where nothing is out of order"),
     ScriptLine(2.5, "bob", Act.SAY, "Hello! I am bob, a process of my own. So are carol and dave."),
-    ScriptLine(4.0, "carol", Act.SAY, "Hi. Whatever bob asks, you will never see my answer before his question."),
+    ScriptLine(
+        4.0, "carol", Act.SAY, "Hi, visitor! Whatever bob asks: my answer never comes before his question."
+    ),
     ScriptLine(5.5, "dave", Act.SAY, "And all of us see these lines in the same order: this group is CAUSALTOTAL."),
     ScriptLine(8.0, "bob", Act.SAY, "Say something, and watch the sign at its right: ✓ is ordered, ✓✓ held by all."),
     ScriptLine(11.0, "carol", Act.WAVE, "looks at the clocks: F12 shows them"),
