@@ -234,9 +234,9 @@ def what_was_not_answered_is_not_asked_again(patch: Patch) -> None:
     patch.setattr(Consensus, "ask_again", lambda self, live, now_ms: [])
 
 
-@mutant()
+@mutant(of_three)
 def trace_16_anybody_may_propose_at_any_time(patch: Patch) -> None:
-    """Nobody looks at ranks, waits after a higher ballot, or lets a change run its course."""
+    """Nobody looks at ranks, waits after a higher ballot, or lets a change run its course; of five they never end."""
     patch.setattr(Triggers, "permits", lambda self, proposer: True)
     patch.setattr(ViewChanger, "_may_supersede", lambda self, now_ms: True)
     patch.setattr(ViewChanger, "_retry_ms", property(lambda self: 0, lambda self, value: None), raising=False)
