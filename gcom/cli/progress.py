@@ -43,7 +43,7 @@ def _throughput_table(outcome: ThroughputResult) -> Table:
         table.add_row(f"{kind}, without", *_columns(outcome.unlogged))
         table.add_row("ratio, with logs", f"{outcome.log_ratio:.2f}")
     if outcome.baseline:
-        table.add_row(f"bare {outcome.setup.baseline}", *_columns(outcome.baseline))
+        table.add_row(f"{outcome.setup.baseline} alone", *_columns(outcome.baseline))
         table.add_row("ratio", f"{outcome.ratio:.2f}")
     return table
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -22,7 +23,7 @@ from gcom.bench.throughput.turn import STALL_S, TurnPlan
 from gcom.values import limits
 from gcom.values.definition import Multicast
 
-BASELINES = ("frames", "tcp")
+BASELINES = ("frames", "tcp", "pysyncobj")
 OURS, UNLOGGED = "gcom", "gcom without logs"
 _END_S = 30.0  # on top of a member's own waits
 
@@ -43,6 +44,8 @@ class ThroughputSetup(BenchSetup):
             return f"senders {self.senders} is not 1 to {self.members}: all of them are members"
         if self.baseline not in (None, *BASELINES):
             return f"baseline {self.baseline!r} is not one of {', '.join(BASELINES)}"
+        if self.baseline == "pysyncobj" and find_spec("pysyncobj") is None:
+            return "baseline 'pysyncobj' is another program, which is not installed: pip install 'gcom[bench]'"
         folder = self.log_dir
         if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             return f"log folder {str(folder)!r} is no empty folder: name a new one"

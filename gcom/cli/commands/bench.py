@@ -35,7 +35,10 @@ def throughput(
     seconds: Seconds = 10.0,
     baseline: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="Also measure, in turns: frames (bare Pyro5 frames) or tcp (raw TCP)."),
+        typer.Option(
+            metavar="KIND",
+            help="Also measure, in turns: frames (bare Pyro5 frames), tcp (raw TCP), or pysyncobj (a replicated log).",
+        ),
     ] = None,
     log: Annotated[
         bool, typer.Option("--log", help="Write delivery logs, and measure in turns with and without them.")
@@ -50,13 +53,15 @@ def throughput(
 
     It starts its own registry and one process a member. The exit status is 1 if any delivery was wrong. With
     --baseline frames, `ratio` is GCom's rate ÷ that of the same payload in bare Pyro5 frames of 200 messages, with
-    --baseline tcp ÷ that of raw TCP in Python, one way, as fast as it goes; with --log, `log_ratio` is the rate with
-    delivery logs ÷ that without, in the same run.
+    --baseline tcp ÷ that of raw TCP in Python, one way, as fast as it goes, with --baseline pysyncobj ÷ that of the
+    same messages as commands of PySyncObj's replicated log (pip install 'gcom[bench]'); with --log, `log_ratio` is the
+    rate with delivery logs ÷ that without, in the same run.
 
     \b
     Examples:
       gcom bench throughput --members 3 --senders 3 --size 100 --seconds 10
       gcom bench throughput --ordering fifo --multicast reliable --baseline frames --json
+      gcom bench throughput --ordering total --baseline pysyncobj
       gcom bench throughput --log-dir logs
     """
     from gcom.bench.throughput.turns import ThroughputSetup
