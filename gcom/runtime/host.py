@@ -139,8 +139,9 @@ class Host:
 
     def enter(self, group: str, uses: Uses, create: Definition | None, timeout_s: float) -> Membership:
         """Become a member of a group, and wait until that is so (`Node.join`)."""
+        deadline = monotonic() + timeout_s
         with self.lock:
-            self._raise_if_in(group)
+            self._await_exit(group, deadline)
             if create is not None and create.signed and self._signer is None:
                 raise BadValue(unsigned(create))
             membership = Membership(self, uses)
@@ -153,20 +154,27 @@ class Host:
             session = membership.begin(machine)
             try:
                 # The wait gives the lock back, as a condition's does: the other groups of this node go on.
-                self._await_entry(session, group, timeout_s)
+                self._await_entry(session, group, timeout_s, deadline)
             except BaseException:  # outermost: of a join; nobody will hold the group, so it must not stay in it
                 session.step(events.Exit())
                 self.sessions.drop(session)
                 raise
         return membership
 
-    def _raise_if_in(self, group: str) -> None:
+    def _await_exit(self, group: str, deadline: float) -> None:
+        """Wait until this process is out of a group that it is leaving; raise LocalError if it is in, and stays."""
         self._raise_if_leaving()
-        if self.sessions.in_group(group):
-            raise LocalError(f"{self.name!r} is in group {group!r} already: leave it first")
+        while inside := self.sessions.in_group(group):
+            # One whose application could not take the state leaves by itself: it is told so at once, and out of the
+            # group only with the next view.
+            if not inside[0].leaving:
+                raise LocalError(f"{self.name!r} is in group {group!r} already: leave it first")
+            if not inside[0].wait(deadline):
+                waits_for = inside[0].machine.waits_for or "the view without it"
+                raise LocalError(f"{self.name!r} is on its way out of group {group!r}: it waits for {waits_for}")
+            self._raise_if_leaving()
 
-    def _await_entry(self, session: Session, group: str, timeout_s: float) -> None:
-        deadline = monotonic() + timeout_s
+    def _await_entry(self, session: Session, group: str, timeout_s: float, deadline: float) -> None:
         while session.machine.view is None:
             self._raise_if_leaving()
             if session.failure is not None:

@@ -207,6 +207,14 @@ class TestCallbacksThatFail:
         until(lambda: alice.group.members == ("alice",))
         bob.group.leave()
 
+    def test_who_could_not_take_the_state_may_join_again_at_once(self, here: Cluster) -> None:
+        alice = Replica(here, "alice").listen()
+        bob = Replica(here, "bob", set_state=raises(ValueError("torn")))
+        with pytest.raises(gcom.StateFailed):
+            bob.group.receive(LIMIT_S)
+        again = bob.node.join("news", set_state=bob.set)  # its leave is still under way
+        until(lambda: alice.group.members == again.members == ("alice", "bob"))
+
     def test_a_set_state_that_raises_in_a_listener_is_printed(
         self, here: Cluster, capfd: pytest.CaptureFixture[str]
     ) -> None:
