@@ -244,6 +244,13 @@ class Links(dict[Process, PeerLink]):
         if link and link.readiness is Readiness.FREE and not link.later:
             link.due_ms = now_ms + limits.HEARTBEAT_MS
 
+    def bring_forward(self, peer: Process, now_ms: int) -> None:
+        """Have a heartbeat that is due soon go now, beside one of another group to the same node."""
+        link = self.get(peer)
+        # No redial: it has waited on purpose.
+        if link and link.readiness is Readiness.FREE and link.due_ms <= now_ms + limits.TOGETHER_MS:
+            link.due_ms = min(link.due_ms, now_ms)
+
     def failed(self, peer: Process, now_ms: int) -> None:
         """Record that the connection broke: the fate of every unanswered frame is unknown."""
         link = self.get(peer)

@@ -83,6 +83,7 @@ class GroupMachine:
         self._links = Links(process)
         self.links_woken = self._links.woken_peers  # looked at first: most steps wake nobody
         self.woken = self._links.woken  # peers for which `take` may have something new; opened and closed ones too
+        self.bring_forward = self._links.bring_forward  # a heartbeat, as one of another group goes to the same node
         self._arrival = Joining(group, process, address, create, former, self.transfer, self._links, signer is not None)
         self._member: Member | None = None
         self._effects: list[Effect] = []
@@ -202,8 +203,7 @@ class GroupMachine:
 
     def address_of(self, peer: Process) -> Address | None:
         """Return where a peer is called; None: it is a peer no more."""
-        link = self._links.get(peer)
-        return link.address if link else None
+        return link.address if (link := self._links.get(peer)) else None
 
     @property
     def peers(self) -> list[Process]:

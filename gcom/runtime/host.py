@@ -390,9 +390,11 @@ class Host:
         with self.lock:
             while not self._closing.is_set():
                 now = self.now_ms()
-                for session in self.sessions.all:
-                    deadline = session.machine.deadline_ms
-                    if deadline is not None and deadline <= now:
+                deadlines = [session.machine.deadline_ms for session in self.sessions.all]
+                # All that are due soon with the first that is: from then on they are due together.
+                together = any(at is not None and at <= now for at in deadlines)
+                for session, deadline in zip(self.sessions.all, deadlines, strict=True):
+                    if together and deadline is not None and deadline <= now + limits.TOGETHER_MS:
                         session.tick()
                     if session.machine.stage is Stage.ENDED:
                         self.sessions.drop(session)

@@ -94,6 +94,9 @@ NUMBER_MAX = 2**63 - 1  # message, serial and view numbers fit Spark's bigint
 HEARTBEAT_MS = 250  # an idle link says this often that both its processes live
 # Of two the one with the greater id calls so much earlier: longer than a call takes, or each would call the other.
 HEARTBEAT_LEAD_MS = 25
+# A heartbeat, or a tick, of another group that is due so soon goes with one that is due now: two processes with twenty
+# groups in common wake each other as often as with one.
+TOGETHER_MS = 75
 SILENCE_MS = 2_000  # nothing heard for this long: evidence, while little is known of the peer's usual gaps
 SILENCE_MIN_MS = 1_500  # evidence no sooner, however regular it was; false suspicions cost more than the time
 SILENCE_MAX_MS = 4_000  # suspected, though others hear it

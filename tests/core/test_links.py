@@ -62,6 +62,22 @@ def test_of_two_the_greater_calls_first() -> None:
     assert dues == [limits.HEARTBEAT_MS, limits.HEARTBEAT_MS - limits.HEARTBEAT_LEAD_MS]
 
 
+def test_a_heartbeat_that_is_due_soon_is_brought_forward_and_no_other_nor_a_redial() -> None:
+    soon = NOW + limits.HEARTBEAT_MS - limits.TOGETHER_MS
+    made = links()
+    made.bring_forward(B, soon - 1)
+    assert not made[B].due(soon - 1)
+    made.bring_forward(B, soon)
+    assert made[B].due(soon)
+    made.bring_forward(C, soon)  # a peer no more
+    made.begin(B)
+    made.failed(B, NOW)
+    made.begin(B)
+    made.failed(B, NOW)  # the redial at once has failed, too: the next waits
+    made.bring_forward(B, soon)
+    assert not made[B].callable(soon)
+
+
 def test_an_item_wakes_the_link_and_goes_once() -> None:
     made = links()
     made.say(B, FIRST)

@@ -8,6 +8,8 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from types import SimpleNamespace
+from typing import Any
 
 import msgpack
 import pytest
@@ -17,6 +19,8 @@ from gcom.core.codec import frames as codec
 from gcom.core.messages import frames
 from gcom.core.messages.frames import Frame, Refused, Reply, Status
 from gcom.runtime import pyro
+from gcom.runtime.links.link import Link
+from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
 from gcom.values.run import Run
 from tests.runtime.nodes import LIMIT_S, Cluster, cluster, next_of, node_of, take, until
@@ -256,3 +260,29 @@ def test_a_closed_node_leaves_no_thread(here: Cluster) -> None:
     here.close()
     gc.collect()
     until(lambda: not [it for it in set(threading.enumerate()) - before if it.name.startswith("gcom")], "the end")
+
+
+class Beating:
+    """A session whose heartbeat to a peer is due at a time; it is its own machine."""
+
+    def __init__(self, due: int) -> None:
+        self.due = due
+        self.brought: list[int] = []
+        self.machine = self
+
+    def due_ms(self, _: str) -> int:
+        return self.due
+
+    def bring_forward(self, _: str, now_ms: int) -> None:
+        self.brought.append(now_ms)
+
+
+@pytest.mark.parametrize(("dues", "brought"), [((1_000, 1_050), [1_000]), ((1_001, 1_050), []), ((1_000,), [])])
+def test_heartbeats_of_all_groups_of_two_nodes_go_together(dues: tuple[int, ...], brought: list[int]) -> None:
+    host: Any = SimpleNamespace(lock=StepLock(), credentials=pyro.UserSecret(), now_ms=lambda: 1_000)
+    link = Link(host, "127.0.0.1:1", "bob")
+    sessions: list[Any] = [Beating(due) for due in dues]
+    for session in sessions:
+        link.serve(session, "bob#1")
+    link.look()
+    assert [session.brought for session in sessions] == [brought] * len(dues)

@@ -107,6 +107,13 @@ class Link:
 
     def look(self) -> None:
         """Look for what became due by time alone. Holds the lock."""
+        now_ms = self._host.now_ms()
+        dues = [session.machine.due_ms(peer) for session, peer in self._turns] if len(self._turns) > 1 else []
+        # One group's heartbeat is due: those of the others that are soon due go with it, from now on each time. Their
+        # frames are read by one wake of the peer's worker, and their answers by one of this node's reader.
+        if any(due is not None and due <= now_ms for due in dues):
+            for session, peer in self._turns:
+                session.machine.bring_forward(peer, now_ms)
         self._due.update(self._turns)
         self._host.lock.follow(self)
 
