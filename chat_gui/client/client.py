@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from threading import Lock
 
 import gcom
@@ -193,11 +193,13 @@ class ChatClient:
         return gcom.connect(nick, registry, log_dir=log_dir, listen=listen, advertise=advertise)
 
     def _find(self, address: str) -> None:
-        # Nothing is said where none answers: it was only looked
-        # for, on behalf of somebody who has not typed an address.
-        with suppress(gcom.GComError), closing(gcom.Directory(address)) as directory:
-            directory.groups()
-            self._sink(RegistryFound(address))
+        # That none answers is no failed wish: it was only looked for, and nobody has typed that address.
+        try:
+            with closing(gcom.Directory(address)) as directory:
+                directory.groups()
+            self._sink(RegistryFound(address, answers=True))
+        except gcom.GComError:
+            self._sink(RegistryFound(address, answers=False))
 
     def _accept(self, invitation: str) -> None:
         found = gcom.accept(invitation)
@@ -205,10 +207,11 @@ class ChatClient:
 
     def _tell_protection(self, nick: str, registry: str) -> None:
         try:
-            text, trouble = protection_text(gcom.protection(nick, registry)), False
+            found = gcom.protection(nick, registry)
+            told = ProtectionTold(nick, registry, protection_text(found), certified=found.kind != "local")
         except gcom.GComError as error:
-            text, trouble = str(error), True
-        self._sink(ProtectionTold(nick, registry, text, trouble))
+            told = ProtectionTold(nick, registry, str(error), trouble=True)
+        self._sink(told)
 
     def _list(self) -> None:
         self._sink(Listed(self._need_node().groups()))

@@ -115,6 +115,7 @@ class Chat:
     def __init__(self, rows_max: int = 10_000) -> None:
         self.nick = ""
         self.registry = ""
+        self.certified = False  # this chat has a certificate of its own there, and may sign
         self.registry_away = ""  # in words; empty: it answers
         self.registry_back_ms = 0  # when it answered again
         self.asks_again_ms = 0  # when it is asked next, while it is away
@@ -183,6 +184,8 @@ class Chat:
                 self.open(group).conversation.on_held(up_to)
             case HeldBackNow(group, count):
                 self.open(group).held = count
+            case ProtectionTold(name, registry, certified=certified) if (name, registry) == (self.nick, self.registry):
+                self.certified = certified
             case ReceiptCame() | RegistryFound() | InvitationAccepted() | ProtectionTold():
                 pass  # the window shows it where it was asked for
             case FoundOnDisk() | SurroundingsCame():

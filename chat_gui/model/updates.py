@@ -27,9 +27,10 @@ class RegistryAway:
 
 @dataclass(frozen=True, slots=True)
 class RegistryFound:
-    """A registry answers at an address where one was looked for."""
+    """Whether a registry answers at an address where one was looked for."""
 
     address: str
+    answers: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,16 @@ class InvitationAccepted:
 
 @dataclass(frozen=True, slots=True)
 class ProtectionTold:
-    """How a connection of a name at a registry is protected, in words; `trouble`: why it cannot be made."""
+    """How a connection of a name at a registry is protected, in words; `trouble`: why it cannot be made.
+
+    `certified`: by a certificate of that name, with which messages can be signed.
+    """
 
     name: str
     registry: str
     text: str
     trouble: bool = False
+    certified: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -358,6 +358,10 @@
         <translation>jede Nachricht signieren; jedes Mitglied braucht ein Zertifikat</translation>
     </message>
     <message>
+        <source>sign each message: needs a certificate (Ctrl+R, with an invitation)</source>
+        <translation>jede Nachricht signieren: braucht ein Zertifikat (Strg+R, mit einer Einladung)</translation>
+    </message>
+    <message>
         <source>&amp;Name</source>
         <translation>&amp;Name</translation>
     </message>
@@ -392,6 +396,10 @@
     <message>
         <source>A group needs a name.</source>
         <translation>Eine Gruppe braucht einen Namen.</translation>
+    </message>
+    <message>
+        <source>You are {}, and not among the members: nobody else gets in.</source>
+        <translation>Du bist {}, und nicht unter den Mitgliedern: sonst kommt niemand hinein.</translation>
     </message>
 </context>
 <context>
@@ -1390,6 +1398,10 @@
     <message>
         <source>A registry answers at {}.</source>
         <translation>Bei {} antwortet eine Registry.</translation>
+    </message>
+    <message>
+        <source>No registry answers at {} yet: start gcom-registry there, or see the demo first.</source>
+        <translation>Unter {} antwortet noch keine Registry: starte dort gcom-registry, oder sieh dir erst die Demo an.</translation>
     </message>
 </context>
 <context>

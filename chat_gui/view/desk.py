@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from time import monotonic
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor, QKeySequence
-from PySide6.QtWidgets import QMainWindow, QMenu, QTabWidget, QToolTip
+from PySide6.QtWidgets import QLabel, QMainWindow, QMenu, QTabWidget, QToolTip
 
 import gcom
 from chat_gui.model.chat import Chat, Notice
@@ -31,6 +31,7 @@ from chat_gui.view.search_bar import SearchBar
 from chat_gui.view.writing.command_runner import now_ms
 
 TABS_BY_KEY = 9  # the digits of a keyboard
+STATUS_MARGIN = 40  # pixels for the frame, the grip and a gap
 STATUS_MS = 8_000  # two lines are read in that time
 PULSE_MS = 1_000  # how often the member list says who is silent
 
@@ -71,6 +72,13 @@ class Desk(QObject):
         self._chat.collapse = settings.collapse
         self._chat.set_words(settings.words)
         self.actions.apply(settings.shortcuts)
+
+    def say(self, text: str) -> None:
+        """Show a text in the status line for a while, as much of it as there is room for beside the connection."""
+        bar = self._window.statusBar()
+        # Qt would write it on below the connection's label, where half of a word looks like the end of another.
+        room = bar.width() - sum(label.sizeHint().width() for label in bar.findChildren(QLabel)) - STATUS_MARGIN
+        bar.showMessage(bar.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room), STATUS_MS)
 
     def notify(self, notice: Notice, now_ms: int) -> None:
         """Tell the desktop of a mention or a private message, and assistive technology of that and of troubles."""
@@ -240,7 +248,7 @@ class Desk(QObject):
     def show_receipt(self, receipt: gcom.Receipt) -> None:
         """Say who has an own message, at the mouse and in the status line."""
         text = receipt_text(receipt)
-        self._window.statusBar().showMessage(text, STATUS_MS)
+        self.say(text)
         QToolTip.showText(QCursor.pos(), text, self._window)
 
     # search
@@ -288,7 +296,7 @@ class Desk(QObject):
             key = next((row.key for row in rows if (row.process, row.number) == (sender, number)), 0)
             if not key or not tab.conversation.reveal(key):
                 text = self.tr("this message is not in the conversation any more")
-                self._window.statusBar().showMessage(text, STATUS_MS)
+                self.say(text)
 
     @Slot(object)
     def _mark(self, query: Query) -> None:

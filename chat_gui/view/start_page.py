@@ -30,13 +30,16 @@ class StartPage(QWidget):
 
     def __init__(self, nick: str, registry: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._found = ""
+        self._looked: tuple[str, bool] = ("", False)  # an address, and whether a registry answers there
         self.nick = QLineEdit(nick, self)
         self.nick.setAccessibleName(self.tr("Nick"))
         self.nick.setPlaceholderText(self.tr("the name under which others see you"))
         self.registry = QLineEdit(registry or REGISTRY, self)
         self.registry.setAccessibleName(self.tr("Registry"))
         self.hint = _label("", self)
+        # As high as its longest text from the start: the page would jump with every key that is typed.
+        self.hint.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
+        self.hint.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.trouble = _label("", self)
         self.trouble.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.connect_button = QPushButton(self.tr("C&onnect"), self)
@@ -105,17 +108,23 @@ class StartPage(QWidget):
         problem = connection_problem(self.nick.text(), self.registry.text())
         # Nobody is told of an error before he has typed anything.
         hint = problem if self.nick.text() else ""
-        if not hint and self._found == self.registry.text().strip():
-            hint = self.tr("A registry answers at {}.").format(self._found)
+        address, answers = self._looked
+        if not hint and address and address == self.registry.text().strip():
+            hint = (
+                self.tr("A registry answers at {}.")
+                if answers
+                else self.tr("No registry answers at {} yet: start gcom-registry there, or see the demo first.")
+            )
+            hint = hint.format(address)
         self.hint.setText(hint)
         self.connect_button.setEnabled(not problem)
         return problem
 
-    def on_found(self, registry: str) -> None:
-        """Say that a registry answers at an address, and take it over where none was typed."""
-        if not self.registry.text().strip():
+    def on_found(self, registry: str, answers: bool) -> None:
+        """Say whether a registry answers at an address; one that does is taken over where none was typed."""
+        if answers and not self.registry.text().strip():
             self.registry.setText(registry)
-        self._found = registry
+        self._looked = registry, answers
         self.check()
 
     def show_trouble(self, text: str) -> None:

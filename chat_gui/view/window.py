@@ -37,7 +37,7 @@ from chat_gui.model.updates import (
 from chat_gui.model.wire import TextTooLong
 from chat_gui.storage.places import Places
 from chat_gui.view.bridge import Bridge
-from chat_gui.view.desk import STATUS_MS, Desk
+from chat_gui.view.desk import Desk
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.desktop.languages import install
 from chat_gui.view.desktop.retranslation import Retranslation
@@ -181,7 +181,7 @@ class ChatWindow(QMainWindow):
             elif isinstance(update, FoundOnDisk | SurroundingsCame):
                 self.desk.on_disk(update)
             elif isinstance(update, RegistryFound):
-                self._start.on_found(update.address)
+                self._start.on_found(update.address, update.answers)
             elif isinstance(update, ProtectionTold):
                 self._on_protection(update)
             elif isinstance(update, InvitationAccepted):
@@ -289,7 +289,7 @@ class ChatWindow(QMainWindow):
         self.keeper.save_session(self._session())
 
     def _tell(self, notice: Notice) -> None:
-        self.statusBar().showMessage(notice.text, STATUS_MS)
+        self.desk.say(notice.text)
         self.desk.notify(notice, now_ms())
         tab = self._current() if notice.lasting else self.tabs.get(notice.group)
         if tab and notice.returned:

@@ -134,7 +134,7 @@ class Story:
         connect = ConnectDialog("alice", "127.0.0.1:7411", window)
         dialogs: tuple[tuple[str, QDialog], ...] = (
             ("connect", connect),
-            ("create", CreateDialog(window)),
+            ("create", CreateDialog("alice", certified=False, parent=window)),
             ("join", JoinDialog(known, window)),
             ("preferences", PreferencesDialog(window.keeper, "alice", window.desk.actions, window)),
         )

@@ -110,7 +110,7 @@ def test_every_control_has_a_name(opened: Opener) -> None:
     window = opened("", "", "news")
     dialogs = [
         ConnectDialog("", "", window),
-        CreateDialog(window),
+        CreateDialog("alice", certified=True, parent=window),
         JoinDialog([], window),
         PreferencesDialog(window.keeper, "alice", window.desk.actions, window),
         Switcher(["news"], window),

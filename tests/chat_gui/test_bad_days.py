@@ -104,7 +104,7 @@ def test_what_is_typed_before_the_group_is_there_stays(opened: Opener) -> None:
 @pytest.mark.parametrize("name", ["", " ", "x" * 200, "a b", "../etc", "\u202eevil", "a#1"])
 def test_a_name_that_cannot_be_keeps_ok_closed_and_says_why(opened: Opener, name: str) -> None:
     window = opened()
-    create, connect = CreateDialog(window), ConnectDialog("", "127.0.0.1:7411", window)
+    create, connect = CreateDialog("alice", certified=False, parent=window), ConnectDialog("", "127.0.0.1:7411", window)
     create.name.setText(name)
     connect.nick.setText(name)
     for dialog in (create, connect):

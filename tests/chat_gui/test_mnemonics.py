@@ -76,7 +76,7 @@ def test_each_menu(window: ChatWindow) -> None:
 def test_each_dialog(window: ChatWindow) -> None:
     preferences = PreferencesDialog(window.keeper, "alice", window.desk.actions, window)
     duel = DuelDialog(window, begin=False)
-    for dialog in (ConnectDialog("", "", window), CreateDialog(window), duel):
+    for dialog in (ConnectDialog("", "", window), CreateDialog("alice", certified=True, parent=window), duel):
         dialog.show()
         assert twice(seen(dialog)) == [], type(dialog).__name__
     preferences.show()

@@ -51,6 +51,27 @@ def test_a_registry_that_is_there_is_found(opened: Opener, registry: str) -> Non
     assert window._start.registry.text() == registry
 
 
+def test_that_no_registry_is_there_is_said(opened: Opener) -> None:
+    window = opened()
+    wait_until(lambda: window._start._looked[0])  # at the usual place, which it does at its start
+    window._start.registry.setText("127.0.0.1:1")
+    window.client.find_registry("127.0.0.1:1")
+    wait_until(lambda: "No registry answers at 127.0.0.1:1" in window._start.hint.text())
+    window._start.registry.setText("127.0.0.1:2")
+    assert window._start.hint.text() == ""
+
+
+def test_what_is_wrong_has_room_in_a_dialog(opened: Opener) -> None:
+    dialog = CreateDialog("alice", certified=False, parent=opened())
+    dialog.show()
+    for name in ("n" * 200, "two words of a name that is not one"):
+        dialog.name.setText(name)
+        label = dialog._problem
+        assert label.height() >= label.heightForWidth(label.width())
+        assert dialog.about.height() >= dialog.about.heightForWidth(dialog.about.width())
+    dialog.close()
+
+
 def test_what_failed_stands_on_the_page_with_its_reason(opened: Opener) -> None:
     window = opened()
     window._start.nick.setText("alice")
@@ -138,7 +159,7 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.usefixtures("qapp")
 def test_all_promises_can_be_chosen_and_are_shown() -> None:
-    dialog = CreateDialog()
+    dialog = CreateDialog("alice", certified=True)
     dialog.name.setText("ward")
     dialog.ordering.setCurrentText("TOTAL")
     dialog.detection.setCurrentIndex(1)
@@ -147,6 +168,11 @@ def test_all_promises_can_be_chosen_and_are_shown() -> None:
     assert dialog.definition() == wanted
     dialog.static.setText("not/a/name")
     assert "not allowed" in dialog.problem()
+    dialog.static.setText("bob carol")
+    assert "You are alice" in dialog.problem()
+    dialog.static.setText("bob alice")
+    assert dialog.problem() == ""
+    assert not CreateDialog("alice", certified=False).signed.isEnabled()
     known = gcom.GroupInfo(wanted, "i1", 1, ("a#1",), ("127.0.0.1:1",), True)
     table = JoinDialog([known]).table
     assert table.model().index(0, 1).data() == "TOTAL, signed"

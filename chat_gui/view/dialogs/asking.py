@@ -83,7 +83,8 @@ class Asking(QObject):
         if not self._host.chat.registry:
             self.connect_to()
             return
-        dialog = CreateDialog(self._window)
+        chat = self._host.chat
+        dialog = CreateDialog(chat.nick, chat.certified, self._window)
         if dialog.exec():
             definition = dialog.definition()
             self._definitions[definition.group] = definition

@@ -25,6 +25,7 @@ from chat_gui.model.texts.orderings import ORDERINGS
 from chat_gui.model.texts.words import translate
 
 REGISTRY = "127.0.0.1:7411"
+WORD_MAX = 40  # letters of a word that are shown of what is wrong
 ASK_MS = 250  # after the last key, until it is looked how a connection is protected
 
 
@@ -45,10 +46,10 @@ class FormDialog(QDialog):
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText(accept)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.addLayout(self.form)
-        layout.addWidget(self._problem)
-        layout.addWidget(self.buttons)
+        self._layout = QVBoxLayout(self)
+        self._layout.addLayout(self.form)
+        self._layout.addWidget(self._problem)
+        self._layout.addWidget(self.buttons)
         self.setMinimumWidth(460)
 
     def problem(self) -> str:
@@ -58,8 +59,14 @@ class FormDialog(QDialog):
     def check(self) -> None:
         """Say what is wrong, and close OK while something is."""
         problem = self.problem()
-        self._problem.setText(problem)
+        # A name of 200 letters has no place to break at, and would be cut off with all that is said of it.
+        self._problem.setText(
+            " ".join(word if len(word) <= WORD_MAX else f"{word[:WORD_MAX]}…" for word in problem.split())
+        )
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(not problem)
+        # A dialog stays as high as it was when it was shown: what is said then would squeeze the fields.
+        if self.isVisible() and (needed := self._layout.totalHeightForWidth(self.width())) > self.height():
+            self.resize(self.width(), needed)
 
 
 class ConnectDialog(FormDialog):
@@ -167,10 +174,11 @@ def connection_problem(nick: str, registry: str) -> str:
 
 
 class CreateDialog(FormDialog):
-    """The properties of a new group."""
+    """The properties of a new group of `nick`; `certified`: who has a certificate, and can sign."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, nick: str, certified: bool, parent: QWidget | None = None) -> None:
         super().__init__("", "", parent)
+        self._nick = nick
         self.setWindowTitle(self.tr("Create a group"))
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText(self.tr("Create and join"))
         self.name = QLineEdit(self)
@@ -192,6 +200,9 @@ class CreateDialog(FormDialog):
         self.detection.addItem(self.tr("12 s: for networks with slow or broken ways"), "wan")
         self.detection.addItem(self.tr("60 s: for computers that sleep now and then"), "60")
         self.signed = QCheckBox(self.tr("sign each message; every member needs a certificate"), self)
+        if not certified:
+            self.signed.setEnabled(False)
+            self.signed.setText(self.tr("sign each message: needs a certificate (Ctrl+R, with an invitation)"))
         rows = (
             (self.tr("&Name"), self.name),
             (self.tr("&Ordering"), self.ordering),
@@ -231,9 +242,11 @@ class CreateDialog(FormDialog):
         if not self.name.text().strip():
             return self.tr("A group needs a name.")
         try:
-            self.definition()
+            static = self.definition().static
         except gcom.BadValue as error:
             return str(error)
+        if static and self._nick not in static:
+            return self.tr("You are {}, and not among the members: nobody else gets in.").format(self._nick)
         return ""
 
 
