@@ -275,6 +275,30 @@ def _a_leaver_that_was_put_out_owes_nothing(folder: Path) -> None:
     write(folder, {A: [both, send(1, 1, {}), deliver(1, A, 1), view(2, A, ordering="FIFO")], B: [both, out]})
 
 
+def _put_out_and_alone(folder: Path, *others: Record) -> None:
+    """1. b is put out of view 1, and a, in view 2, dies. 2. b delivers its own last message as a successor begins."""
+    both = view(1, A, B, C, ordering="FIFO", safe=True)
+    begins = view(1, B, ordering="FIFO", safe=True, instance="j")
+    begins["succeeds"] = [{"instance": "i", "view": 1, "cut": {B: 1}, "by": "proof", "gone": {A: "lock", C: "lock"}}]
+    over = {"type": "leave", "view": 1, "into": "j", "reason": "succession"}
+    logs = {
+        A: [both, view(2, A, C, ordering="FIFO", safe=True)],
+        B: [both, send(1, 1, {}), deliver(1, B, 1), over, begins],
+        C: [both, *others],
+    }
+    write(folder, logs, {A: "crash", C: "crash"})
+
+
+@_case(AGREEMENT="PASS", SELF_DELIVERY="PASS")
+def _what_a_successor_begins_with_binds_no_later_view_that_died(folder: Path) -> None:
+    _put_out_and_alone(folder)
+
+
+@_case(AGREEMENT="FAIL")
+def _what_another_delivered_before_a_successor_began_binds_all(folder: Path) -> None:
+    _put_out_and_alone(folder, deliver(1, B, 1))
+
+
 @_case(CAUSAL="FAIL", SERIAL_UNIQUE="PASS", SERIAL_CONTIGUOUS="PASS", FIFO="PASS")
 def _the_sender_gave_up_the_serial_of_its_own_message(folder: Path) -> None:
     """1. b gives up serial 1, delivers a's first under 2, sends its own. 2. c has b's as serial 1, before a's."""

@@ -147,8 +147,10 @@ def agreement(histories: list[History]) -> Tally:
     safe = any(event.safe for history in histories for event in history.events if isinstance(event, View))
     everyone = _sections(histories)
     for (view, following), members in _classes(histories).items():
-        over = isinstance(following, tuple)
-        heard = [section for section in everyone if section.view == view] if safe and not over else members
+        heard = members
+        if safe and not isinstance(following, tuple):
+            # What a successor begins with may be known to nobody of a later view that died (Rules, AGREEMENT).
+            heard = [each for each in everyone if each.view == view and not isinstance(each.next, tuple)]
         if len(heard) < 2:
             continue
         tally.evaluated += 1

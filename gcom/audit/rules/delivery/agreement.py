@@ -20,12 +20,23 @@ def _judge(case: Case, tally: Tally) -> None:
     everyone: dict[int, list[Member]] = defaultdict(list)
     for who, section in group.sections():
         everyone[section.view].append((who, section))
-    for (view, following), members in sorted(group.classes().items(), key=str):
+    for (view, _), members in sorted(group.classes().items(), key=str):
         # Where a quorum is dead, messages that only it held are gone: what a successor owes is CONTINUITY's to judge.
-        heard = everyone[view] if safe and not str(following).startswith(INTO) else members
+        heard = members
+        if safe and not _goes_over(members[0]):
+            heard = [each for each in everyone[view] if not _goes_over(each)]
         if len(heard) > 1:
             tally.evaluated += 1
             _judge_class(view, members, heard, tally)
+
+
+def _goes_over(member: Member) -> bool:
+    """Tell whether a process leaves the view into a successor, and so binds nobody who went on in the instance.
+
+    1. C is put out of view 3, and the others, in view 4, all die. 2. C goes on alone, in a successor, and delivers its
+    own last message as that begins. 3. No member of view 4 had this message, and none has broken a promise by that.
+    """
+    return str(member[1].next).startswith(INTO)
 
 
 def _judge_class(view: int, members: list[Member], heard: list[Member], tally: Tally) -> None:
