@@ -148,7 +148,10 @@ class ChatClient:
                 if isinstance(error, gcom.RegistryUnavailable):
                     self._sink(RegistryAway(str(error)))
                 if not group or joins.is_wanted(group):
-                    self._sink(WishFailed(what, str(error), group))
+                    missing = isinstance(error, gcom.UnknownGroup)
+                    # The library's own words tell of its commands, which nobody types here.
+                    why = translate("chat", "there is no group {} yet").format(group) if missing else str(error)
+                    self._sink(WishFailed(what, why, group, missing))
 
         return run
 

@@ -84,6 +84,7 @@ class GroupState:
     since_ms: int = 0  # the standing's
     back_ms: int = 0  # when it was in order again, after it was not
     why: str = ""
+    missing: bool = False  # it could not be joined, as there is none of that name
     held: int = 0  # messages that are here, and wait for others
     views: list[gcom.ViewChange] = field(default_factory=list)  # that the last line tells
 
@@ -168,8 +169,8 @@ class Chat:
             case Listed(groups):
                 self._on_answer(now_ms)
                 self.listed = groups
-            case WishFailed(what, why, group):
-                return self._on_failed(what, why, group, now_ms)
+            case WishFailed():
+                return self._on_failed(update, now_ms)
             case JoinBegan(group):
                 self._become(self.open(group), GroupStanding.JOINING, now_ms)
             case Joined():
@@ -223,14 +224,15 @@ class Chat:
         # The banner says for a while that all is well again; after a join there was nothing to be well again from.
         if trouble and standing is GroupStanding.IN:
             state.back_ms = now_ms
-        state.standing, state.since_ms, state.why = standing, now_ms, why
+        state.standing, state.since_ms, state.why, state.missing = standing, now_ms, why, False
 
-    def _on_failed(self, what: str, why: str, group: str, now_ms: int) -> list[Notice]:
-        state = self.groups.get(group)
+    def _on_failed(self, failed: WishFailed, now_ms: int) -> list[Notice]:
+        state = self.groups.get(failed.group)
         # Only a join that failed leaves one outside; another wish of a member changes nothing in its standing.
         if state and state.standing is GroupStanding.JOINING:
-            self._become(state, GroupStanding.LEFT, now_ms, why)
-        return [Notice(translate("chat", "could not {}: {}").format(what, why), group, error=True)]
+            self._become(state, GroupStanding.LEFT, now_ms, failed.why)
+            state.missing = failed.missing
+        return [Notice(translate("chat", "could not {}: {}").format(failed.what, failed.why), failed.group, error=True)]
 
     def _on_joined(self, update: Joined, now_ms: int) -> None:
         state = self.open(update.group)

@@ -64,11 +64,15 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class WishFailed:
-    """A wish that was not granted: what was wished for, and in words why. `group` is empty where it was about none."""
+    """A wish that was not granted: what was wished for, and in words why. `group` is empty where it was about none.
+
+    `missing`: the registry knows no such group.
+    """
 
     what: str
     why: str
     group: str = ""
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

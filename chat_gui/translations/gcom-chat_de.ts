@@ -841,6 +841,10 @@
         <translation>, signiert</translation>
     </message>
     <message>
+        <source>you are in it</source>
+        <translation>du bist darin</translation>
+    </message>
+    <message>
         <source>The registry knows no groups yet: create one.</source>
         <translation>Die Registry kennt noch keine Gruppen: bitte eine anlegen.</translation>
     </message>
@@ -1562,6 +1566,10 @@
         <translation>Nicht mehr in der Gruppe: {}. Dieser Chat ist auf dem Weg zurück; was du schreibst, wartet hier.</translation>
     </message>
     <message>
+        <source>Create it…</source>
+        <translation>Anlegen…</translation>
+    </message>
+    <message>
         <source>Not in this group: {}.</source>
         <translation>Nicht in dieser Gruppe: {}.</translation>
     </message>
@@ -1695,6 +1703,10 @@
     <message>
         <source>a message of the kind {}, which this version cannot show</source>
         <translation>eine Nachricht der Art {}, die diese Version nicht zeigen kann</translation>
+    </message>
+    <message>
+        <source>there is no group {} yet</source>
+        <translation>noch gibt es keine Gruppe {}</translation>
     </message>
 </context>
 <context>

@@ -74,7 +74,8 @@ def words(state: GroupState, chat: Chat, now_ms: int) -> tuple[str, str]:
             text = translate("banner", "Out of the group: {}. This chat is on its way back; what you write waits here.")
             return text.format(state.why) + doubt, ""
         case GroupStanding.LEFT:
-            return translate("banner", "Not in this group: {}.").format(state.why), translate("banner", "Join again")
+            button = translate("banner", "Create it…") if state.missing else translate("banner", "Join again")
+            return translate("banner", "Not in this group: {}.").format(state.why), button
         case GroupStanding.IN if leader := state.members.silent_leader:
             text = translate(
                 "banner",

@@ -109,7 +109,7 @@ class ChatWindow(QMainWindow):
         self._tabs.tabBar().tabMoved.connect(self.save_session)
         self._start = StartPage(self._nick, self._registry, self)
         self._start.connect_wanted.connect(self.connect_to)
-        self._start.create_wanted.connect(self.asking.create)
+        self._start.create_wanted.connect(lambda: self.asking.create())
         self._start.join_wanted.connect(self.asking.join)
         self._start.demo_wanted.connect(self.asking.demo)
         self._stack = QStackedWidget(self)
@@ -137,7 +137,7 @@ class ChatWindow(QMainWindow):
         make = self.desk.actions.make
         connection.addAction(make("connect", self.tr("&Connect to a registry…"), "Ctrl+R", self.asking.connect_to))
         connection.addAction(make("quit", self.tr("&Quit"), "Ctrl+Q", self.close))
-        group.addAction(make("create", self.tr("C&reate…"), "Ctrl+N", self.asking.create))
+        group.addAction(make("create", self.tr("C&reate…"), "Ctrl+N", lambda: self.asking.create()))
         group.addAction(make("join", self.tr("&Join…"), "Ctrl+J", self.asking.join))
         group.addAction(make("leave", self.tr("&Leave"), "Ctrl+W", self._leave_current))
         self.desk.add_turns(view)

@@ -135,7 +135,7 @@ class Story:
         dialogs: tuple[tuple[str, QDialog], ...] = (
             ("connect", connect),
             ("create", CreateDialog("alice", certified=False, parent=window)),
-            ("join", JoinDialog(known, window)),
+            ("join", JoinDialog(known, ("builds",), window)),
             ("preferences", PreferencesDialog(window.keeper, "alice", window.desk.actions, window)),
         )
         window.asking.about_to_connect(connect)

@@ -111,7 +111,7 @@ def test_every_control_has_a_name(opened: Opener) -> None:
     dialogs = [
         ConnectDialog("", "", window),
         CreateDialog("alice", certified=True, parent=window),
-        JoinDialog([], window),
+        JoinDialog([], (), window),
         PreferencesDialog(window.keeper, "alice", window.desk.actions, window),
         Switcher(["news"], window),
     ]

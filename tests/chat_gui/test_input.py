@@ -76,3 +76,20 @@ def _blocks(box: MessageInput) -> list:  # type: ignore[type-arg]
         found.append(block)
         block = block.next()
     return found
+
+
+def test_the_input_grows_with_its_lines_typed_or_wrapped(qapp: object) -> None:
+    assert qapp
+    field = _input()
+    heights = [field.height()]
+    for text in ("one", "two", "three"):
+        QTest.keyClicks(field, text)
+        QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+        heights.append(field.height())
+    assert heights == sorted(set(heights))
+    assert field.toPlainText() == "one\ntwo\nthree\n"
+    assert field.blockCount() == 4  # Up goes from line to line, and only from the first to what was sent before
+    field.setPlainText("word " * 200)
+    assert field.height() > heights[0]
+    field.setPlainText("")
+    assert field.height() == heights[0]

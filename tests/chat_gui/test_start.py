@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtNetwork import QLocalServer
+from PySide6.QtTest import QTest
 
 import gcom
 from chat_gui import display
+from chat_gui.model.chat import GroupStanding
 from chat_gui.model.updates import WishFailed
 from chat_gui.storage.places import Places, user_places
 from chat_gui.view.desktop.instance import SingleInstance
@@ -173,9 +176,33 @@ def test_all_promises_can_be_chosen_and_are_shown() -> None:
     dialog.static.setText("bob alice")
     assert dialog.problem() == ""
     assert not CreateDialog("alice", certified=False).signed.isEnabled()
+    dialog.show()
+    assert dialog.name.hasFocus() or dialog.focusWidget() is dialog.name
+    QTest.keyClick(dialog.name, Qt.Key.Key_Return)
+    assert dialog.result() == CreateDialog.DialogCode.Accepted
     known = gcom.GroupInfo(wanted, "i1", 1, ("a#1",), ("127.0.0.1:1",), True)
     table = JoinDialog([known]).table
     assert table.model().index(0, 1).data() == "TOTAL, signed"
+    assert table.model().index(0, 3).data() == "in service"
+    assert JoinDialog([known], {"ward"}).table.model().index(0, 3).data() == "you are in it"
+
+
+def test_a_group_that_is_not_there_is_offered_to_be_created(
+    opened: Opener, registry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = opened("alice", registry, "nowhere")
+    wait_until(lambda: window.chat.groups["nowhere"].missing)
+    assert "there is no group nowhere yet" in window.tabs["nowhere"].banner.text
+    asked: list[str] = []
+
+    def fill_in(dialog: CreateDialog) -> bool:
+        asked.append(dialog.name.text())
+        return True
+
+    monkeypatch.setattr(CreateDialog, "exec", fill_in)
+    window._on_banner("nowhere")
+    assert asked == ["nowhere"]
+    wait_until(lambda: window.chat.groups["nowhere"].standing is GroupStanding.IN)
 
 
 def test_a_group_that_could_not_be_created_is_created_by_the_banners_button(

@@ -34,8 +34,8 @@ def histogram(values_ms: Sequence[float]) -> Histogram:
     for value in values_ms:
         counts[bisect_right(EDGES_MS, value)] += 1
     ranked = sorted(values_ms) or [0.0]
-    last = len(ranked) - 1
-    return Histogram(tuple(counts), ranked[last // 2], ranked[last * 95 // 100], ranked[last])
+    high = -(-len(ranked) * 95 // 100) - 1  # by nearest rank: the first that 95 of 100 do not exceed
+    return Histogram(tuple(counts), ranked[(len(ranked) - 1) // 2], ranked[high], ranked[-1])
 
 
 def own_ms(traces: Sequence[gcom.Trace]) -> list[float]:

@@ -17,6 +17,13 @@ class OutlinedStyle(QProxyStyle):
     def __init__(self) -> None:
         super().__init__("Fusion")
 
+    def pixelMetric(
+        self, metric: QStyle.PixelMetric, option: QStyleOption | None = None, widget: QWidget | None = None
+    ) -> int:
+        """Return a measure; Fusion cuts the feet of letters in tabs that are not in front."""
+        more = 4 if metric is QStyle.PixelMetric.PM_TabBarTabVSpace else 0
+        return super().pixelMetric(metric, option, widget) + more
+
     def drawPrimitive(
         self,
         element: QStyle.PrimitiveElement,

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 import gcom
 from chat_gui.client.client import ChatClient
-from chat_gui.model.chat import Chat
+from chat_gui.model.chat import Chat, GroupStanding
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import ProtectionTold, WishFailed
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
@@ -78,13 +78,13 @@ class Asking(QObject):
         if self._connecting:
             self._connecting.show_protection(told.name, told.registry, told.text, told.trouble)
 
-    def create(self) -> None:
+    def create(self, name: str = "") -> None:
         """Ask for the properties of a group, make it and join it."""
         if not self._host.chat.registry:
             self.connect_to()
             return
         chat = self._host.chat
-        dialog = CreateDialog(chat.nick, chat.certified, self._window)
+        dialog = CreateDialog(chat.nick, chat.certified, self._window, name)
         if dialog.exec():
             definition = dialog.definition()
             self._definitions[definition.group] = definition
@@ -98,14 +98,19 @@ class Asking(QObject):
             return
         # Asked now, and shown as it comes: what is known may be of minutes ago.
         self._host.client.list_groups()
-        self._list = JoinDialog(self._host.chat.listed, self._window)
+        inside = {name for name, state in self._host.chat.groups.items() if state.standing is GroupStanding.IN}
+        self._list = JoinDialog(self._host.chat.listed, inside, self._window)
         if self._list.exec():
             self._host.join(self._list.chosen())
         self._list = None
 
     def again(self, group: str) -> None:
         """Wish once more for a group that could not be joined; one that was to be created still is."""
-        self._host.join(group, self._definitions.get(group))
+        state = self._host.chat.groups.get(group)
+        if state and state.missing and group not in self._definitions:
+            self.create(group)
+        else:
+            self._host.join(group, self._definitions.get(group))
 
     def demo(self) -> None:
         """Start the demonstration, as a chat of its own that goes on when this one ends."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFormLayout,
+    QHeaderView,
     QLabel,
     QLineEdit,
     QTableWidget,
@@ -51,6 +53,20 @@ class FormDialog(QDialog):
         self._layout.addWidget(self._problem)
         self._layout.addWidget(self.buttons)
         self.setMinimumWidth(460)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin in the first field, with OK for Enter."""
+        super().showEvent(event)
+        roles = QFormLayout.ItemRole.FieldRole, QFormLayout.ItemRole.SpanningRole
+        items = [self.form.itemAt(row, role) for row in range(self.form.rowCount()) for role in roles]
+        widgets = [item.widget() for item in items if item]
+        fields = [each for each in widgets if each and each.focusPolicy() != Qt.FocusPolicy.NoFocus]
+        # Qt goes by the order in which they were made, and the buttons were the first: Enter would cancel.
+        for field, following in pairwise([*fields, self.buttons]):
+            self.setTabOrder(field, following)
+        fields[0].setFocus()
+        self.buttons.button(QDialogButtonBox.StandardButton.Cancel).setAutoDefault(False)
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setDefault(True)
 
     def problem(self) -> str:
         """Return what is wrong with what is typed; empty: nothing. Each dialog has its own."""
@@ -176,12 +192,12 @@ def connection_problem(nick: str, registry: str) -> str:
 class CreateDialog(FormDialog):
     """The properties of a new group of `nick`; `certified`: who has a certificate, and can sign."""
 
-    def __init__(self, nick: str, certified: bool, parent: QWidget | None = None) -> None:
+    def __init__(self, nick: str, certified: bool, parent: QWidget | None = None, name: str = "") -> None:
         super().__init__("", "", parent)
         self._nick = nick
         self.setWindowTitle(self.tr("Create a group"))
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText(self.tr("Create and join"))
-        self.name = QLineEdit(self)
+        self.name = QLineEdit(name, self)
         self.ordering, self.about = QComboBox(self), QLabel(self)
         self.ordering.addItems(list(ORDERINGS))
         self.ordering.setCurrentText("CAUSALTOTAL")
@@ -251,10 +267,13 @@ class CreateDialog(FormDialog):
 
 
 class JoinDialog(FormDialog):
-    """A table of the groups that the registry knows."""
+    """A table of the groups that the registry knows; `inside`: those in which this chat is."""
 
-    def __init__(self, groups: Sequence[gcom.GroupInfo], parent: QWidget | None = None) -> None:
+    def __init__(
+        self, groups: Sequence[gcom.GroupInfo], inside: Collection[str] = (), parent: QWidget | None = None
+    ) -> None:
         super().__init__("", "", parent)
+        self._inside = inside
         self.setWindowTitle(self.tr("Join a group"))
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText(self.tr("Join"))
         self.setMinimumWidth(600)  # of its own: the table is wider than the fields of a form
@@ -267,7 +286,6 @@ class JoinDialog(FormDialog):
         self.table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
         self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
         self.table.verticalHeader().hide()
-        self.table.horizontalHeader().setStretchLastSection(True)
         self.table.setMinimumSize(560, 240)
         self.table.itemSelectionChanged.connect(self.check)
         self.table.itemActivated.connect(lambda _: self.accept())
@@ -283,12 +301,15 @@ class JoinDialog(FormDialog):
             state = self.tr("in service") if group.alive else self.tr("in doubt") if group.members else self.tr("empty")
             signed = self.tr(", signed") if group.definition.signed else ""
             ordering = f"{group.definition.ordering.value}{signed}"
+            state = self.tr("you are in it") if group.definition.group in self._inside else state
             texts = (group.definition.group, ordering, f"{len(group.members)}: {names}", state)
             for column, text in enumerate(texts):
                 self.table.setItem(at, column, QTableWidgetItem(text))
             if group.definition.group == chosen or (not chosen and at == 0):
                 self.table.selectRow(at)
         self.table.resizeColumnsToContents()
+        # The members are what may be long: they have all the room that the others leave.
+        self.table.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
         self.check()
 
     def chosen(self) -> str:

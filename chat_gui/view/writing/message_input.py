@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QTextCursor
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from chat_gui.model.completion import InputHistory, candidates
@@ -66,11 +66,17 @@ class MessageInput(QPlainTextEdit):
         return unfolded(super().toPlainText())
 
     def _fit(self) -> None:
-        lines = min(LINES_SHOWN_MAX, max(1, self.document().blockCount()))
+        # The layout's lines, not the text's: a long one that is wrapped takes several.
+        lines = min(LINES_SHOWN_MAX, max(1, round(self.document().size().height())))
         margins = (
             self.contentsMargins().top() + self.contentsMargins().bottom() + 2 * round(self.document().documentMargin())
         )
         self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + margins + 4)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit what is wrapped otherwise now."""
+        super().resizeEvent(event)
+        self._fit()
 
     def changeEvent(self, event: QEvent) -> None:
         """Fit a new font."""
@@ -89,6 +95,9 @@ class MessageInput(QPlainTextEdit):
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not shift:
             if self.toPlainText().strip():
                 self.entered.emit(self.toPlainText())
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.textCursor().insertBlock()  # Qt's own would be a break within a line, at which Up and Down do not stop
+            self.ensureCursorVisible()
         elif key == Qt.Key.Key_Up and self.textCursor().blockNumber() == 0 and not shift:
             self._show(self._history.older(self.toPlainText()))
         elif key == Qt.Key.Key_Down and self.textCursor().blockNumber() == self.blockCount() - 1 and not shift:
