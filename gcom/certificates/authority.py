@@ -109,8 +109,8 @@ class Authority:
         # One statement of the records decides: of two that show the secret at once one gets it.
         if not self.records.use(secret, keys.key_id(key)):
             raise BadValue("the invitation was used before: ask for a new one (gcom-registry invite NAME)")
-        # 1. `use` gives the invitation to a key. 2. The process is killed before `keep`. 3. The same key asks again, passes
-        #   `use` again, and is issued another certificate: so the guest is not locked out by our crash.
+        # 1. `use` gives the invitation to a key. 2. The process is killed before `keep`. 3. The same key asks again,
+        #    passes `use` again, and is issued another certificate: our crash does not lock the guest out.
         certificate = self.issue(key, identity.from_uris(invited.uris), now)
         self.records.keep(secret, certificate)
         return certificate
@@ -148,7 +148,7 @@ def make_authority(folder: Path, now: datetime) -> Authority:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - BACKDATED)
         .not_valid_after(now + timedelta(days=AUTHORITY_DAYS))
-        # Path length 0: a certificate that it signs by mistake as an authority's is worth nothing.
+        # Path length 0: a second authority that it signs by mistake can sign nothing that TLS takes.
         .add_extension(x509.BasicConstraints(True, 0), critical=True)
         .add_extension(_usage(signs=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)

@@ -82,7 +82,7 @@ class RunKeys:
 
 
 def _statement(process: Process, public: bytes) -> bytes:
-    # The words in front keep signatures of the certificate's key for other ends, such as TLS's, from passing for this one.
+    # The words in front keep a signature that the same key made for another end, such as TLS, from passing for this.
     return b"gcom run key\0" + process.encode() + b"\0" + public
 
 
