@@ -91,6 +91,7 @@ class _Child:
         # Reaped at once: a process that was killed and not waited for keeps its number and its entry.
         self.process.wait(KILL_S)
         self.release()
+        # With a limit: a grandchild that has the pipe open would keep the reader waiting.
         self._reader.join(KILL_S)
         self._errors.close()
 
