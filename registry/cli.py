@@ -36,6 +36,7 @@ def main() -> None:
     app(_flags_first(sys.argv[1:]), prog_name="gcom-registry")
 
 
+# They are flags of the top command: behind `status`, say, where people write them, the parser would refuse them.
 def _flags_first(words: Sequence[str]) -> list[str]:
     """Return the words with the settings' flags, and their values, before the command, wherever they stood."""
     flags: list[str] = []

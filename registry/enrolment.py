@@ -36,6 +36,7 @@ class Upkeep:
             # Each second from the records, not by a message: `gcom certs revoke` is another process, and only
             # writes them.
             refuse_revoked(self._authority, self._credentials)
+            # No restart for it: new connections have the new certificate, and those that are open go on.
             if self._credentials.needs_renewal():
                 own_files(self._authority, self._hosts)
                 self._credentials.reload()
@@ -57,6 +58,7 @@ class Enrolment:
 
     def _answer(self, asked: object) -> dict[str, object]:
         match asked:
+            # Told to everybody: a newcomer compares it with its invitation's fingerprint before it shows the secret.
             case {"ask": "authority"}:
                 return {
                     "authority": self._authority.pem.decode(),

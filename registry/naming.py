@@ -40,6 +40,7 @@ class SafeNameServer(NameServer):  # type: ignore[misc]
             # Registering again under a known name takes no room.
             if name not in self.storage and len(self.storage) >= ENTRIES_MAX:
                 raise NamingError(f"this name server holds its {ENTRIES_MAX} names: remove some")
+            # Within the lock, which Pyro5 takes again: it is an RLock.
             super().register(name, uri, safe, tags)
 
     def set_metadata(self, name: object, metadata: object) -> None:
@@ -50,6 +51,7 @@ class SafeNameServer(NameServer):  # type: ignore[misc]
         _no_regex(regex)
         if name:
             _check_name(name)
+            # By name alone: Pyro5 looks at a prefix only where no name is given.
             return int(super().remove(name=name))
         with self.lock:
             # Without a prefix this is the list of all names, of which nothing is removed.

@@ -108,6 +108,8 @@ def _text(rule: AccessRule) -> str:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Keep others that would write the file out: of two commands at once none undoes the other's."""
+    # A file of its own, and never removed. Else: 1. A command locks rights.toml, and replaces it by a rename. 2. One
+    #    that waited gets the lock of the old file, and one that comes now that of the new file: both write.
     descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

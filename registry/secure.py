@@ -65,6 +65,7 @@ def _with_own_certificate(
 
 def _hosts(place: pyro.Place) -> list[str]:
     """Return the names and addresses under which others may dial this registry; raises BadValue."""
+    # Port 1 stands for any: the host alone is taken.
     public, _ = names.split_address(pyro.public_address(place, 1))
     return list(dict.fromkeys(host for host in (public, place.host) if host not in pyro.WILDCARDS))
 

@@ -110,6 +110,7 @@ class RegistryServer:
             creators = DurableCreators(self._disk) if self._disk else Creators()
             self._rights = Rights(creators, self.rights)
             self._directory = self._make_directory(place.ports[0])
+        # The port is bound by now: it must be free again for whoever mends the setting and tries once more.
         except BadValue:
             self.close()
             raise
@@ -173,6 +174,7 @@ class RegistryServer:
 
     def _ill(self) -> str:
         since_s = time.monotonic() - self._ticked
+        # Not while it ends: the clock stands then because it was told to.
         if since_s > STOPPED_S and not self._closing.is_set():
             return f"its clock has stood for {since_s:.0f} s: start it again"
         return self._disk.trouble if self._disk else ""
@@ -208,6 +210,7 @@ class RegistryServer:
                     return
                 self._directory.tick(_now_ms())
                 self._ticked = time.monotonic()
+                # Not at each tick: the kernel is asked about every process of these groups.
                 doubted = self._directory.doubted if count % limits.REAP_TICKS == 0 else []
             for entry in doubted:
                 self._bury(entry)
@@ -262,6 +265,7 @@ class RegistryServer:
         """Return a request; a registration is kept, since its leader sends the very same each second."""
         request = decode_request(data)
         if isinstance(request, Register) and len(data) <= RENEWAL_BYTES_MAX:
+            # All at once: to know which are old would cost more at each renewal than to decode each once more.
             if len(self._renewals) >= RENEWALS_MAX:
                 self._renewals = {}  # those that are still sent come back within a second
             self._renewals[data] = request

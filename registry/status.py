@@ -37,6 +37,7 @@ class RegistryStatus:
 
     def as_row(self) -> dict[str, object]:
         """Return it in plain values, as it travels and as JSON."""
+        # Nested, since JSON has no pairs for keys.
         requests: dict[str, dict[str, int]] = {}
         for (kind, outcome), count in sorted(self.requests.outcomes.items()):
             requests.setdefault(kind, {})[outcome] = count

@@ -20,6 +20,7 @@ from gcom.core.directory.witness import WitnessRecord
 from gcom.errors import BadValue, GComError, MalformedFrame, Unavailable, VersionMismatch
 
 FILE = "registry.db"
+# `dissolved` alone keeps its rowid: it is read back in the order of the burials.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS votes (
     instance TEXT PRIMARY KEY, view INTEGER NOT NULL,
@@ -63,6 +64,8 @@ class Disk(Store):
             folder.mkdir(parents=True, exist_ok=True)
             existed = self._path.exists()
             # timeout=0: a folder that another registry has is refused at once, and not after five seconds.
+            # Without isolation_level each statement is a transaction, on the disk when it returns. Workers of any
+            # thread come here, one at a time by the server's lock: so check_same_thread is off.
             self._base = sqlite3.connect(self._path, timeout=0.0, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise BadValue(f"data folder {str(folder)!r} cannot be used: {error}") from error
@@ -70,8 +73,10 @@ class Disk(Store):
             for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = DELETE", "synchronous = EXTRA"):
                 self._base.execute(f"PRAGMA {pragma}")
             self._base.execute("BEGIN EXCLUSIVE")  # with that mode, the lock is kept after the COMMIT
+            # One by one: `executescript` begins with a COMMIT, and would end this transaction before anything is made.
             for table in _TABLES.split(";\n"):
                 self._base.execute(table)
+            # Read and taken back within one transaction: no crash leaves the note of an end that was another's.
             ended_empty = self._base.execute("SELECT count(*) FROM ended_empty").fetchone()[0]
             # Taken back at once: if this registry is killed, nobody can say that no name was given away.
             self._base.execute("DELETE FROM ended_empty")

@@ -111,6 +111,7 @@ class Figure:
         # A round in which it did not happen is worse than any number: the figure has none.
         if not there or len(there) < len(self.values):
             return None
+        # The worst, unless the goal says otherwise: a median would hide the one round that took too long.
         return median(there) if self.goal.by == "median" else max(there)
 
     @property

@@ -58,6 +58,7 @@ class Authority:
     ) -> bytes:
         """Return a certificate that gives the holder of `key` an identity, as PEM, the authority's behind it."""
         begins, ends = now - BACKDATED, now + timedelta(days=days)
+        # 64 is what X.520 allows a common name. It is for people alone: the identity is in the URIs below.
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, str(who)[:64])])
         built = (
             x509.CertificateBuilder()
@@ -67,10 +68,13 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(begins)
             .not_valid_after(ends)
+            # Critical: whoever checks a chain must see that a member signs nobody else's certificate.
             .add_extension(x509.BasicConstraints(False, None), critical=True)
             .add_extension(_usage(signs=False), critical=True)
             .add_extension(
-                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH]), False
+                # Both uses: a node listens and dials, with one certificate.
+                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH]),
+                False,
             )
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
@@ -83,6 +87,7 @@ class Authority:
 
     def invite(self, who: Identity, now: datetime, lives: timedelta) -> bytes:
         """Return a secret that gives the first key that shows it a certificate of that identity."""
+        # 144 bits, which nobody guesses; a multiple of three bytes, so that base64 needs no padding (`invitation`).
         secret = secrets.token_bytes(18)
         self.records.invite(secret, Invited(who.uris, _seconds(now + lives)))
         return secret
@@ -104,6 +109,8 @@ class Authority:
         # One statement of the records decides: of two that show the secret at once one gets it.
         if not self.records.use(secret, keys.key_id(key)):
             raise BadValue("the invitation was used before: ask for a new one (gcom-registry invite NAME)")
+        # 1. `use` gives the invitation to a key. 2. The process is killed before `keep`. 3. The same key asks again,
+        #    passes `use` again, and is issued another certificate: our crash does not lock the guest out.
         certificate = self.issue(key, identity.from_uris(invited.uris), now)
         self.records.keep(secret, certificate)
         return certificate
@@ -141,6 +148,7 @@ def make_authority(folder: Path, now: datetime) -> Authority:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - BACKDATED)
         .not_valid_after(now + timedelta(days=AUTHORITY_DAYS))
+        # Path length 0: a second authority that it signs by mistake can sign nothing that TLS takes.
         .add_extension(x509.BasicConstraints(True, 0), critical=True)
         .add_extension(_usage(signs=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -160,6 +168,7 @@ def _usage(*, signs: bool) -> x509.KeyUsage:
     no = dict.fromkeys(
         ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "encipher_only"), False
     )
+    # The authority's key signs certificates alone: nobody may speak TLS by it.
     return x509.KeyUsage(digital_signature=not signs, key_cert_sign=signs, crl_sign=signs, decipher_only=False, **no)
 
 
@@ -170,6 +179,7 @@ def _alternative_names(who: Identity, hosts: Iterable[str]) -> x509.SubjectAlter
 
 def _host(host: str) -> x509.GeneralName:
     try:
+        # TLS clients look for a dialled address among the IP entries alone, never among the names.
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
         return x509.DNSName(host)

@@ -58,6 +58,7 @@ def store(name: str, key: bytes, certificate: bytes, authority: bytes, registry:
     """Write an identity among the user's own, as the one that commands without a name use; return its folder."""
     folder = identities_folder() / names.member_name(name)
     save(folder, key, certificate, authority, registry)
+    # Last: what commands use without a name is whole by then.
     private_files.write(identities_folder() / _DEFAULT, f"{name}\n".encode())
     return folder
 

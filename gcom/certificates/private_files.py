@@ -20,6 +20,8 @@ def data_folder() -> Path:
 def make_folder(folder: Path) -> Path:
     """Make a folder that nobody else may enter, and those above it; raises BadValue."""
     try:
+        # The mode is for the last folder alone, and one that is there keeps its own: so each file that is private is
+        # made so by itself, too.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise BadValue(f"folder {str(folder)!r} cannot be made: {error.strerror}") from error
@@ -28,6 +30,7 @@ def make_folder(folder: Path) -> Path:
 
 def write(path: Path, data: bytes) -> None:
     """Write a file whole, readable by the user alone, in place of what was there; raises BadValue."""
+    # Beside it: a rename is one step within a file system only. A random end: two writers never share the file.
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         # Private from its first byte on: a file that is closed to others afterwards was open to them for a moment.

@@ -36,15 +36,18 @@ class RunKeys:
         """Read the files; raises BadValue for a certificate that is too large to go with runs."""
         found = keys.load_certificate(private_files.read(Path(files.cert)), files.cert)
         self._certificate = found.public_bytes(serialization.Encoding.DER)
+        # 256 is room for the rest of the credential: 34 bytes of head, and a signature of up to 139 (P-521, in DER).
         most = limits.CREDENTIAL_BYTES_MAX - 256
         if len(self._certificate) > most:
             raise BadValue(f"certificate {files.cert!r} has {len(self._certificate)} bytes: at most {most} are allowed")
         self._certified = keys.load_key(private_files.read_private(Path(files.key)), files.key)
         self._authority = keys.load_certificate(private_files.read(Path(files.ca)), files.ca)
+        # In memory alone, and another in each life: what is not on a disk is in no backup.
         self._key = Ed25519PrivateKey.generate()
         self._public = self._key.public_key().public_bytes_raw()
         # Asked for each run, and the same for as long as a process lives. A node has few processes, and 64 peers each.
         self.credential = lru_cache(maxsize=64)(self._credential)
+        # A credential that gives no key is remembered as well: a peer that repeats it is checked once.
         self.verifier = lru_cache(maxsize=1024)(self._verifier)
 
     def sign(self, data: bytes) -> bytes:
@@ -79,6 +82,7 @@ class RunKeys:
 
 
 def _statement(process: Process, public: bytes) -> bytes:
+    # The words in front keep a signature that the same key made for another end, such as TLS, from passing for this.
     return b"gcom run key\0" + process.encode() + b"\0" + public
 
 

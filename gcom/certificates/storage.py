@@ -15,6 +15,8 @@ from pathlib import Path
 
 from gcom.errors import BadValue
 
+# A serial is text, since it has up to 160 bits and SQLite's integers have 64. No WITHOUT ROWID: `issued` lists by
+# rowid, which is the order of issuing.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS issued (
     serial TEXT PRIMARY KEY, uris TEXT NOT NULL, begins INTEGER NOT NULL, ends INTEGER NOT NULL, revoked INTEGER
@@ -134,6 +136,7 @@ class Records:
                     base.execute("PRAGMA journal_mode = WAL")
                     # On the disk when it returns: a revocation that a crash forgets would have been believed in.
                     base.execute("PRAGMA synchronous = FULL")
+                    # It ends the transaction, and leaves the connection open, which `finally` closes.
                     with base:
                         yield base
                 finally:

@@ -157,6 +157,7 @@ def accept(
     try:
         folder = take_up(invited)
     except RegistryUnavailable as error:
+        # The same kind of error, so that the exit status stays 69.
         raise RegistryUnavailable(f"{error} If it has moved, say --registry HOST:PORT") from error
     notice(f"you are {invited.name} at the registry {invited.registry}; key and certificate are in {str(folder)!r}")
     notice(f"next: gcom join GROUP --name {invited.name}")

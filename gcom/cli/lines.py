@@ -42,6 +42,7 @@ class LineReader:
             yield batch
 
     def _end(self, last: bytes) -> bytes:
+        # Without the bytes that were skipped: `_messages` adds their number, so that a refusal names the whole size.
         line = b"".join([*self._rest, last])
         self._rest, self._size = [], 0
         return line

@@ -122,6 +122,7 @@ def definition(
     return Definition.parse(group, static=names, safe=safe, signed=signed, **words)
 
 
+# Refused, not passed over: a user who says --safe must not be in a group that is not, and believe it.
 def refuse_without_create(**given: object) -> None:
     """Raise BadValue naming the first option of a creation, which means nothing without --create."""
     for name, value in given.items():

@@ -70,6 +70,7 @@ class Output:
         """Write in pieces that cannot block: a reader that has stopped reading must not hold up the end."""
         patience = PATIENCE
         ready = select.poll()  # `select` refuses descriptors from 1,024 on
+        # A reader that is gone wakes it as well (POLLERR), and the write then says EPIPE.
         ready.register(self.descriptor, select.POLLOUT)
         try:
             while rest:

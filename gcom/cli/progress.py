@@ -76,6 +76,7 @@ def demo(files: Sequence[Path], log_dir: Path, output: Output, as_json: bool) ->
     for wrong in [what for result in results for what in result.wrong]:
         notice(f"wrong: {wrong}")
     notice(f"delivery logs are in {log_dir}/")
+    # Also behind --json: a build that runs the demo looks at the status alone.
     return 0 if all(result.right for result in results) else 1
 
 
@@ -156,6 +157,7 @@ def _watching() -> Iterator[Watcher]:
 
 def show(table: Table, output: Output) -> None:
     """Print a table, as wide as it needs to be where there is no terminal: rich would cut words at 80 columns."""
+    # 200 columns hold every table of ours; a fixed width also keeps the lines of a file the same from run to run.
     console = Console() if output.terminal else Console(width=200)
     # Rich would write to the descriptor itself, and exit with 1 where its reader is gone; Output says OutputClosed.
     with console.capture() as captured:

@@ -100,6 +100,7 @@ def faults(
     orders: list[str] = []
     for member, streams in delivered.items():
         for sender, expected in sent.items():
+            # A sender of whom nothing came counts as an empty stream: a loss of all is a loss.
             seen = streams.get(sender, DemoStream().report())
             if (seen.count, seen.same_set) != (expected.count, expected.same_set):
                 sets.append(f"{member} delivered {seen.count} lines of {sender}, not the {expected.count} that it sent")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gcom.errors import BadValue
 
+# With a point in front while it is written; six digits, as gcom/trace names them.
 _SEGMENT = re.compile(r"\.?[0-9]{6}\.jsonl")
 _DEPTH = 3  # member, incarnation, segment
 

@@ -69,6 +69,7 @@ class DemoTurn:
         if isinstance(event, gcom.Message):
             name = name_of(event.sender)
             self._streams[name].add(event.data)
+            # A zero byte between them, which no name has: else two splits of the same bytes would be one entry.
             self._all.add(name.encode() + b"\0" + event.data)
             self.count += 1
             # One in so many: keeping the times of all messages would cost more memory than the messages.
@@ -78,6 +79,7 @@ class DemoTurn:
         return event is not None and not isinstance(event, gcom.Departure)
 
     def report(self) -> dict[str, Any]:
+        # Bounded: a sender that still waits for its window must not keep back the report that says so.
         self._sender.join(STALL_S)
         return {
             "count": self.count,

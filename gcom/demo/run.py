@@ -40,6 +40,7 @@ def run(texts: Sequence[Text], log_dir: Path, watcher: Watcher) -> list[DemoResu
         for text in texts:
             files = _copied(text, Path(copies))
             children.start(text.name, "gcom.demo.member", registry, text.name, str(log_dir.resolve()), *files)
+        # Before the first turn: the start of many Pythons would be taken for the first ordering's slowness.
         children.gather("ready", names, START_S)
         results = [_Turn(children, texts, ordering, watcher).take() for ordering in Ordering]
         # By a word: each then closes its node, and seals its log, before the registry goes.
@@ -75,6 +76,7 @@ class _Turn:
         )
         self._children.gather("joined", self._names, QUIET_S)
         self._watcher.begin(self._ordering, self._messages * len(self._names))
+        # By sender: of a short text all lines are timed, of a long one no more than are needed.
         strides = {name: max(1, seen.count // SAMPLES) for name, seen in self._sent.items()}
         self._children.tell_all(self._names, "go", count=self._messages, strides=strides)
         done = self._children.gather("done", self._names, QUIET_S, self._on_progress)
@@ -82,6 +84,7 @@ class _Turn:
         self._children.tell_all(self._names, "leave")
         left = self._children.gather("left", self._names, QUIET_S)
         self._watcher.delivered(sum(report["count"] for report in left.values()))
+        # The slowest member's time: until then somebody waited for a line.
         return self._result(max(report["seconds"] for report in done.values()), left)
 
     def _on_progress(self, name: str, report: Report) -> None:

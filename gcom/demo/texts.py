@@ -43,12 +43,14 @@ def chosen_texts(files: Sequence[Path]) -> list[Text]:
         raise BadValue(f"{len(found)} files are too many: a group has at most {limits.MEMBERS_MAX} members")
     texts: list[Text] = []
     for path in found:
+        # By stem, so that README.md and docs/README.md both find a name; the second one gets a number.
         texts.append(Text(_name(path.stem, texts), str(path), _lines_of(path)))
     # Files without a single line: the built-in texts are sent in their place, by members beside these.
     if not any(text.lines for text in texts):
         texts += [_built_in(name) for name in _BUILT_IN]
     while len(texts) < MEMBERS_MIN:
         texts.append(Text(_name("listener", texts), "", ()))
+    # Cut here, too: files without a line, as many as a group may have, get three texts beside them.
     return texts[: limits.MEMBERS_MAX]
 
 

@@ -83,6 +83,7 @@ def _of_groups(seen: Sequence[Snapshot]) -> Iterator[Family]:
         ordering, multicast = str(it.definition.ordering), str(it.definition.multicast)
         info.add_metric((it.group, it.process, it.instance, ordering, multicast), 1)
     yield info
+    # All groups within one family: Prometheus' format has each family once, and a second one of its name is an error.
     for name, meaning, read in GAUGES:
         gauge = GaugeMetricFamily(f"gcom_group_{name}", meaning, labels=("group",))
         for it in seen:
@@ -91,6 +92,7 @@ def _of_groups(seen: Sequence[Snapshot]) -> Iterator[Family]:
     for name, meaning, look in ORDER_GAUGES:
         gauge = GaugeMetricFamily(f"gcom_group_{name}", meaning, labels=("group",))
         for it in seen:
+            # No sample and not 0: a group without a total order has no serial, and an alert must not take it for stuck.
             if it.sequencer is not None:
                 gauge.add_metric((it.group,), float(look(it.sequencer)))
         yield gauge
@@ -126,6 +128,7 @@ def node_probes(groups: Iterable[gcom.Group]) -> Probes:
     def unready() -> str:
         return "; ".join(f"group {it.name!r} hears no quorum" for it in found if it.snapshot().detached)
 
+    # Never ill: a node that hears no quorum goes on when others are heard again, and a restart brings none of them.
     return Probes(lambda: "", unready)
 
 

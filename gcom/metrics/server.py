@@ -49,6 +49,7 @@ class MetricsServer(Closable):
 
     def __init__(self, where: str, collectors: Iterable[Collector], probes: Probes) -> None:
         registry = CollectorRegistry()
+        # Without None it enters the library's global registry, which has one already, and refuses the second.
         for collector in (ProcessCollector(registry=None), *collectors):
             registry.register(collector)
         host, port = _place(where)
@@ -70,6 +71,7 @@ class MetricsServer(Closable):
 
     def close(self) -> None:
         """Stop at once; may be called again."""
+        # The socket last: until `shutdown` returns, `serve_forever` still waits on it.
         self._http.shutdown()
         self._thread.join()
         self._http.server_close()
@@ -105,6 +107,7 @@ class _Answers:
 
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
+    # An end waits for no client, which may be silent for SILENT_S.
     block_on_close = False
     allow_reuse_address = True
 
@@ -137,6 +140,7 @@ class _Http(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    # Of each read, not of the request: a client that trickles is ended by CONNECTIONS_MAX, when others come.
     timeout = SILENT_S
     server: _Http
 
@@ -152,6 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def version_string(self) -> str:
+        # In place of Python's version, which tells whoever asks what there is to attack.
         return "gcom"
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -48,6 +48,7 @@ def ask_rights(wanted: ServiceSettings, question: str) -> dict[str, Any] | None:
     try:
         with closing(pyro.Caller(address, pyro.RIGHTS, credentials)) as caller:
             told = pyro.unpack(caller.call(pyro.pack({"ask": question}), ASK_S))
+    # Refused: nobody listens, and the file alone counts. A registry that is there and silent is no such thing.
     except pyro.ConnectionRefused:
         return None
     except (pyro.ConnectionLost, pyro.TimedOut) as error:

@@ -65,6 +65,7 @@ def _data(wanted: ServiceSettings) -> Iterator[Finding]:
     state = there.stat()
     owner = f"{_name(there.owner, state.st_uid)}, mode {stat.S_IMODE(state.st_mode):o}"
     try:
+        # Tried, and not read off the mode: a mount may be read-only, and there are access lists.
         tempfile.TemporaryFile(dir=there).close()
     except OSError as error:
         raise BadValue(

@@ -22,6 +22,7 @@ class Voice:
         # loguru writes in colours and a form of its own, which no reader of this service's log expects.
         logger.remove()
         if sys.stderr is not None:
+            # diagnose=False: else a traceback shows the values of variables, of which one may be a secret.
             logger.add(self._log, level=level, format="{message}", diagnose=False)
         logger.enable("gcom")
         logger.enable("registry")

@@ -65,6 +65,7 @@ def _of_requests(counts: RequestCounts) -> Iterator[Family]:
         "gcom_registry_request_seconds", "Time that requests took, the disk included", labels=("request",)
     )
     bounds = [*map(str, BOUNDS_S), "+Inf"]
+    # Sorted, so that two scrapes can be laid side by side: a dictionary has the order of the first requests.
     for kind, found in sorted(counts.times.items()):
         # Summed up here, where somebody scrapes: Prometheus wants each bucket to have all below it.
         buckets = list(zip(bounds, map(float, accumulate(found)), strict=True))

@@ -28,6 +28,7 @@ def put_rule(
     told = ask_rights(wanted, "reread")
     if told is None:
         yield _LATER
+    # The rule is in the file, and is not in force: an exit status of 0 would say that it is.
     elif told["trouble"]:
         raise BadValue(str(told["trouble"]))
 

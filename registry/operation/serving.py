@@ -28,6 +28,7 @@ def serve(wanted: ServiceSettings) -> int:
     stop: SimpleQueue[int] = SimpleQueue()  # its put, unlike Event.set, may interrupt its own get
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda caught, _frame: stop.put(caught))
+    # Behind the handlers: a signal during the start waits in the queue, and ends it in good order once it is ready.
     voice = Voice(wanted["log_format"], wanted["log_level"])
     try:
         server = _server(wanted, voice)
@@ -139,6 +140,7 @@ def _run(server: RegistryServer, stop: SimpleQueue[int], voice: Voice) -> int:
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
     notify("STOPPING=1")
     server.close(DRAIN_S)
+    # By SIGTERM it was asked to end, and has: that is a success, or a supervisor would count a failure.
     return EXIT_INTERRUPTED if caught == signal.SIGINT else 0
 
 

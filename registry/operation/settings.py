@@ -119,6 +119,7 @@ def _value(
 ) -> Value:
     if flag is not None:
         return Value(flag, FLAG)
+    # Empty counts as not set: container files often pass on a variable that nobody has filled in.
     if text := environment.get(setting.variable):
         return Value(text, setting.variable)
     if setting.key in in_file:
@@ -169,6 +170,7 @@ def _read(path: Path) -> dict[str, str]:
         # Python takes true for a number: as a port it would be 1.
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise BadSettings(f'{key} in settings file {str(path)!r} must be a text or a number: {key} = "…"')
+    # As text, like a flag and a variable: one check serves all three.
     return {key: str(value) for key, value in table.items()}
 
 

@@ -67,6 +67,7 @@ def write_member(folder: Path, plan: LogPlan, index: int) -> int:
 
 
 def _length(chance: random.Random, mean: int) -> int:
+    # 1 to twice the mean less one: the mean is kept, and runs of all lengths occur.
     return 1 if mean == 1 else chance.randint(1, 2 * mean - 1)
 
 

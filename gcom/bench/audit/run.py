@@ -112,6 +112,7 @@ def growth(outcomes: list[AuditBenchResult]) -> float | None:
 
 def _write(folder: Path, plan: LogPlan) -> int:
     # Logs of 100 million deliveries are 17 GB; writing them is not what is measured.
+    # Spawned: a fork would copy locks that other threads of this process may hold.
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         counts = [pool.submit(write_member, folder, plan, index) for index in range(plan.members)]
         return sum(count.result() for count in counts)
@@ -120,6 +121,7 @@ def _write(folder: Path, plan: LogPlan) -> int:
 def _audit(folder: Path, setup: AuditBenchSetup, deliveries: int, records: int) -> AuditBenchResult:
     with tempfile.TemporaryDirectory(prefix="gcom-audit-") as scratch:
         home = Path(scratch)
+        # By SPARK_CONF_DIR: the command has no option for an event log, and its users need none.
         _configure(home)
         words = [sys.executable, "-m", "gcom.cli", "audit", str(folder), "--json", str(home / "audit.json")]
         words += ["--spark"] if setup.twice else []  # else the start-up that is subtracted would be another program's

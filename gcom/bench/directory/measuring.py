@@ -132,6 +132,7 @@ def measure(setup: DirectoryBenchSetup, told: Told) -> DirectoryBenchResult:
         told(f"{setup.members} clients look them up for {setup.seconds:g} s")
         children.tell_all(names, "ask", seconds=setup.seconds)
         asked = children.gather("asked", names, setup.seconds + QUIET_S).values()
+        # While the clients are connected: their connections are a part of the cost.
         resident_mib = usage.resident_bytes(process) / MEBIBYTE
     # With processes of its own, when those above have ended: nothing of ours runs beside it.
     serials_per_s = _serials(setup.seconds / (2 * SEQUENCE_TURNS), told)

@@ -84,6 +84,7 @@ def _await_all(registry: Address, groups: int) -> float:
         while monotonic() < deadline:
             try:
                 found = client.groups()
+            # It starts again just now: not to be reached yet is a part of what is measured.
             except RegistryUnavailable:
                 found = ()
             if len(found) == groups and not doubted(found):

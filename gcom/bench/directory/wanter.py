@@ -75,6 +75,7 @@ def _rate(members: list[SerialAsker], groups: int, seconds: float) -> float:
     def want(place: int) -> None:
         for number in cycle(range(groups)):
             # What all hold: the registry forgets it, as in a group whose members tell each other.
+            # Read without a lock: an entry only grows, so an old one makes the registry forget less, never too much.
             stable = min(member.after[number] for member in members)
             given[place] += members[place].want(number, stable)
             if monotonic() - began >= seconds:

@@ -98,6 +98,7 @@ def _pause(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     scenario.pass_time(APART_S)
     back = _back(scenario.go_on(victim), scenario, rest, [victim])
     scenario.leave(rest)
+    # Killed, not asked to leave: one that did not come back in time is in no group, and could not.
     scenario.kill(victim.name)
     return out, back
 
@@ -202,6 +203,7 @@ SCENES = (
             Goal("change_leave", "view change of eight members, one leaves", "ms", 100, "median"),
             Goal("change_join", "view change of eight members, one joins", "ms", 100, "median"),
         ),
+        # The figure is a median, which of a single value says little.
         times=5,
     ),
     Scene(

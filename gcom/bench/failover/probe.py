@@ -68,6 +68,7 @@ class ProbeProcess:
     def __init__(self, name: str, registry: str) -> None:
         self._node = gcom.connect(name, registry)
         self._lock = threading.Lock()
+        # With an end: a probe lives through hundreds of trials, and a watch is only ever about the last seconds.
         self._seen: deque[SeenDelivery] = deque(maxlen=KEPT)
         self._watch: DeliveryWatch | None = None
         self._views: dict[int, tuple[str, ...]] = {}
@@ -182,6 +183,7 @@ def _send_all(group: gcom.Group, stop: threading.Event, every_s: float) -> None:
     refused = False
     while not stop.wait(every_s):
         try:
+            # Stamped before the send: the time that it waits is a part of the failover.
             group.send(_STAMP.pack(monotonic()), SEND_S)
             refused = False
         except gcom.GComError as error:

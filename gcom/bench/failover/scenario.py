@@ -92,6 +92,7 @@ class Scenario:
         # A fresh group per round, so that no round begins with what the last one left behind.
         group = f"{kind.group}-{next(self._groups)}"
         for prober in probers:
+            # `ready` is said once in a process's life, and `ensure` asks for it in each round.
             prober.reports = [report for report in prober.reports if report["say"] == "ready"]
         for place, prober in enumerate(probers):
             self.join(prober, kind, group, at, state)
@@ -137,6 +138,7 @@ class Scenario:
         """Kill a member or the registry; return the time."""
         at = monotonic()
         self.children.kill_one(name)
+        # The time was taken before the signal: what it takes to reap the process is no part of the failover.
         self.probers.pop(name, None)
         return at
 
@@ -159,6 +161,7 @@ class Scenario:
 
     def set_faults(self, text: str) -> float:
         """Put these faults into all calls (gcom/runtime/fault_injection.py), at one instant; return the time."""
+        # The time is taken after the rename: before it nobody can have read these faults.
         fresh = self._faults.with_suffix(".new")
         fresh.write_text(text, encoding="utf-8")
         # A rename, so that all members read either the old faults or the new ones.

@@ -157,6 +157,7 @@ def _killed(kill: Kill, probers: list[Prober], scenario: Scenario, rng: Random) 
     try:
         seen = scenario.watch(left, since, victim.process if victim else "", RESUME_S)
     except GComTimeout:
+        # A result and no error: the other trials go on, and the kind counts as failed.
         return Trial(None, None)
     return Trial(max(it["first"] for it in seen) - since, max(it["resumed"] for it in seen) - since)
 

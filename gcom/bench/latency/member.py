@@ -31,6 +31,7 @@ class Listener:
     def begin(self) -> None:
         self.ages_ns: list[int] = []
         self.lost = 0
+        # By text: a fault that repeats takes one entry, however often it is counted.
         self.wrong: Counter[str] = Counter()
         self._last: defaultdict[str, int] = defaultdict(int)
         self.taken_s: dict[tuple[str, int], float] | None = None  # kept in a turn that tells stages

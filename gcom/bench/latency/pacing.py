@@ -13,6 +13,7 @@ SIZE_MIN = _STAMP.size
 
 def pace(rate: float, seconds: float, send: Callable[[int], object]) -> None:
     """Call `send` with 1, 2, ... at a rate per second. A call that comes late does not delay the rest."""
+    # Rounded as by `LatencySetup.count`: receivers wait for just so many.
     count = max(1, round(rate * seconds))
     began_ns = monotonic_ns()
     for number in range(1, count + 1):

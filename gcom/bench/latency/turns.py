@@ -168,6 +168,7 @@ def measure(setup: LatencySetup, told: Told = lambda _text: None) -> LatencyResu
         for number in range(1, setup.turns + 1):
             turns.append(turn := take_turn(children, setup))
             told(f"turn {number} of {setup.turns}: p50 {turn.slowest.p50:.3f} ms")
+        # Behind all that count: stamps cost time, and the same processes, warm by now, have the stages.
         taken = _taken(children, setup, watched=True)
     told_by = {name: [Stamps(*row) for row in report["stamps"]] for name, report in taken.items()}
     return LatencyResult(setup, tuple(turns), stages_ms(told_by))
@@ -179,6 +180,7 @@ def start(children: Children, setup: LatencySetup) -> Address:
     if setup.baseline:
         children.start(_ECHO, "gcom.bench.latency.echo")
         address = children.gather("ready", [_ECHO], START_S)[_ECHO]["address"]
+        # All of the rate by one caller, where members share it: as many messages a second on either side.
         children.start(_CALLER, "gcom.bench.latency.echo", address, str(setup.rate), str(setup.size))
         children.gather("ready", [_CALLER], START_S)
     registry = children.start_registry()

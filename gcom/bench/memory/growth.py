@@ -35,6 +35,7 @@ class MemoryResult:
     @property
     def growth_mib(self) -> float:
         """Return the growth of the process that grew most."""
+        # The one that grew most: a sum would let a process that shrank hide one that leaks.
         return max(self.late[name] - self.early[name] for name in self.late) / MEBIBYTE
 
     @property
@@ -90,4 +91,5 @@ def _fill(children: Children, names: list[str], each: int, total: int, told: Tol
 
 
 def _resident(children: Children, names: list[str]) -> dict[str, int]:
+    # The registry too: it gives the serials of a total order, and may leak as well as a member.
     return {name: usage.resident_bytes(children.process_id(name)) for name in [*names, "registry"]}

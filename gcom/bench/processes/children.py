@@ -91,6 +91,7 @@ class _Child:
         # Reaped at once: a process that was killed and not waited for keeps its number and its entry.
         self.process.wait(KILL_S)
         self.release()
+        # With a limit: a grandchild that has the pipe open would keep the reader waiting.
         self._reader.join(KILL_S)
         self._errors.close()
 
@@ -200,6 +201,7 @@ class Children:
             _wait(child, deadline)
         if registry is not None:  # the last, so that members can leave in good order
             registry.process.send_signal(signal.SIGTERM)
+            # A deadline of its own: the members may have used up the common one.
             _wait(registry, monotonic() + KILL_S)
             registry.kill()
         self.kill()
@@ -219,6 +221,7 @@ class Children:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # After an error nobody waits for good manners: ten seconds more would only keep the message back.
         if kind is None:
             self.close()
         else:
@@ -233,12 +236,14 @@ def _cause_of_end(child: _Child) -> str:
 def _wait(child: _Child, deadline: float) -> None:
     try:
         child.process.wait(max(0.0, deadline - monotonic()))
+    # Reaped by `kill`, which comes after: here the other children wait for their turn.
     except subprocess.TimeoutExpired:
         child.process.kill()
 
 
 def _report(line: bytes) -> Report:
     """Parse a line as a report; a line that is no JSON object becomes a report of its text."""
+    # gcom-registry speaks for people: its one line is no JSON, and `start_registry` reads it as text.
     text = line.decode(errors="replace").strip()
     if text.startswith("{"):
         report: Report = json.loads(text)

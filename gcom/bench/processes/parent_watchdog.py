@@ -28,6 +28,7 @@ def _watch() -> None:
     # SIGTERM first: the registry closes its database in good order.
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(STOP_S)
+    # `_exit`: this is not the main thread, where sys.exit would end the process.
     os._exit(1)
 
 

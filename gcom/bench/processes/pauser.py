@@ -27,6 +27,7 @@ def main() -> None:
         at = monotonic()
         os.kill(process, signal.SIGCONT)
         child.say("continued", at=at)
+    # Until it is released, since an end of this process would be taken for a failure of the bench (`Children.hear`).
     child.wait_for_release()
     child.end()
 

@@ -61,6 +61,7 @@ class ScaleStep:
 
     @property
     def cores_receiver(self) -> float:
+        # m0 alone sends; the others are alike, and a median passes over one that was disturbed.
         return median(self.single.cores(name) for name in self.single.setup.names[1:])
 
     @property
@@ -98,6 +99,7 @@ class ScaleResult:
     @property
     def ratio(self) -> float | None:
         """Return the deliveries in all of the largest group up to LARGE ÷ those of the smallest from SMALL on."""
+        # Nothing above LARGE: the figure must not depend on what further sizes were asked for.
         there = [step for step in self.steps if SMALL <= step.members <= LARGE]
         small = min(there, key=lambda step: step.members, default=None)
         large = max(there, key=lambda step: step.members, default=None)

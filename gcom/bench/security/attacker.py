@@ -28,6 +28,7 @@ def client_hello() -> bytes:
     """Return the first bytes of a TLS handshake."""
     received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # It dials by address, and verifies nobody: it only wants the first flight of bytes.
     context.check_hostname = False
     with suppress(ssl.SSLWantReadError):
         # A real one, made without a connection: a server must not be able to tell it from a friend's.

@@ -97,6 +97,7 @@ def measure(setup: HostileBenchSetup, told: Told = lambda _text: None) -> Hostil
             children.gather("ready", [ATTACKER], START_S)
             pacing.take_turn(children, setup.latency)  # not counted: connections are made, code is warm
             for number in range(1, setup.rounds + 1):
+                # Quiet and attacked within one round, so that what else the machine does falls on both.
                 for attacked in (False, True):
                     _switch(children, attacked)
                     turn = pacing.take_turn(children, setup.latency)
@@ -113,5 +114,6 @@ def _switch(children: Children, on: bool) -> Report:
     """Have the attack begin or end, and wait until that is done; return what the attacker did so far."""
     children.tell(ATTACKER, "switch", on=on)
     report = children.gather("switched", [ATTACKER], START_S)[ATTACKER]
+    # The answer comes at once: the attacker's thread has yet to dial all its connections, or to end them.
     Event().wait(SETTLE_S)
     return report

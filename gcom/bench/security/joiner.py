@@ -19,6 +19,7 @@ def main() -> None:
     child.say("ready")
     while child.heard() is not None:
         began = perf_counter()
+        # A node of its own each time: a second join of one node would find its connections made.
         with gcom.connect(NAME, registry) as node:
             connected = perf_counter()
             node.join(definition.group, timeout_s=JOIN_S)

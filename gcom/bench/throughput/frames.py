@@ -29,6 +29,7 @@ class _Receiver:
 
     @api.expose  # type: ignore[untyped-decorator]
     def receive(self, frame: bytes) -> bytes:
+        # Packed by the sender, once for all peers: Pyro5's own serializer would pack the list for each call.
         sender, first, payloads = msgpack.unpackb(frame)
         _deliver_all(self._deliver, sender, first, payloads)
         # Two-way, as a frame of GCom's is: its sender hears that it was taken in.

@@ -22,6 +22,7 @@ LATENCIES_MAX = 20_000  # kept for each sender; at this bound every second one i
 WRONG_MAX = 5  # told in words
 
 _STAMP = struct.Struct("!BQQ")  # 0, number, time
+# Never 0 in front, whichever sender: 0 marks a stamp.
 _PLAIN = struct.Struct("!BQQ")  # 1 + sender % 255, place in the pool, 0
 _PLACE = struct.Struct("!QQ")
 
@@ -62,6 +63,7 @@ class Sequence:
 
     def add(self, sender: int, number: int) -> None:
         # Chained, so that it depends on the order: two receivers with the same messages in another order differ.
+        # A CRC and no hash: it is paid while messages are judged, and nobody tries to forge it.
         self.digest = zlib.crc32(_PLACE.pack(sender, number), self.digest)
 
 
@@ -140,4 +142,5 @@ class StreamJudge:
 def percentile(values: Values[float], share: float) -> float:
     """Return the value below which `share` of the sorted values lie; 0 of none."""
     assert all(a <= b for a, b in pairwise(values)), "percentiles are of sorted values"
+    # A value that was measured, and none between two: with few values a mixed one would look finer than it is.
     return values[min(len(values) - 1, int(len(values) * share))] if values else 0.0

@@ -23,6 +23,7 @@ _HEADER = struct.Struct("!HQI")  # the sender's place, the first number, how man
 Deliver = Callable[[FrameMessage], None]
 
 
+# No checks and no answers, on purpose: whatever is added here would make the others look better beside it.
 class TcpMesh:
     """A listener, a thread for each connection that came, and a queue and a thread for each peer."""
 
@@ -59,6 +60,7 @@ class TcpMesh:
                 waiting: queue.Queue[bytes] = queue.Queue(FRAMES_WAITING_MAX)
                 self._queues.append(waiting)
                 sock = socket.create_connection(("127.0.0.1", int(port)), CALL_S)
+                # As the other sides have it: the kernel's delay of small writes is no property of a protocol.
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 threading.Thread(target=_send_all, args=(sock, waiting), name=f"to {name}", daemon=True).start()
 

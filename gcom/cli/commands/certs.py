@@ -126,6 +126,7 @@ def show(
 
     # A file before an identity of that name: whoever points to a file sees what is in it.
     folder = identity_files.folder_of(what) if not Path(what).is_file() else None
+    # Not there in either case: the error below then names both things that were meant.
     path = folder / identity_files.CERTIFICATE if folder else Path(what)
     if not path.is_file():
         known = ", ".join(identity_files.stored()) or "none"

@@ -93,6 +93,7 @@ def _dial(address: Address) -> None:
     host, port = names.split_address(address)
     try:
         pyro.dial(host, port, time.monotonic() + DIAL_S).close()
+    # From the most particular to the most general: all three are OSErrors, of which each has another remedy.
     except ConnectionRefusedError as error:
         raise Ill("nobody", f"nobody listens at {address}: start gcom-registry there, or say --registry") from error
     except TimeoutError as error:
@@ -110,6 +111,7 @@ def _authority(address: Address, mine: pyro.Credentials) -> Iterator[Finding]:
     # What a registry tells everybody, so that an identity that is not believed any more still finds out why.
     match _told(address):
         case {"authority": str() as pem, "protocol": int() as protocol, "time": float() as clock}:
+            # By fingerprint, not by text: a PEM may be wrapped or commented in another way and be the same certificate.
             if fingerprint_of(pem) != fingerprint_of(Path(mine.files.ca).read_text()):
                 text = f"{address} is of another authority than our certificate: accept an invitation of that registry"
                 raise Ill("authority", text)

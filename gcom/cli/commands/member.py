@@ -54,6 +54,7 @@ def send(group: str, name: str, registry: str | None, log_dir: Path | None, payl
         joined.send(as_message(payload))
         # Before it leaves: `leave` would only warn of a message that did not arrive, and the exit status be 0.
         joined.flush(FLUSH_S)
+        # Before the end of the block: after leaving there is no view to count.
         count = len(joined.members)
     notice(f"sent to {count} member{'' if count == 1 else 's'} of group {group!r}")
 

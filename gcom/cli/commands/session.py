@@ -69,6 +69,7 @@ class Feed:
         """Send a line, while the process is in its group; raises NotAMember or Detached if it never will be again."""
         while True:
             try:
+                # No limit: a full window is no failure here, and the main thread can leave whatever this one waits for.
                 self._group.send(line, timeout_s=None)
                 return
             # 1. The process hears no quorum, and a send is refused. 2. It waits until it may send again. 3. The same
@@ -186,6 +187,7 @@ class ShellMember:
             self._output.flush()
 
     def _status(self) -> int:
+        # Ctrl-C alone: SIGTERM is how a member is stopped, and one that then leaves in good order has succeeded.
         if SIGNALLED.caught == signal.SIGINT:
             return 128 + signal.SIGINT
         if self._departure and self._departure.reason != "request":

@@ -72,6 +72,7 @@ def _show(result: SeedResult, output: Output, as_json: bool) -> None:
     if as_json:
         output.row({**result.row(), "commit": commit()} if result.violation else result.row())
     else:
+        # Flushed for each seed: a run of many takes hours, and is looked at meanwhile.
         output.text(summary(result))
     output.flush()
     if result.violation:

@@ -37,6 +37,7 @@ class Answer:
 def show(directory: DirectoryClient, output: Output, group: str, as_json: bool) -> int:
     """Print how a group stands; return 1 if a member did not tell."""
     entry = directory.lookup(group)
+    # Of the members and not of the registry: it knows a view, and nothing of what is under way.
     answers = ask_all(entry, credentials_for(directory.address))
     if as_json:
         for answer in answers:
@@ -72,6 +73,7 @@ def ask_all(entry: GroupInfo, credentials: Security) -> list[Answer]:
         return []
     # All at once: of 64 members that are silent each would else take its three seconds.
     with ThreadPoolExecutor(min(len(seats), limits.MEMBERS_MAX)) as pool:
+        # In the order of the view, however the answers come: the page must not jump under `watch`.
         return list(pool.map(lambda seat: _ask(seat[0], seat[1], entry.definition.group, credentials), seats))
 
 

@@ -57,6 +57,7 @@ class Outputs:
         """Raise OSError for a file that cannot be written: better now than after all has been judged."""
         for path in [Path(name) for name in (self.json, self.report, self.junit) if name is not None]:
             wrong = errno.EISDIR if path.is_dir() else 0 if path.parent.is_dir() else errno.ENOENT
+            # Folders that are wrong, and no trial of writing: an old report stays whole until there is a new one.
             if wrong:
                 raise OSError(wrong, os.strerror(wrong), str(path))
 
@@ -216,6 +217,7 @@ def _apart(work: Callable[[], AuditResult]) -> AuditResult:
             found.set_exception(error)
 
     # A daemon: if the signal ends the command, a call of Java's that never returns must not keep it.
+    # Its result is waited for without a limit: a judgement takes as long as the logs are large.
     Thread(target=go, name="gcom-audit", daemon=True).start()
     return found.result()
 
@@ -331,6 +333,7 @@ def _show_groups(result: AuditResult, output: Output) -> None:
 
 
 def _show_incidents(result: AuditResult, output: Output) -> None:
+    # Of a promise only: with --all-rules what nobody promised may break often, and would bury these.
     broken = [incident for incident in result.incidents if incident.expected]
     for incident in broken[:_SHOWN]:
         caused = f" This also breaks {', '.join(incident.caused)}." if incident.caused else ""
