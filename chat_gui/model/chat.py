@@ -16,6 +16,7 @@ from chat_gui.model.updates import (
     Arrived,
     BacklogCame,
     Connected,
+    Exported,
     FoundOnDisk,
     HeldBackNow,
     HeldByAll,
@@ -206,6 +207,9 @@ class Chat:
                 # the model they would push the newest out at its bound.
                 if group in self.groups and not older:
                     self.groups[group].conversation.restore(rows)
+            case Exported(group, text):
+                if group in self.groups:
+                    self.groups[group].conversation.notice(text, now_ms)
             case StorageTold(text):
                 return [Notice(text, error=True, lasting=True)]
             case _:

@@ -115,9 +115,15 @@ class Conversation:
         self.topic = shown(topic).replace("\n", " ")[:500]
         # Messages of other programs have no id: of those as many count as known as there are rows with their words.
         plain = Counter((row.name, row.text) for row in self.rows if not row.id)
+        told: list[tuple[str, ChatMessage, bool]] = []
         for name, message in said:
-            if message.id in self._seen_ids if message.id else plain[name, shown(message.text)] > 0:
-                plain[name, shown(message.text)] -= not message.id
+            known = message.id in self._seen_ids if message.id else plain[name, shown(message.text)] > 0
+            plain[name, shown(message.text)] -= not message.id
+            told.append((name, message, known))
+        last = max((at for at, (_, _, known) in enumerate(told) if known), default=-1)
+        for at, (name, message, known) in enumerate(told):
+            # One without an id, before one that is here: it is older than the rows that were read from disk.
+            if known or (at < last and not message.id):
                 continue
             row = self._row(
                 _KINDS.get(message.kind, RowKind.NOTICE), message.at_ms or now_ms, name, shown(message.text)

@@ -201,6 +201,14 @@ class SurroundingsCame:
 
 
 @dataclass(frozen=True, slots=True)
+class Exported:
+    """What became of the wish to write a conversation to a file, in words."""
+
+    group: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class StorageTold:
     """A trouble with the disk, in words; it is told once."""
 
@@ -229,5 +237,6 @@ Update = (
     | HistoryCame
     | FoundOnDisk
     | SurroundingsCame
+    | Exported
     | StorageTold
 )

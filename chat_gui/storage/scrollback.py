@@ -116,6 +116,11 @@ class Scrollback:
         query = f"SELECT {_ALL} FROM said WHERE talk = ? AND key < ? ORDER BY key DESC LIMIT ?"
         return [_row(values) for values in reversed(self._file.execute(query, (group, key, count)).fetchall())]
 
+    def older(self, group: str, key: int) -> Iterator[ChatRow]:
+        """Return all rows of a group before a key, oldest first, one by one: there may be a million."""
+        select = f"SELECT {_ALL} FROM said WHERE talk = ? AND key < ? ORDER BY key"
+        return map(_row, self._file.execute(select, (group, key)))
+
     def find(
         self, group: str, query: Query, before: int, most: int, stopped: Callable[[], bool]
     ) -> tuple[list[ChatRow], bool]:

@@ -10,13 +10,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from threading import Condition, Thread
 
 from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.texts.words import translate
-from chat_gui.model.updates import FoundOnDisk, HistoryCame, StorageTold, SurroundingsCame, Update
+from chat_gui.model.updates import Exported, FoundOnDisk, HistoryCame, StorageTold, SurroundingsCame, Update
+from chat_gui.storage.export import export
 from chat_gui.storage.scrollback import Scrollback, is_damage
 from chat_gui.storage.toml_files import write_text
 
@@ -46,6 +48,15 @@ class _Request:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Export:
+    """Rows of a group that go into a file, behind those that are older."""
+
+    group: str
+    rows: tuple[ChatRow, ...]
+    path: str
+
+
 class Storage:
     """Keeps scrollback and small files. `sink` takes what comes of it, from the storage's own thread.
 
@@ -57,7 +68,7 @@ class Storage:
         self._more = Condition()
         self._rows: deque[tuple[str, ChatRow]] = deque(maxlen=PENDING_MAX)
         self._files: dict[Path, str] = {}
-        self._requests: list[_Request] = []
+        self._requests: list[_Request | _Export] = []
         self._search: _Wanted | None = None  # the newest alone counts
         self._around: _Wanted | None = None
         self._closed = False
@@ -83,6 +94,12 @@ class Storage:
         """Ask for rows before a key; they come as a HistoryCame, an empty one where there are none."""
         with self._more:
             self._requests.append(_Request(group, before, count))
+            self._more.notify()
+
+    def export(self, group: str, rows: tuple[ChatRow, ...], path: str) -> None:
+        """Write all rows of a group that are on disk before these, and these, to a file; tell so by an Exported."""
+        with self._more:
+            self._requests.append(_Export(group, rows, path))
             self._more.notify()
 
     def search(self, text: str, talks: Sequence[tuple[str, int]]) -> None:
@@ -132,12 +149,23 @@ class Storage:
                 self._write(path, text)
             self._add(rows)
             for request in requests:
-                self._answer(request)
+                if isinstance(request, _Export):
+                    self._export(request)
+                else:
+                    self._answer(request)
             for wanted in (around, search):
                 if wanted and not closed:
                     self._look(wanted)
         if self._scrollback:
             self._scrollback.close()
+
+    def _export(self, wanted: _Export) -> None:
+        first = wanted.rows[0].key if wanted.rows else KEY_MAX
+        try:
+            text = export(chain(self._opened().older(wanted.group, first), wanted.rows), wanted.path)
+        except (sqlite3.Error, OSError):  # of a scrollback that cannot be read: what is in memory is there all the same
+            text = export(wanted.rows, wanted.path)
+        self._sink(Exported(wanted.group, text))
 
     def _has_work(self) -> bool:
         asked = self._requests or self._search or self._around

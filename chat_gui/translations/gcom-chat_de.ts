@@ -485,6 +485,10 @@
         <translation>Die Aufnahme sichern</translation>
     </message>
     <message>
+        <source>The record goes on: save it later, or turn debug mode off to drop it.</source>
+        <translation>Die Aufnahme geht weiter: speichere sie später, oder schalte den Fehlermodus aus, um sie zu verwerfen.</translation>
+    </message>
+    <message>
         <source>cannot write {}: {}; choose another place</source>
         <translation>{} kann nicht geschrieben werden: {}; einen anderen Ort wählen</translation>
     </message>
@@ -1975,8 +1979,8 @@
         <translation>{} kann nicht geschrieben werden: {}; bitte einen anderen Ort wählen</translation>
     </message>
     <message>
-        <source>written to {}</source>
-        <translation>geschrieben nach {}</translation>
+        <source>{:,} rows are written to {}</source>
+        <translation>{:,} Zeilen stehen in {}</translation>
     </message>
 </context>
 <context>

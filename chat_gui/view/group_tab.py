@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from html import escape
 from itertools import islice
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPalette
-from PySide6.QtWidgets import QLabel, QSplitter, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QMouseEvent, QPalette, QResizeEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QTabBar, QVBoxLayout, QWidget
 
 from chat_gui.model.chat import Chat, GroupState
 from chat_gui.model.commands import typed
@@ -39,6 +40,36 @@ class ClosingTabBar(QTabBar):
             super().mouseReleaseEvent(event)
 
 
+class TopicLine(QLabel):
+    """The topic in one line, as much of it as there is room for; the tooltip has it whole."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setContentsMargins(10, 4, 10, 4)
+        # Any member may set it: one long word must not make the window of all others as wide.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._topic = ""
+
+    def show_topic(self, topic: str) -> None:
+        """Show a topic, or nothing where there is none."""
+        if topic != self._topic:
+            self._topic = topic
+            self.setToolTip(f"<qt>{escape(topic)}</qt>" if topic else "")
+            self._fit()
+        self.setVisible(bool(topic))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show more or less of it."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setText(
+            self.fontMetrics().elidedText(self._topic, Qt.TextElideMode.ElideRight, self.contentsRect().width())
+        )
+
+
 class GroupTab(QWidget):
     """Shows a `GroupState`; `refresh` is called when something of it may have changed."""
 
@@ -56,9 +87,7 @@ class GroupTab(QWidget):
         self._pulse: Pulse | None = None
         self._pulse_s = 0.0
         self.banner = Banner(self)
-        self._topic = QLabel(self)
-        self._topic.setTextFormat(Qt.TextFormat.PlainText)
-        self._topic.setContentsMargins(10, 4, 10, 4)
+        self._topic = TopicLine(self)
         self.conversation = ConversationView(older, self, state.name)
         self.members = MembersView(self)
         self.input = MessageInput(self._member_names, groups, self)
@@ -148,8 +177,7 @@ class GroupTab(QWidget):
             news = [*news, *self.conversation.rows.refresh(changed)]
         self.conversation.rows.marker = talk.marker
         self.show_pulse(self._pulse, self._pulse_s)
-        self._topic.setText(talk.topic)
-        self._topic.setVisible(bool(talk.topic))
+        self._topic.show_topic(talk.topic)
         self.show_banner(chat, now_ms)
         return news
 

@@ -225,3 +225,15 @@ def test_a_trouble_with_the_disk_stands_in_the_conversation(opened: Opener) -> N
     assert texts(window, "work")[-1] == "the disk is full"
     assert window.statusBar().currentMessage() == "the disk is full"
     assert "the disk is full" not in texts(window, "news")
+
+
+def test_a_topic_of_one_long_word_leaves_the_window_as_it_is(opened: Opener) -> None:
+    window = opened("", "", "news")
+    width = window.minimumSizeHint().width()
+    window.chat.groups["news"].conversation.topic = "<b>T" * 3_000
+    window.refresh()
+    line = window.tabs["news"]._topic
+    assert line.isVisible()
+    assert "…" in line.text()
+    assert line.toolTip().startswith("<qt>&lt;b&gt;T")
+    assert window.minimumSizeHint().width() == width

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 import gcom
@@ -138,6 +139,19 @@ def test_without_a_node_debug_mode_says_so_and_stays_off(qtbot: QtBot, page: Deb
     qtbot.waitUntil(lambda: not page.on, timeout=LIMIT_MS)
     assert "not connected" in page.about.text()
     assert "off" in page.command("drop", "10%")
+
+
+def test_a_record_that_is_not_saved_goes_on(page: DebugPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
+    page.switch.setChecked(True)
+    page.record.setChecked(True)
+    began = page.recording
+    page.record.setChecked(False)
+    assert page.record.isChecked()
+    assert page.recording is began
+    page.switch.setChecked(False)
+    page.record.setChecked(False)
+    assert page.recording is None
 
 
 def test_a_record_is_written_and_replayed(qtbot: QtBot, page: DebugPage, tmp_path: Path) -> None:

@@ -174,6 +174,14 @@ def test_what_the_backlog_tells_again_is_not_shown_twice() -> None:
     assert [row.text for row in talk.rows if row.name] == ["without an id", "twice", "twice", "twice", "new"]
 
 
+def test_what_is_older_than_the_rows_from_disk_is_not_told_as_new() -> None:
+    """The state has 200 messages; of as many rows from disk some are notices."""
+    talk = talk_of("news", "third", "fourth")
+    said = [("bob", ChatMessage(MessageKind.TEXT, text)) for text in ("first", "second", "third", "fourth", "fifth")]
+    talk.on_backlog("", said, 2_000)
+    assert [row.text for row in talk.rows if row.name] == ["third", "fourth", "fifth"]
+
+
 def test_a_time_that_no_calendar_has_is_none() -> None:
     """A backlog is shown with the times in it, which a peer writes."""
     for at_ms, known in ((253_402_128_000_000, True), (253_402_128_000_001, False), (1 << 53, False), (10**30, False)):

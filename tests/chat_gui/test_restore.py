@@ -201,3 +201,18 @@ def test_promises_that_cannot_be_read_are_none() -> None:
     assert definition_of("x", promises_of(definition)) == definition
     for text in ("", "{", "[]", "7", '{"ordering": "NONE"}', '{"colour": "red"}', '{"static": 3}'):
         assert definition_of("x", text) is None
+
+
+def test_an_export_has_what_is_on_disk_only_too(opened: Opener, places: Places, tmp_path: Path) -> None:
+    history = Scrollback(places.history)
+    talk = talk_of("127.0.0.1:1", "news")
+    history.add((talk, ChatRow(key, RowKind.MESSAGE, 1_000 * key, "bob", f"m{key}")) for key in range(1, 1_001))
+    history.close()
+    window = opened("alice", "127.0.0.1:1", "news", places=places)
+    wait_until(lambda: "m1000" in texts(window, "news"))
+    say(window, "news", f"/export {tmp_path / 'all.txt'}")
+    wait_until(lambda: any("rows are written" in text for text in texts(window, "news")))
+    lines = (tmp_path / "all.txt").read_text("utf-8").splitlines()
+    assert [line.rpartition(" ")[2] for line in lines if "bob: m" in line] == [f"m{key}" for key in range(1, 1_001)]
+    say(window, "news", f"/export {tmp_path / 'no' / 'such.txt'}")
+    wait_until(lambda: any("cannot write" in text for text in texts(window, "news")))

@@ -14,7 +14,8 @@ from PySide6.QtCore import QObject, Signal
 
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import SavedSession, Settings, session_of, settings_of
-from chat_gui.model.updates import FoundOnDisk, HistoryCame, SurroundingsCame, Update
+from chat_gui.model.updates import Exported, FoundOnDisk, HistoryCame, SurroundingsCame, Update
+from chat_gui.storage.export import export
 from chat_gui.storage.places import Places
 from chat_gui.storage.scrollback import talk_of
 from chat_gui.storage.storage import Storage
@@ -87,7 +88,7 @@ class Keeper(QObject):
         if isinstance(update, HistoryCame):
             registry, _, group = update.group.rpartition("/")
             update = replace(update, group=group, registry=registry)
-        elif isinstance(update, SurroundingsCame):
+        elif isinstance(update, SurroundingsCame | Exported):
             update = replace(update, group=update.group.rpartition("/")[2])
         elif isinstance(update, FoundOnDisk):
             registry = update.found[0][0].rpartition("/")[0] if update.found else ""
@@ -116,6 +117,13 @@ class Keeper(QObject):
         """Ask for a row on disk with those around it."""
         if self._storage:
             self._storage.look_around(talk_of(self.registry, group), key)
+
+    def export(self, group: str, rows: Sequence[ChatRow], path: str) -> None:
+        """Write rows to a file, behind those on disk that were before them; what became of it comes as an Exported."""
+        if self._storage:
+            self._storage.export(talk_of(self.registry, group), tuple(rows), path)
+        else:
+            self._sink(Exported(group, export(rows, path)))
 
     def on_history(self, update: HistoryCame) -> None:
         """Take note of what came from disk."""

@@ -255,9 +255,16 @@ class DebugPage(InsightPage):
             self.recording.add(0, self.faults)
             self.record.setText(self.tr("&Save record…"))
             return
+        path = QFileDialog.getSaveFileName(self, self.tr("Save the record"), "faults.json", "JSON (*.json)")[0]
+        if not path and self.on:
+            # Not thrown away by an Esc: nobody could make the same record again.
+            self.record.blockSignals(True)
+            self.record.setChecked(True)
+            self.record.blockSignals(False)
+            self.about.setText(self.tr("The record goes on: save it later, or turn debug mode off to drop it."))
+            return
         recording, self.recording = self.recording, None
         self.record.setText(self.tr("&Record"))
-        path = QFileDialog.getSaveFileName(self, self.tr("Save the record"), "faults.json", "JSON (*.json)")[0]
         if path and recording is not None:
             self.save(recording, path)
 

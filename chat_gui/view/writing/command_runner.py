@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable
 from typing import Protocol
 
 import gcom
@@ -12,12 +11,11 @@ from chat_gui.client.client import ChatClient
 from chat_gui.model.chat import Chat, GroupState
 from chat_gui.model.commands import BadCommand, Command, help_text
 from chat_gui.model.members import Pulse, presence_text
-from chat_gui.model.rows import ChatRow
 from chat_gui.model.text import clean
-from chat_gui.model.texts.copies import log_line
 from chat_gui.model.texts.orderings import ORDERINGS
 from chat_gui.model.texts.words import translate
 from chat_gui.model.wire import ChatMessage, MessageKind, encode
+from chat_gui.view.desktop.keeper import Keeper
 
 
 def now_ms() -> int:
@@ -30,6 +28,7 @@ class CommandHost(Protocol):
 
     chat: Chat
     client: ChatClient
+    keeper: Keeper
 
     def join(self, group: str) -> None: ...
 
@@ -115,7 +114,7 @@ class CommandRunner:
     def _export(self, group: str, path: str) -> None:
         path = path or self._host.ask_path(f"{group}.txt")
         if path:
-            self._note(group, export(self._host.chat.groups[group].conversation.rows, path))
+            self._host.keeper.export(group, self._host.chat.groups[group].conversation.rows, path)
 
     def _note(self, group: str, text: str) -> None:
         self._host.chat.groups[group].conversation.notice(text, now_ms())
@@ -138,13 +137,3 @@ def order_text(state: GroupState) -> str:
         return translate("order", "not known before this chat is in the group")
     name, multicast = state.definition.ordering.value, state.definition.multicast.value
     return f"{name}, {multicast}: {translate('orderings', ORDERINGS[name])}"
-
-
-def export(rows: Iterable[ChatRow], path: str) -> str:
-    """Write rows to a file; return what became of it, in words."""
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(f"{log_line(row)}\n" for row in rows)
-    except OSError as error:
-        return translate("export", "cannot write {}: {}; choose another place").format(path, error.strerror)
-    return translate("export", "written to {}").format(path)
