@@ -143,6 +143,19 @@ def test_a_loss_is_of_its_view_and_of_its_generation() -> None:
     assert lost == StateUnavailable(3, "no member has it", uncovered=True)
 
 
+@pytest.mark.parametrize(("instance", "since"), [("i", 0), ("i-2-9", rank("i-2-9", 1))])
+def test_who_founds_a_successor_with_nothing_has_lost_all_that_was_before(instance: str, since: int) -> None:
+    founder = Transfer(A, gives=True, takes=True)
+    founder.found(instance)
+    founder.install(decision(2, {B: (A, 2)}), 0)
+    founder.on_taken(2, b"new", "")
+    back = Transfer(B, gives=True, takes=True, own=OwnState("i", 0))
+    back.enter(decision(2, {B: (A, 2)}), 0, instance)
+    chunk = founder.item_for(B, data_waits=False, now_ms=0)
+    assert chunk == StateChunk(2, 1, 1, b"new", since)
+    assert back.on_chunk(A, chunk, 0) == [SetState(2, b"new", A, uncovered=since > 0)]
+
+
 @pytest.mark.parametrize(("instance", "since"), [("i-2-9", 7), ("another", 0)])
 def test_who_founds_a_successor_has_lost_what_it_had_lost_before(instance: str, since: int) -> None:
     transfer = Transfer(A, gives=True, takes=True, own=OwnState("i-1-7", 7))

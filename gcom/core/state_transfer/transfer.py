@@ -154,6 +154,10 @@ class Transfer:
         # A state that began anew does so in a successor, too. Of another lineage ranks say nothing: there it is whole.
         if self._own and lineage.origin_of(self._own.instance) == lineage.origin_of(instance):
             self._since = self._own.since
+        # 1. An operator gives up B, and C succeeds. 2. C dies. 3. Z, which is new, begins. 4. B comes back with
+        # what both had. Z's state has nothing of it, so B's application is handed its own.
+        if not self._own and lineage.generation(instance):
+            self._since = lineage.rank(instance, 1)
         if self.keeping is not Keeping.NOTHING:
             self._become_whole()
         return []
