@@ -33,6 +33,9 @@ app = typer.Typer(
 
 def main() -> None:
     """Run as the entry point of the script."""
+    from gcom.cli.output import open_standard_descriptors
+
+    open_standard_descriptors()
     app(_flags_first(sys.argv[1:]), prog_name="gcom-registry")
 
 

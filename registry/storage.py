@@ -159,16 +159,19 @@ def inspect(folder: Path) -> tuple[int, int]:
     """
     path = folder / FILE
     # Read and write: what a registry that was killed left half done is taken back first, as the next one would do.
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", timeout=0.0, uri=True)) as base:
-        try:
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", timeout=0.0, uri=True)) as base:
             found = base.execute("PRAGMA integrity_check").fetchone()[0]
             if found != "ok":
                 raise BadValue(f"{str(path)!r} is damaged: {found}")
             return sum(1 for _ in _rows(base, path)), sum(1 for _ in _votes(base, path))
-        except sqlite3.OperationalError as error:
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise Unavailable(f"{str(path)!r} cannot be looked into: {error}") from error
-        except sqlite3.Error as error:
-            raise BadValue(f"{str(path)!r} is not what a registry keeps: {error}") from error
+        # No file, one of another user's, a folder, or a disk that fails: nobody uses it, and nobody could.
+        raise BadValue(f"{str(path)!r} cannot be read: {error}; it is to be a file that this user may write") from error
+    except sqlite3.Error as error:
+        raise BadValue(f"{str(path)!r} is not what a registry keeps: {error}") from error
 
 
 def _votes(base: sqlite3.Connection, path: Path) -> Iterator[WitnessRecord]:

@@ -36,7 +36,9 @@ class Voice:
 
     def tell(self, text: str, level: str = "INFO") -> None:
         """Print a notice to standard error, whatever the level of the log."""
-        print(_row(level, text) if self._json else f"gcom-registry: {text}", file=sys.stderr, flush=True)
+        # Where it is closed, print would take standard output, whose first line programs read as "it serves at".
+        if sys.stderr is not None:
+            print(_row(level, text) if self._json else f"gcom-registry: {text}", file=sys.stderr, flush=True)
 
     def _log(self, message: Message) -> None:
         record = message.record

@@ -82,7 +82,7 @@ def test_each_kind_of_connection_does_what_it_is_named_for(listening: socket.soc
     assert it.dial(0.0) is not None
     server, _ = listening.accept()
     with server:
-        for now in (0.0, 1.0, 2.0):
+        for now in (0.0, 0.02, 0.5, 1.0, 1.02, 2.0):
             it.speak(now)
         it.end()
         said = b"".join(iter(lambda: server.recv(65536), b""))

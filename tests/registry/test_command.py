@@ -329,3 +329,12 @@ def test_groups_are_asked_of_a_registry_for_other_machines_as_itself(start: Star
     asking = start("groups", *where)
     assert "the registry knows no groups" in asking.communicate(timeout=LIMIT_S)[1]
     assert asking.returncode == 0
+
+
+@pytest.mark.slow
+def test_its_first_line_is_that_it_serves_also_where_nobody_hears_its_notices() -> None:
+    command = f"exec {sys.executable} -m registry --port 0 --metrics 0 2>&-"
+    with subprocess.Popen(["sh", "-c", command], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        ready(process)
+        process.terminate()
+        assert process.wait(LIMIT_S) == 0

@@ -131,6 +131,13 @@ def test_while_it_runs_it_is_told_who_has_the_port(flags: Flags, folder: Path, s
     assert "a registry uses it" in found["database"].text
 
 
+def test_a_database_that_cannot_be_opened_is_named(flags: Flags) -> None:
+    (Path(str(flags["data"])) / FILE).mkdir(parents=True)
+    found = wrong(flags)
+    assert found.code == "database"
+    assert "cannot be read: unable to open database file" in found.text
+
+
 def test_a_registry_whose_disk_is_full_is_ill(flags: Flags, tmp_path: Path) -> None:
     """It says so of itself."""
     server = RegistryServer(data=tmp_path / "other")

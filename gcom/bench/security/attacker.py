@@ -45,7 +45,8 @@ class HostileConnection:
         self._hello = hello
         self._at = 0
         self.sock: socket.socket | None = None
-        self.due = 0.0
+        self.due = 0.0  # when it may dial again
+        self._next_byte = 0.0
 
     def dial(self, now: float) -> socket.socket | None:
         """Dial anew, and say what this kind begins with; None if that failed."""
@@ -68,12 +69,12 @@ class HostileConnection:
         assert self.sock is not None
         said = {"garbage": GARBAGE, "half": self._hello[: len(self._hello) // 2], "silent": b""}.get(self._kind)
         with suppress(BlockingIOError):
-            if said is None:
+            if said is None and now >= self._next_byte:
                 # A byte a second: a limit that begins anew with
                 # each byte would let it hold a worker for ever.
                 self._at += self.sock.send(self._hello[self._at : self._at + 1])
-                self.due = now + REDIAL_S
-            elif self._at == 0 and said:
+                self._next_byte = now + REDIAL_S
+            elif said and self._at == 0:
                 self._at += self.sock.send(said)
 
     def end(self) -> None:
@@ -128,8 +129,7 @@ class Attack:
 
     def _speak(self, it: HostileConnection, now: float, selector: selectors.BaseSelector) -> None:
         try:
-            if it.due <= now or it.due - now > REDIAL_S / 2:
-                it.speak(now)
+            it.speak(now)
         except OSError:
             self._end(it, selector)
 
