@@ -250,6 +250,8 @@ class Chat:
         state = self.groups.get(group)
         if state is not None:
             self._become(state, GroupStanding.LEFT, now_ms, departed_text(reason))
+            if reason == "request":  # by a wish of the user's own, as another name is
+                return
             state.conversation.notice(
                 translate("chat", "this chat is no longer in the group: {}").format(departed_text(reason)), now_ms
             )

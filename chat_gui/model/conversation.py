@@ -120,10 +120,11 @@ class Conversation:
             known = message.id in self._seen_ids if message.id else plain[name, shown(message.text)] > 0
             plain[name, shown(message.text)] -= not message.id
             told.append((name, message, known))
-        last = max((at for at, (_, _, known) in enumerate(told) if known), default=-1)
+        here = [at for at, (_, _, known) in enumerate(told) if known] or [-1]
         for at, (name, message, known) in enumerate(told):
-            # One without an id, before one that is here: it is older than the rows that were read from disk.
-            if known or (at < last and not message.id):
+            # Before the first that is here: it is older than the rows that were read from disk. Without an id nobody
+            # can tell it from an earlier one of the same words, so what is before the last that is here is taken for it.
+            if known or at < (here[0] if message.id else here[-1]):
                 continue
             row = self._row(
                 _KINDS.get(message.kind, RowKind.NOTICE), message.at_ms or now_ms, name, shown(message.text)

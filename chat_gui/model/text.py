@@ -7,12 +7,15 @@ Anderson 2021: an override in a text reorders what stands beside it). Links are 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import NamedTuple
 
 from chat_gui.model.texts.words import translate
 
 SIGN = "\N{REPLACEMENT CHARACTER}"
 SHOWN_CHARS_MAX = 16 * 1024  # of one message; the rest is counted
+SHOWN_LINES_MAX = 100
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _UNSAFE = re.compile(
     # A black flag, the region's letters as tags, and the tag that ends them are one sign: the flag of Wales, say.
     "(?P<flag>\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)|"
@@ -44,12 +47,12 @@ def clean(text: str) -> str:
 def shown(text: str) -> str:
     """Return a clean text no longer than is shown, with a word on what was left out."""
     # Cut before it is cleaned: a long text costs no more than what is shown of it.
-    kept = clean(text[:SHOWN_CHARS_MAX])
-    return (
-        kept
-        if len(text) <= SHOWN_CHARS_MAX
-        else kept + translate("chat", "… ({:,} more characters)").format(len(text) - SHOWN_CHARS_MAX)
-    )
+    end = min(len(text), SHOWN_CHARS_MAX)
+    for line in islice(_LINE_END.finditer(text, 0, end), SHOWN_LINES_MAX - 1, SHOWN_LINES_MAX):
+        end = line.start()  # a few kilobytes of empty lines would fill dozens of screens
+    kept = clean(text[:end])
+    rest = len(text) - end
+    return kept + translate("chat", "… ({:,} more characters)").format(rest) if rest else kept
 
 
 def folded(text: str) -> str:

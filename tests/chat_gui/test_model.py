@@ -12,7 +12,7 @@ from chat_gui.model.members import Pulse
 from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
 from chat_gui.model.search import Search, SearchHit
-from chat_gui.model.text import SIGN, clean
+from chat_gui.model.text import SIGN, clean, shown
 from chat_gui.model.texts.copies import as_json, as_text, with_header
 from chat_gui.model.updates import Arrived, Connected, HistoryCame, Joined
 from chat_gui.model.wire import ChatMessage, MessageKind, decode
@@ -180,6 +180,21 @@ def test_what_is_older_than_the_rows_from_disk_is_not_told_as_new() -> None:
     said = [("bob", ChatMessage(MessageKind.TEXT, text)) for text in ("first", "second", "third", "fourth", "fifth")]
     talk.on_backlog("", said, 2_000)
     assert [row.text for row in talk.rows if row.name] == ["third", "fourth", "fifth"]
+
+
+def test_what_is_older_is_not_told_again_with_ids_and_what_was_missed_between_is() -> None:
+    talk = Conversation("news")
+    said = [("bob", ChatMessage(MessageKind.TEXT, text, text)) for text in ("a", "b", "c", "d", "e")]
+    for name, message in (said[1], said[3]):
+        talk.on_message(f"{name}#1", 1, 1, message, 1_000, False, frozenset())
+    talk.on_backlog("", said, 2_000)
+    assert [row.text for row in talk.rows if row.name] == ["b", "d", "c", "e"]
+
+
+def test_many_lines_are_shown_in_part() -> None:
+    assert shown("\n" * 5_000) == "\n" * 99 + "… (4,901 more characters)"
+    assert shown("\r\n".join("ab")) == "a\nb"
+    assert shown("\n" * 99) == "\n" * 99
 
 
 def test_a_time_that_no_calendar_has_is_none() -> None:
