@@ -37,9 +37,7 @@ class ScriptLine:
 SCRIPT = (
     ScriptLine(1.0, "bob", Act.TOPIC, "A room where nothing is out of order"),
     ScriptLine(2.5, "bob", Act.SAY, "Hello! I am bob, a process of my own. So are carol and dave."),
-    ScriptLine(
-        4.0, "carol", Act.SAY, "Hi, visitor! Whatever bob asks: my answer never comes before his question."
-    ),
+    ScriptLine(4.0, "carol", Act.SAY, "Hi, visitor! Whatever bob asks: my answer never comes before his question."),
     ScriptLine(5.5, "dave", Act.SAY, "And all of us see these lines in the same order: this group is CAUSALTOTAL."),
     ScriptLine(8.0, "bob", Act.SAY, "Say something, and watch the sign at its right: ✓ is ordered, ✓✓ held by all."),
     ScriptLine(11.0, "carol", Act.WAVE, "looks at the clocks: F12 shows them"),
