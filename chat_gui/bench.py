@@ -64,6 +64,7 @@ def bench(as_json: bool) -> int:
 
 def _in_child(name: str) -> float:
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    # The start is counted from here, with the interpreter's own start and all imports in it.
     command = [sys.executable, "-m", "chat_gui.bench", name, repr(time.time())]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=CHILD_S)
     if done.returncode:
@@ -120,6 +121,7 @@ def _measure(name: str, born: float) -> float:
     QTest.qWait(1)
     if name == "start":
         return time.time() - born
+    # Past the queue: `post` may not be called in the window's thread, where it could wait for itself.
     window.bridge.arrived.emit([Connected("127.0.0.1:7411", "you")])
     groups = [f"g{number}" for number in range(20 if name == "idle" else 1)]
     for group in groups:
@@ -158,6 +160,7 @@ def _flood_of_another(window: object) -> float:
 
         def begin() -> Callable[[], bool]:
             print("go", file=wishes, flush=True)
+            # Among the last few rows: a line about the flooder's leave may stand below it.
             return lambda: all(row.text != LAST for row in list(talk.rows)[-5:])
 
         return _stall(begin)
@@ -196,6 +199,7 @@ def _stall(begin: Callable[[], Callable[[], bool]]) -> float:
     timer.timeout.connect(beat)
     timer.start()
     QTest.qWait(300)
+    # The first layouts of a new window are no stall of what is measured.
     gaps.clear()
     goes_on = begin()
     while goes_on():
@@ -210,11 +214,13 @@ def _memory(window: object) -> float:
     from chat_gui.model.conversation import Conversation
 
     state = window.chat.groups["g0"]  # type: ignore[attr-defined]
+    # A tab keeps fewer rows: here all are to be in memory at once.
     state.conversation = Conversation("g0", rows_max=100_000)
     for first in range(0, 100_000, 500):
         window.bridge.arrived.emit([_messages(first, 500)])  # type: ignore[attr-defined]
     QTest.qWait(200)
     assert len(state.conversation.rows) == 100_000
+    # In KiB, as Linux has it.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -230,8 +236,10 @@ def _typing(window: object) -> float:
         QTest.qWait(20)
         began = time.monotonic()
         QTest.keyClick(box, Qt.Key.Key_A)
+        # Not `update`, which only asks for a painting later: the painting is part of what is measured.
         box.viewport().repaint()
         times.append((time.monotonic() - began) * 1000)
+        # A line that grows for the whole run would measure how long lines wrap.
         if len(times) % 40 == 0:
             box.clear()
     return quantiles(times, n=20)[-1]

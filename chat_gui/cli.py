@@ -74,8 +74,10 @@ def chat(
     if context.invoked_subcommand:
         return
     with ExitStack() as stack:
+        # A demonstration keeps no files and claims no socket: it runs beside the user's own chat.
         companions = _companions(stack) if demo else None
         if companions:
+            # No group to join at once: DemoEntry joins when the companions are in it, and so older.
             registry, nick, group = companions.registry, nick or VISITOR, []
         places = None if demo else user_places(_checked(profile))
         registry = registry or os.environ.get("GCOM_REGISTRY", "")
@@ -102,6 +104,7 @@ def _companions(stack: ExitStack) -> Companions:
     faults.write_text("seed=1", "utf-8")
     os.environ["GCOM_FAULTS"] = f"@{faults}"
     companions = Companions(stack.enter_context(gcom.embedded()).address)
+    # A stack unwinds backwards: the companions leave while their registry still answers.
     stack.callback(companions.close)
     return companions
 
@@ -123,6 +126,7 @@ def _run(
     if missing := advice():
         return _fail(missing)
     try:
+        # Not at the top of the module: --help, and the advice on what is missing, work without Qt.
         from PySide6.QtCore import QTimer
         from PySide6.QtWidgets import QApplication
 
@@ -136,6 +140,7 @@ def _run(
     qt.setApplicationName("gcom-chat")
     qt.setApplicationDisplayName("GCom chat")
     qt.setStyle(OutlinedStyle())
+    # Before the window is made, which would open the same files and connect under the same name.
     single = SingleInstance(places.session) if places else None
     if single and not single.claim(groups):
         print("gcom-chat: it runs already, and its window comes to the front (another one beside it: --profile NAME)")
@@ -144,6 +149,7 @@ def _run(
     if single:
         single.asked.connect(window.come_forward)
     window.show()
+    # Closed as by hand: the groups are left, and the session is saved.
     signal.signal(signal.SIGINT, lambda *_: window.close())
     awake = QTimer(interval=200)  # Python sees signals only between its own instructions
     awake.timeout.connect(companions.poll if companions else lambda: None)

@@ -37,6 +37,7 @@ class Companion:
         round_, passed_s = 0, time.monotonic() - self._began
         while not self._stopped.is_set():
             for line in mine:
+                # Counted from the beginning, not from the line before: lateness does not add up.
                 wait_s = round_ * LENGTH_S + line.at_s - (time.monotonic() - self._began)
                 # What it missed while it was away it does not make up for.
                 missed = round_ == 0 and line.at_s < passed_s
@@ -49,6 +50,7 @@ class Companion:
     def _act(self, line: ScriptLine) -> bool:
         """Play one line; True ends the script."""
         if line.act is Act.CRASH:
+            # Nothing is cleaned up: by way of `main` the node would be closed, which leaves, and that is no crash.
             os._exit(CRASHED)
         elif line.act is Act.LEAVE and self._group:
             self._group.leave(2)

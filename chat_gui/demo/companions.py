@@ -25,9 +25,11 @@ class Companions:
         self.crashes = 0
         first, *others = COMPANIONS
         self._start(first)  # the oldest leads, and its crash is to show an election
+        # As if they came back: `poll` starts them, and nobody waits here.
         self._back_at.update(dict.fromkeys(others, self._began + LATER_S))
 
     def _start(self, name: str) -> None:
+        # One that comes back goes on where the others are.
         from_s = (time.monotonic() - self._began) % LENGTH_S
         command = [sys.executable, "-m", "chat_gui.demo.companion", name, self.registry, f"{from_s:.2f}"]
         self._running[name] = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
@@ -36,6 +38,7 @@ class Companions:
         """Start again who crashed some time ago."""
         now = time.monotonic()
         for name, process in self._running.items():
+            # A dead process stays in the table until it is started again: it counts once.
             if process.poll() is not None and name not in self._back_at:
                 self._back_at[name] = now + AWAY_S
                 self.crashes += 1
@@ -51,6 +54,7 @@ class Companions:
                 with suppress(OSError):
                     process.stdin.close()
         deadline = time.monotonic() + END_S
+        # Waited for only now, when each has been told: they leave at the same time.
         for process in self._running.values():
             try:
                 process.wait(max(0.0, deadline - time.monotonic()))

@@ -22,5 +22,6 @@ class Places:
 def user_places(profile: str = "") -> Places:
     """Return the places of this user, and of one of its profiles; nothing is made yet."""
     folders = (platformdirs.user_config_path, platformdirs.user_state_path, platformdirs.user_data_path)
+    # No profile is "", which adds no folder.
     config, state, data = (folder(NAME) / profile for folder in folders)
     return Places(config / "settings.toml", state / "session.toml", data / "history.db")

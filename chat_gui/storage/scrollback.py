@@ -24,6 +24,8 @@ _COLUMNS = "key, kind, at_ms, name, text, process, number, view, id, sent_ms, pe
 _TIMES = "received_ms, delivered_ms, taken_ms, ordered_ms, serial, clock"
 _ALL = f"{_COLUMNS}, {_TIMES}"
 _KINDS = {kind.value: kind for kind in RowKind}
+# WITHOUT ROWID: rows lie on disk by talk and key, as all of them are read.
+# IF NOT EXISTS: two chats of one user may begin the same new file at once.
 _TABLE = """
 CREATE TABLE IF NOT EXISTS said (
     talk TEXT NOT NULL, key INTEGER NOT NULL, kind TEXT NOT NULL, at_ms INTEGER NOT NULL, name TEXT NOT NULL,
@@ -52,6 +54,7 @@ def talk_of(registry: str, group: str) -> str:
 def is_damage(error: sqlite3.Error) -> bool:
     """Return whether an error says that the file is broken, rather than that it cannot be reached or written."""
     code = getattr(error, "sqlite_errorcode", None)
+    # An extended code has the kind of error in its low byte.
     return code is not None and code & 0xFF in _DAMAGED
 
 
@@ -100,6 +103,7 @@ class Scrollback:
             yield
             self._file.execute("COMMIT")
         except sqlite3.Error:
+            # At some errors, a full disk say, SQLite rolls back itself: another ROLLBACK would hide the cause.
             if self._file.in_transaction:
                 self._file.execute("ROLLBACK")
             raise
@@ -142,6 +146,7 @@ class Scrollback:
         """Return the newest row of "bob#17"; names are compared in any case."""
         name, _, number = message.rpartition("#")
         select = f"SELECT {_ALL} FROM said WHERE talk = ? AND number = ? ORDER BY key DESC"
+        # As text, which the column's type makes a number: an int of more than 64 bits would raise OverflowError.
         rows = map(_row, self._file.execute(select, (group, number if number.isdecimal() else -1)))
         return next((row for row in rows if row.number and row.name.casefold() == name), None)
 

@@ -130,6 +130,7 @@ class Storage:
         with self._more:
             self._closed = True
             self._more.notify()
+        # With a limit: a disk that hangs must not keep the window from closing.
         self._thread.join(timeout_s)
 
     # the thread
@@ -140,6 +141,7 @@ class Storage:
             with self._more:
                 # Rows that could not be written wait for new ones, or for a while: the disk may have room again.
                 self._more.wait_for(self._has_work, RETRY_S)
+                # All is taken under the lock, and done without it: nobody waits for the disk.
                 closed, files, requests = self._closed, self._files, self._requests
                 rows, self._rows = self._rows, deque(maxlen=PENDING_MAX)
                 self._files, self._requests = {}, []
@@ -153,6 +155,7 @@ class Storage:
                     self._export(request)
                 else:
                     self._answer(request)
+            # Last, since a search may take seconds: a tab that opens waits for its rows before it joins.
             for wanted in (around, search):
                 if wanted and not closed:
                     self._look(wanted)
@@ -187,9 +190,11 @@ class Storage:
 
     def _superseded(self) -> bool:
         """Tell whether another search, or the end, makes this one needless."""
+        # Without the lock: a look that comes too early only costs STOP_EVERY rows more.
         return self._search is not None or self._closed
 
     def _fresh(self) -> bool:
+        # Rows that could not be written do not wake the thread, which would spin on them; RETRY_S does.
         return bool(self._rows) and "rows" not in self._said
 
     def _write(self, path: Path, text: str) -> None:
@@ -236,6 +241,7 @@ class Storage:
 
     def _trim(self, groups: list[str]) -> None:
         for group in dict.fromkeys(groups):
+            # Trimmed with the first rows too: the bound may have been lowered since they were written.
             self._since_trim[group] = self._since_trim.get(group, TRIM_EVERY) + groups.count(group)
             if self._since_trim[group] >= TRIM_EVERY:
                 self._opened().trim(group, self._keep_max)
@@ -259,10 +265,12 @@ class Storage:
                     "groups until its next start. Look at {}",
                 ).format(error, self._path),
             )
+        # Told without rows as well: a group is joined only once its scrollback has come.
         first = request.key == KEY_MAX
         self._sink(HistoryCame(request.group, tuple(rows), not first))
 
     def _opened(self) -> Scrollback:
+        # Opened here and not in the constructor: an SQLite connection belongs to the thread that made it.
         if self._scrollback is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._scrollback = Scrollback(self._path, self._home)
@@ -279,6 +287,7 @@ class Storage:
         aside = _free(self._path)
         try:
             self._path.replace(aside)
+            # They go with it: SQLite would replay an old log into the new file of that name.
             for ending in ("-wal", "-shm"):
                 beside = self._path.with_name(self._path.name + ending)
                 if beside.exists():

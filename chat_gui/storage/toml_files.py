@@ -21,10 +21,12 @@ def read_table(path: Path) -> tuple[dict[str, Any], str]:
         return tomllib.loads(path.read_text("utf-8")), ""
     except FileNotFoundError:
         return {}, ""
+    # Left where it is: what cannot be read now may be in order.
     except OSError as error:
         return {}, translate("storage", "{} cannot be read ({}): this chat begins with its defaults").format(
             path, error.strerror
         )
+    # No TOML, or no UTF-8: both errors are ValueErrors.
     except ValueError:
         aside = path.with_name(f"{path.name}.damaged")
         try:
@@ -39,6 +41,7 @@ def read_table(path: Path) -> tuple[dict[str, Any], str]:
 def write_text(path: Path, text: str) -> None:
     """Replace a file's text; whoever reads it sees the old or the new one. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # A name for each process: of two that write at once none may rename the other's half.
     beside = path.with_name(f"{path.name}.{os.getpid()}.new")
     beside.write_text(text, "utf-8")
     beside.replace(path)
@@ -63,4 +66,5 @@ def _lines(table: dict[str, Any]) -> str:
 def _value(value: Any) -> str:
     """Return a value as TOML, whose strings, numbers and lists are JSON's but for two characters."""
     text = json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+    # TOML forbids a raw DEL, which JSON leaves alone; a lone surrogate has no UTF-8, and becomes a question mark.
     return text.replace("\x7f", "\\u007f").encode("utf-8", "replace").decode()
