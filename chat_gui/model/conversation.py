@@ -123,7 +123,7 @@ class Conversation:
         here = [at for at, (_, _, known) in enumerate(told) if known] or [-1]
         for at, (name, message, known) in enumerate(told):
             # Before the first that is here: it is older than the rows read from disk. Without an id nobody
-            # can tell it from an earlier one of the same words, so what is before the last that is here is taken for it.
+            # can tell it from one of the same words: what is before the last that is here is taken for that.
             if known or at < (here[0] if message.id else here[-1]):
                 continue
             row = self._row(
