@@ -119,8 +119,8 @@ class GroupMachine:
         assert member is not None, "only a member is succeeded"
         had = (*self._state_callbacks, False, None)  # `inherit` tells the rest
         machine = GroupMachine(self.group, self.process, self._address, None, None, *had, self._signer)
-        machine.transfer.inherit(self.transfer)
         entry, first, follows = first_view(member.definition, self.instance, decided, self.order_log)
+        machine.transfer.inherit(self.transfer, entry.instance if follows.gives_up else "")
         machine._arrival.inherit(entry, first, follows)
         started, has = first.decision.view.started, self.reach
         machine._former = PreviousSession(self.process, entry, started, member.away, has)

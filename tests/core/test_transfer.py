@@ -143,6 +143,21 @@ def test_a_loss_is_of_its_view_and_of_its_generation() -> None:
     assert lost == StateUnavailable(3, "no member has it", uncovered=True)
 
 
+@pytest.mark.parametrize(("by_order", "since"), [("", 0), ("i-1-c", rank("i-1-c", 1))])
+def test_a_state_that_goes_on_by_order_may_lack_what_those_given_up_have(by_order: str, since: int) -> None:
+    before = Transfer(A, gives=True, takes=True)
+    before.found("i")
+    goes_on = Transfer(A, gives=True, takes=True)
+    goes_on.inherit(before, by_order)
+    goes_on.install(decision(2, {B: (A, 2)}), 0)
+    goes_on.on_taken(2, b"without", "")
+    back = Transfer(B, gives=True, takes=True, own=OwnState("i", 0))
+    back.enter(decision(2, {B: (A, 2)}), 0, "i-1-c")
+    chunk = goes_on.item_for(B, data_waits=False, now_ms=0)
+    assert chunk == StateChunk(2, 1, 1, b"without", since)
+    assert back.on_chunk(A, chunk, 0) == [SetState(2, b"without", A, uncovered=since > 0)]
+
+
 @pytest.mark.parametrize(("instance", "since"), [("i", 0), ("i-2-9", rank("i-2-9", 1))])
 def test_who_founds_a_successor_with_nothing_has_lost_all_that_was_before(instance: str, since: int) -> None:
     founder = Transfer(A, gives=True, takes=True)

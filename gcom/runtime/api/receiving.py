@@ -232,10 +232,9 @@ class Receiving(GroupHandle):
                 return Settled(first, last, arrived)
             case Suspected(process, _, reason):
                 return Suspicion(process, reason)
-            case effects.StateUnavailable(view, reason, True):
+            case effects.StateUnavailable(view, reason, True) if own := self._state.uncovered(self._source):
                 # Before `StateLost`, at which an application may well begin anew.
                 self._membership.arrivals.appendleft(effects.StateUnavailable(view, reason))
-                own = self._state.uncovered(self._source)
                 return StateUnmerged(own.data, own.reason)
             case effects.StateUnavailable(view, reason):
                 self._state.bring_again(self._source)
@@ -266,6 +265,7 @@ class Receiving(GroupHandle):
     def _enter(self, first: bool) -> SetAside | None:
         """Go on to the next session; return the state of the last one if it is about to be replaced and lost."""
         former, self._source = self._source, self._membership.next_session()
+        self._state.enter(former)
         self._state.bring(self._source, first)
         # Now, not when it was put out: as a rule the group went on with all that this process had.
         return None if first else self._state.set_aside(former, self._source.machine.instance)

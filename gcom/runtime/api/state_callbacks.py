@@ -36,6 +36,7 @@ class StateCallbacks:
         self._host = host
         self._membership = membership
         self._told: Session | None = None  # whose state the application was handed last, to keep it aside
+        self._has_its_own = False  # it was handed that, and nothing has come since
 
     def take(self, source: Session, view: int) -> None:
         """Give the state at the barrier of a view: everything before it has been dealt with by this thread."""
@@ -54,13 +55,20 @@ class StateCallbacks:
         aside = self.uncovered(source) if state.uncovered else None
         with self._leaving_at_failure(source, "set_state"):
             set_state(state.data)
+        self._has_its_own = False
         with self._host.lock:
             if aside:
                 self._membership.arrivals.appendleft(aside)
             source.on_state_set()
 
-    def uncovered(self, source: Session) -> SetAside:
-        """Return the application's own state, where all who had that of the group are dead."""
+    def enter(self, former: Session) -> None:
+        """Go over to the session that follows `former`."""
+        self._has_its_own = former is self._told
+
+    def uncovered(self, source: Session) -> SetAside | None:
+        """Return the application's own state, where the group's does not cover it; None: it was handed that before."""
+        if self._has_its_own:
+            return None
         get_state = self._membership.uses.get_state
         assert get_state is not None, "its state is known, so it gives it"
         with self._leaving_at_failure(source, "get_state"):
@@ -111,7 +119,7 @@ class StateCallbacks:
         assert uses.get_state is not None, "it is replaced"
         with self._leaving_at_failure(former, "get_state"):
             data = _checked(uses.get_state())
-        self._told = former
+        self._told, self._has_its_own = former, bool(instance)
         return SetAside(data, f"instance {machine.instance} {_became(former, instance)} ({definition.group!r})")
 
     def give_up(self, source: Session, ended: Ended) -> SetAside | None:
