@@ -158,6 +158,7 @@ class ChatClient:
             # Asked before anything is left: a chat whose new registry does not answer stays in the groups that it has.
             groups = node.groups()
         except gcom.GComError:
+            # It has joined nothing yet: there is nobody to take leave of.
             node.close(0)
             raise
         with self._lock:
@@ -181,6 +182,7 @@ class ChatClient:
         try:
             return self._made(nick, registry, log_dir)
         except gcom.GComError as error:
+            # A registry that does not answer is not the logs' fault: without them it would fail again.
             if not log_dir or isinstance(error, gcom.RegistryUnavailable):
                 raise
             node = self._made(nick, registry, None)
@@ -262,6 +264,7 @@ class ChatClient:
 
     def _leave(self, name: str) -> None:
         with self._lock:
+            # Taken out first: who writes to it meanwhile is told that the chat is not in the group.
             found = self._groups.pop(name, None)
         if found is None:
             self._sink(Left(name, "request"))

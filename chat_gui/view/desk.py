@@ -108,8 +108,10 @@ class Desk(QObject):
         for number in range(1, TABS_BY_KEY + 1):
             text = self.tr("Go to tab {}").format(number)
             keys = (f"Ctrl+{number}", f"Alt+{number}")
+            # Of the window and in no menu: an action that no widget has has no keys, and nine lines would fill a menu.
             self._window.addAction(make(f"tab-{number}", text, keys, partial(self._turn_to, number - 1)))
         about.addAction(make("shortcuts", self.tr("&Shortcuts"), ("F1", "Ctrl+/"), self.show_shortcuts))
+        # Once more: the constructor did so when there were no actions yet.
         self.actions.apply(self._keeper.settings.shortcuts)
 
     def add_turns(self, view: QMenu) -> None:
@@ -148,6 +150,7 @@ class Desk(QObject):
         network.protection_wanted.connect(self.protection_wanted)
         self.protection_told.connect(network.show_protection)
         dialog.exec()
+        # The dialog is closed, but lives as long as the window does: it would still be told.
         self.protection_told.disconnect(network.show_protection)
 
     @Slot(str)
@@ -199,6 +202,7 @@ class Desk(QObject):
         tabs = self._group_tabs()
         start = self._tabs.currentIndex() + 1
         tabs = tabs[start:] + tabs[:start]
+        # A stable sort: among those with mentions the next one to the right comes first.
         tabs.sort(key=lambda tab: not tab.state.conversation.mentioned)
         for tab in tabs:
             if tab.state.conversation.unread or tab.state.conversation.mentioned:
@@ -227,11 +231,13 @@ class Desk(QObject):
         if tab := self._current():
             tab.state.conversation.marker = tab.conversation.rows.marker = None
             tab.conversation.to_end()
+            # The line is no row of the model, so nothing else would paint without it.
             tab.conversation.viewport().update()
             tab.input.setFocus()
 
     def _copy(self, form: str) -> None:
         tab = self._current()
+        # The menu's action takes Ctrl+C from the input, so what is selected there comes first.
         if tab and tab.input.textCursor().hasSelection() and form == "text":
             tab.input.copy()
         elif tab:
@@ -256,11 +262,13 @@ class Desk(QObject):
         dialog = self._found = FoundDialog(found, self._window)
         dialog.around_wanted.connect(self._keeper.look_around)
         dialog.finished.connect(self._on_found_closed)
+        # Its constructor has chosen a hit already, when nobody listened.
         dialog.ask()
         dialog.show()
 
     @Slot()
     def _on_found_closed(self) -> None:
+        # It deletes itself when it is closed: what comes late must not reach it.
         self._found = None
 
     def on_disk(self, update: FoundOnDisk | SurroundingsCame) -> None:

@@ -73,6 +73,7 @@ class MembersView(QListWidget):
             words.append(self.tr("careful: this name looks like {}").format(member.looks_like))
         text = "\n".join(word for word in words if word)
         item.setToolTip(text)
+        # Without the signs, which a screen reader would read out as circles and crowns.
         item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{member.name}, {text}")
         colour = {
             Presence.HERE: self.palette().color(QPalette.ColorRole.Text),

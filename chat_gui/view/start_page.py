@@ -74,6 +74,7 @@ class StartPage(QWidget):
         )
         self._who = QFrame(self)
         self._who.setFixedWidth(WIDTH)
+        # In the form a label stands beside it: at full width it would make the form wider than WIDTH.
         self.hint.setMinimumWidth(0)
         form = QFormLayout(self._who)
         form.setContentsMargins(0, 0, 0, 0)

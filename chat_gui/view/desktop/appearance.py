@@ -80,10 +80,12 @@ class Appearance:
             self._theme = settings.theme
             QGuiApplication.styleHints().setColorScheme(_SCHEMES[settings.theme])  # for the frame of the window
             forced = settings.theme != Theme.SYSTEM
+            # An empty palette brings the system's own back.
             QApplication.setPalette(palette_of(settings.theme == Theme.DARK) if forced else QPalette())
         wanted = (settings.font, settings.font_points, settings.zoom)
         if wanted != self._applied:
             self._applied = wanted
+            # From the system's font each time: a zoom of the last zoom would add up.
             font = QFont(self._system)
             if settings.font:
                 font.setFamily(settings.font)

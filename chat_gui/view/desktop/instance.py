@@ -50,6 +50,7 @@ class SingleInstance(QObject):
         if not socket.waitForConnected(CONNECT_MS):
             return False
         socket.write(json.dumps(groups).encode() + b"\n")
+        # This process ends without an event loop, which else would write it.
         socket.waitForBytesWritten(WRITE_MS)
         socket.disconnectFromServer()
         return True
@@ -62,6 +63,7 @@ class SingleInstance(QObject):
             socket.setReadBufferSize(BYTES_MAX)
             socket.readyRead.connect(self._on_ready)
             socket.disconnected.connect(socket.deleteLater)
+            # Its line may be here already: then no signal tells of it.
             self._read(socket)
 
     @Slot()

@@ -100,6 +100,7 @@ class Keeper(QObject):
         if self._storage:
             self._storage.load(talk_of(self.registry, group))
         else:
+            # Nothing is on disk, so the group need not wait to be joined.
             self._last[group] = 0
 
     def load_older(self, group: str, key: int) -> None:

@@ -36,6 +36,7 @@ class Asking(QObject):
         super().__init__(window)
         self._host, self._window = host, window
         self._nick, self._registry = nick, registry
+        # By their words, which `WishFailed` brings back: a wish has no other name.
         self._open: set[str] = set()  # what the user wished for, and has not heard of
         self._definitions: dict[str, gcom.Definition] = {}  # of groups to create
         self._list: JoinDialog | None = None

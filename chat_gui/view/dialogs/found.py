@@ -86,6 +86,7 @@ class FoundDialog(QDialog):
             self.around.rows.rows = list(_with_day_lines([replace(row, earlier=False) for row in came.rows]))
             self.around.rows.endResetModel()
             self.around.delegate.restyle()  # rows of another group may have the same keys, not the same heights
+            # Now: `reveal` scrolls to where the rows lie.
             self.around.doItemsLayout()
             self.around.reveal(came.key)
 
@@ -99,6 +100,7 @@ def _with_day_lines(rows: Iterable[ChatRow]) -> Iterator[ChatRow]:
     day = ""
     for row in rows:
         if row.kind is not RowKind.DAY and _day(row) != day:
+            # Heights are kept by key, and no row on disk has a negative one.
             yield ChatRow(-row.key, RowKind.DAY, row.at_ms, "", _day(row))
         day = _day(row)
         yield row

@@ -91,6 +91,7 @@ class ConnectDialog(FormDialog):
         self.form.addRow("", self.protection)
         self._asking = QTimer(self, singleShot=True, interval=ASK_MS)
         self._asking.timeout.connect(self._ask)
+        # Connected before `check`, which judges the nick and the registry that this fills in.
         self.invitation.textChanged.connect(self._on_invitation)
         for field in (self.nick, self.registry, self.invitation):
             field.textChanged.connect(self.check)
@@ -160,6 +161,7 @@ def connection_problem(nick: str, registry: str) -> str:
         return str(error)
     for address in registry.split(","):
         host, _, port = address.strip().rpartition(":")
+        # isdigit alone lets "²" pass, which int() refuses.
         if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
             wrong = translate("connect", "The registry is HOST:PORT, as in {}, or several of these, with commas.")
             return wrong.format(REGISTRY)

@@ -75,6 +75,7 @@ class AuditPage(InsightPage):
         self.open = QPushButton(self.tr("O&pen report"), self)
         self.open.setEnabled(False)
         self.open.clicked.connect(self._on_open)
+        # Without an end: an audit does not know how much there is to do.
         self._busy = QProgressBar(self, maximum=0)
         self._busy.setTextVisible(False)
         self._busy.setFixedWidth(120)

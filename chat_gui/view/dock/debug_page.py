@@ -57,6 +57,7 @@ class DebugPage(InsightPage):
         self._replayed: tuple[FaultRecording, int, int] | None = None  # of what, since when, up to where
         self._began_ms = 0
         self._names: list[str] = []
+        # Queued: the thread of FaultControl emits it.
         self._told.connect(self._on_told, Qt.ConnectionType.QueuedConnection)
         self.control = FaultControl(find, self._told.emit)
         self._build()
@@ -172,6 +173,7 @@ class DebugPage(InsightPage):
             self.switch.setChecked(False)
             self.switch.blockSignals(False)
             self.switch.setText(self.tr("&Turn debug mode on"))
+            # The stripe goes as well, though no slot of the switch has run.
             self.changed.emit(False, "")
         self._show_state(why)
 

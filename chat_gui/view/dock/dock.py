@@ -65,8 +65,10 @@ class InsightDock(QDockWidget):
         self.action = QAction(self.tr("&Inside the group"), self, checkable=True)
         self.action.setShortcut(QKeySequence("F12"))
         self.action.triggered.connect(self._on_action)
+        # isHidden is about the dock itself; the signal tells as well of a window around it that is hidden.
         self.visibilityChanged.connect(lambda _: self.action.setChecked(not self.isHidden()))
         self.tabs.currentChanged.connect(lambda _: self._show())
+        # Queued: the probe's thread emits it.
         self._probed.connect(self._on_probed, Qt.ConnectionType.QueuedConnection)
         self.visibilityChanged.connect(self._on_visible)
 
@@ -78,6 +80,7 @@ class InsightDock(QDockWidget):
 
     def saved(self, session: SavedSession) -> SavedSession:
         """Return the session with the dock as it is now."""
+        # A dock that was never shown has a height that nobody gave it.
         page, height = type(self.tabs.currentWidget()).__name__, self.height() if self.isVisible() else self._height
         return replace(session, dock_open=not self.isHidden(), dock_page=page, dock_height=height)
 

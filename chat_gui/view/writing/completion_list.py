@@ -17,6 +17,7 @@ class CompletionList(QListWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        # A window, which no edge of the input cuts off; a Popup would be one too, and would take the keys.
         self.setWindowFlags(Qt.WindowType.ToolTip)
         self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

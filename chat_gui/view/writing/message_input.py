@@ -29,6 +29,7 @@ class MessageInput(QPlainTextEdit):
         self._cycle: tuple[int, list[str], int] | None = None  # where the completed word begins, its forms, which one
         self.setAccessibleName(self.tr("Message"))
         self.setPlaceholderText(self.tr("Message, or /help"))
+        # Tab completes: with True Qt takes the key before `keyPressEvent` sees it.
         self.setTabChangesFocus(False)
         self._list = CompletionList(self)
         self._list.chosen.connect(self._on_chosen)
@@ -75,6 +76,7 @@ class MessageInput(QPlainTextEdit):
     def changeEvent(self, event: QEvent) -> None:
         """Fit a new font."""
         super().changeEvent(event)
+        # Qt may send it while the base class is being made, when there are no fields yet.
         if event.type() == QEvent.Type.FontChange and hasattr(self, "_history"):
             self._fit()
 
@@ -89,6 +91,7 @@ class MessageInput(QPlainTextEdit):
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not shift:
             if self.toPlainText().strip():
                 self.entered.emit(self.toPlainText())
+        # With Shift the arrows select, as everywhere.
         elif key == Qt.Key.Key_Up and self.textCursor().blockNumber() == 0 and not shift:
             self._show(self._history.older(self.toPlainText()))
         elif key == Qt.Key.Key_Down and self.textCursor().blockNumber() == self.blockCount() - 1 and not shift:
@@ -103,6 +106,7 @@ class MessageInput(QPlainTextEdit):
 
     def _complete(self, step: int) -> bool:
         """Complete the word at the cursor, or go to its next form; False: there is nothing to complete."""
+        # With the folds: the cursor's position counts them.
         text, cursor = super().toPlainText(), self.textCursor()
         if self._cycle is None:
             start, found = candidates(text, cursor.position(), self._members(), self._groups())
