@@ -107,6 +107,7 @@ class ChatClient:
     def leave(self, group: str) -> None:
         """Leave a group, or what a join that is under way will have come to."""
         job = self._job(translate("wish", "leave the group {}").format(group), group, lambda: self._leave(group))
+        # A join that is under way cannot be broken off: the leave follows it, and the user has not to wait.
         if not self._closed and not self._joins.follow(group, job):
             self._jobs.submit(job)
 
@@ -123,6 +124,7 @@ class ChatClient:
     def close(self, timeout_s: float = LEAVE_S) -> None:
         """Leave all groups, as far as the time allows."""
         self._closed = True
+        # Joins are threads of their own: what would follow one is not begun any more.
         self._joins.close()
         # Not waited for: a job may ask a registry that does not answer, and the window is to close now.
         self._jobs.shutdown(wait=False, cancel_futures=True)

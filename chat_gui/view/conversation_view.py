@@ -277,6 +277,7 @@ def _steps(times: MessageTimes, sent_ms: int) -> list[str]:
     if times.ordered_ms is not None:
         steps.insert(1, (times.ordered_ms, translate("times", "ordered {}")))
     before, lines = times.sent_ms or float(sent_ms), []
+    # By time: the place in the order may be known before the message itself has come.
     for at_ms, text in sorted(steps, key=lambda step: step[0]):
         after = f" (+{milliseconds(at_ms - before)})" if before and at_ms >= before else ""
         lines.append(text.format(f"{_clock(at_ms)}{after}"))

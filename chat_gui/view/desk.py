@@ -168,6 +168,7 @@ class Desk(QObject):
 
     def follow_pulse(self, pulse_of: Callable[[str], Pulse | None]) -> None:
         """Show in the tab in front, again and again, how its members were last heard."""
+        # By a clock: of a member that falls silent no update comes.
         timer = QTimer(self, interval=PULSE_MS)
         timer.timeout.connect(lambda: self._show_pulse(pulse_of))
         timer.start()
@@ -274,6 +275,7 @@ class Desk(QObject):
     def on_disk(self, update: FoundOnDisk | SurroundingsCame) -> None:
         """Take what came of the scrollback on disk."""
         if isinstance(update, FoundOnDisk):
+            # It may have been asked for at another registry, whose groups of these names are others.
             if update.registry == self._keeper.registry:
                 self.search.on_found(update)
         elif self._found:

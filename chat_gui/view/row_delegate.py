@@ -64,6 +64,7 @@ class RowDelegate(QStyledItemDelegate):
         font = self._view.font()
         self._bold, self._small = QFont(font), QFont(font)
         self._bold.setBold(True)
+        # Nothing can be read below 6 points, whatever the zoom.
         self._small.setPointSizeF(max(6.0, font.pointSizeF() * 0.86))
         self._metrics = QFontMetricsF(font)
         self._line = self._metrics.height()
@@ -169,6 +170,7 @@ class RowDelegate(QStyledItemDelegate):
         elif row.mention:
             painter.fillRect(rect, colours.tint(palette, colours.accent(palette)))
             painter.fillRect(QRect(rect.left(), rect.top(), 3, rect.height()), colours.accent(palette))
+        # Asked of the model: the line moves without any row being another one.
         if getattr(index.model(), "marker", None) == row.key:
             painter.setPen(QPen(colours.accent(palette), 2))
             painter.drawLine(rect.topLeft(), rect.topRight())

@@ -71,6 +71,7 @@ class Appearance:
     def __init__(self) -> None:
         # As it was before anything was applied: "as the system" must be found again after another choice.
         self._system = QFont(QApplication.font())
+        # What is in force already: a chat without settings sets no font at its start.
         self._applied: tuple[object, ...] = ("", 0, 100)
         self._theme = Theme.SYSTEM.value
 

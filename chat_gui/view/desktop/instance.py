@@ -24,6 +24,7 @@ class SingleInstance(QObject):
         # A digest, since names of sockets are short on some systems, and paths of sessions are not.
         self._name = f"gcom-chat-{sha256(f'{getpass.getuser()} {session}'.encode()).hexdigest()[:16]}"
         self._server = QLocalServer(self)
+        # Set before it listens: it counts only for a socket that is made afterwards.
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._on_connection)
 

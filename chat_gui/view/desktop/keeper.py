@@ -52,6 +52,7 @@ class Keeper(QObject):
     def change(self, **fields: Any) -> None:
         """Change settings, here and on disk; whoever shows them hears of it."""
         settings = replace(self.settings, **fields)
+        # A field tells that it was edited whenever it loses the focus, though nothing was typed.
         if settings == self.settings:
             return
         self.settings = settings

@@ -124,5 +124,6 @@ class Asking(QObject):
             start(f"{what}: {failed.why}\n{todo}".strip())
         # What nobody wished for by hand, a group of the last session say, is told in the status bar alone.
         elif failed.what in self._open:
+            # Not exec: its event loop would run within the slot that brings updates, and bring others meanwhile.
             TroubleDialog(what, failed.why, todo, self._window).open()
         self._open.discard(failed.what)

@@ -95,6 +95,7 @@ class ConnectDialog(FormDialog):
         self.invitation.textChanged.connect(self._on_invitation)
         for field in (self.nick, self.registry, self.invitation):
             field.textChanged.connect(self.check)
+            # Each key begins the wait anew: only what is typed to its end is asked about.
             field.textChanged.connect(self._asking.start)
         self.check()
 
@@ -265,6 +266,7 @@ class JoinDialog(FormDialog):
 
     def show_groups(self, groups: Sequence[gcom.GroupInfo]) -> None:
         """Show what the registry says now; the selection stays."""
+        # Before the rows are filled anew, and by name: a group may stand in another row then.
         chosen = self.chosen()
         self.table.setRowCount(len(groups))
         for at, group in enumerate(groups):

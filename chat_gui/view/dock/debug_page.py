@@ -192,6 +192,7 @@ class DebugPage(InsightPage):
     def show_insight(self, insight: GroupInsight, now_ms: int) -> None:
         """Show the links of the members there are."""
         names = [*dict.fromkeys(short(each) for each in insight.clocks.members), REGISTRY]
+        # Before the first look there is the registry alone, and no link.
         if names != self._names and len(names) > 1:
             self._names = names
             self.matrix.setRowCount(len(names))
@@ -257,6 +258,7 @@ class DebugPage(InsightPage):
             self.recording.add(0, self.faults)
             self.record.setText(self.tr("&Save record…"))
             return
+        # It ends before the file is asked for: while that dialog is open time goes on.
         recording, self.recording = self.recording, None
         self.record.setText(self.tr("&Record"))
         path = QFileDialog.getSaveFileName(self, self.tr("Save the record"), "faults.json", "JSON (*.json)")[0]
@@ -315,4 +317,5 @@ def _toggle(text: str, parent: QWidget) -> QPushButton:
 
 
 def _now_ms() -> int:
+    # Not the wall clock: a record is of spans, and that clock may be set meanwhile.
     return time.monotonic_ns() // 1_000_000

@@ -89,6 +89,7 @@ class InsightDock(QDockWidget):
         page = next((page for page in self.pages if type(page).__name__ == session.dock_page), self.pages[0])
         self.tabs.setCurrentWidget(page)
         self._height = session.dock_height
+        # Before its height is set: a dock that is hidden is not in the layout.
         self.setVisible(session.dock_open)
         window = self.parentWidget()
         if isinstance(window, QMainWindow) and self._height:
@@ -99,6 +100,7 @@ class InsightDock(QDockWidget):
     def on_updates(self, updates: Sequence[Update]) -> None:
         """Take what of the client's updates belongs on the timelines."""
         for update in updates:
+            # Kept while the dock is closed as well, so that a timeline has no gaps when it is opened.
             if isinstance(update, Joined):
                 self._insight(update.group).timeline.on_view(update.view, _now_ms())
             elif isinstance(update, Arrived):
@@ -120,6 +122,7 @@ class InsightDock(QDockWidget):
     @Slot(object)
     def _on_probed(self, probed: Probed) -> None:
         self._insight(probed.group).on_probed(probed.snapshot, probed.traces, _now_ms())
+        # A look at the tab before may still be queued: it is kept, and not shown.
         if probed.group == self._group:
             self._show()
 

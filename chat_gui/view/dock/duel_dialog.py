@@ -126,6 +126,7 @@ class DuelDialog(QDialog):
         self.field.clear()
 
     def _stop(self) -> None:
+        # Forgotten first: what it still tells is then of a run that nobody waits for.
         process, self._process = self._process, None
         if process is not None:
             process.stop()

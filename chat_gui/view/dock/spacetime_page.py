@@ -49,6 +49,7 @@ class SpaceTimeView(QWidget):
         if diagram == self._diagram:
             return False
         self._diagram = diagram
+        # As much as somebody listens to: hundreds of messages would be read out one by one.
         self.setAccessibleDescription("; ".join(dot.label for dot in diagram.dots[-20:]))
         self._resize()
         return True
@@ -236,6 +237,7 @@ class SpaceTimePage(InsightPage):
         self.export.setEnabled(bool(insight.traces))
         diagram = space_time(insight.traces, insight.clocks.members)
         bar = self._scroll.horizontalScrollBar()
+        # Asked before the diagram grows, which leaves the bar behind.
         at_end = bar.value() >= bar.maximum() - 2
         if self.view.show_diagram(diagram) and at_end:
             # First: the bar has the new range only once the view has the new width.

@@ -124,6 +124,7 @@ class MessageInput(QPlainTextEdit):
         cursor.setPosition(start, QTextCursor.MoveMode.KeepAnchor)
         cursor.insertText(found[at])
         self._cycle = start, found, at
+        # Where the word begins: the list stays there, however long each form is.
         begin = QTextCursor(self.document())
         begin.setPosition(start)
         self._list.show_choice(found, at, self.viewport().mapToGlobal(self.cursorRect(begin).topLeft()))
