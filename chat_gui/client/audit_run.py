@@ -37,6 +37,7 @@ class AuditRun:
         last = ""
         with self._process:
             for line in self._process.stderr:
+                # The last line is kept: where the audit fails it says why.
                 last = line.strip().removeprefix("gcom: ") or last
                 tell(last)
         code = self._process.returncode

@@ -54,6 +54,7 @@ class Bridge(QObject):
         """Take nothing more; who waits goes on."""
         with self._room:
             self._closed = True
+            # Dropped: the window is closing, and the session was saved before.
             self._queue.clear()
             self._room.notify_all()
         self._timer.stop()
@@ -74,6 +75,7 @@ class Bridge(QObject):
                 weight += _weight(update)
             self._size -= weight
             self._scheduled = bool(self._queue)
+            # All and not one: a caller with a single event may go on where one with hundreds still waits.
             self._room.notify_all()
         if self._scheduled:
             # Sooner than a tick: what is left has waited for one already.

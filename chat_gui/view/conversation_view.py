@@ -241,6 +241,7 @@ class ConversationView(QListView):
         if event.type() == QEvent.Type.FontChange and hasattr(self, "delegate"):
             follows = self.follows
             self.delegate.restyle()
+            # Delayed: a change of font comes to many widgets at once, and rows are laid out once for all of that.
             self.scheduleDelayedItemsLayout()
             if follows:
                 self.scrollToBottom()

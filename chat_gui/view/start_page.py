@@ -114,6 +114,7 @@ class StartPage(QWidget):
 
     def on_found(self, registry: str) -> None:
         """Say that a registry answers at an address, and take it over where none was typed."""
+        # What somebody has typed is not replaced by what was found.
         if not self.registry.text().strip():
             self.registry.setText(registry)
         self._found = registry

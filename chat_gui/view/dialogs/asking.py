@@ -38,6 +38,7 @@ class Asking(QObject):
         self._nick, self._registry = nick, registry
         # By their words, which `WishFailed` brings back: a wish has no other name.
         self._open: set[str] = set()  # what the user wished for, and has not heard of
+        # Kept after the join began: "Join again" makes the same group, and not one of other promises.
         self._definitions: dict[str, gcom.Definition] = {}  # of groups to create
         self._list: JoinDialog | None = None
         self._connecting: ConnectDialog | None = None

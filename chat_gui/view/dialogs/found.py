@@ -25,6 +25,7 @@ class FoundDialog(QDialog):
         self.setWindowTitle(
             self.tr("Found in the scrollback: {}").format(found.text.removeprefix(MATCH_CASE).strip()[:60])
         )
+        # Each search opens another one, and its lists of rows would stay with the window.
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.hits = ConversationView(lambda *_: (), self)
         self.hits.setAccessibleName(self.tr("Hits"))

@@ -207,6 +207,7 @@ class AuditPage(InsightPage):
             return
         incident = self.outcome.incidents[item.row()]
         at = self._next[1] if self._next[0] == item.row() else 0
+        # It goes round: after the last message of an incident comes its first.
         self._next = (item.row(), at + 1)
         if incident.messages:
             self.incident_wanted.emit(incident.group, *incident.messages[at % len(incident.messages)])

@@ -187,6 +187,7 @@ class _Panel:
         """Join the same message on both screens, what has moved last and heavier."""
         left, right = (list(screen.lines) for screen in run.screens)
         both = [line for line in left if line in right]
+        # False sorts before True: what has moved is painted last, over the others.
         for line in sorted(both, key=lambda line: line in found.moved):
             wrong = line in found.moved
             colour = self._wrong if wrong else colours.tint(self._palette, self._faint, 0.5)

@@ -31,6 +31,7 @@ class CompletionList(QListWidget):
             self.hide()
             return
         shown = [word.strip().removesuffix(":") for word in words]
+        # Filled anew only for another word: each Tab only moves the mark.
         if shown != [self.item(row).text() for row in range(self.count())]:
             self.clear()
             self.addItems(shown)
