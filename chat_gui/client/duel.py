@@ -87,7 +87,7 @@ def run_duel(
     """Run the script under each ordering at once, and tell each result as it comes; raises GComError."""
     stop = stop or Event()
     with gcom.embedded() as registry, ThreadPoolExecutor(len(orderings), "duel") as pool:
-        # All at once, since nothing but waiting takes time: one after another they would take five times as long.
+        # All at once: a duel is mostly waiting, so five take little more time than one.
         runs = [
             pool.submit(
                 Arena(ordering, registry.address, gcom.Faults.parse(f"seed={seed},{faults}"), stop).run, limit_s

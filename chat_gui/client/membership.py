@@ -110,7 +110,6 @@ class ChatMembership:
 
     def backlog_then(self) -> Backlog:
         """Return the backlog as it was when this membership ended; an empty one before that."""
-        # While this chat is in the group others may be too, and a newcomer gets the backlog of one of them.
         return self._backlog if self.over else Backlog()
 
     # the receiving thread

@@ -25,7 +25,7 @@ class GroupProbe:
     def stop(self) -> None:
         """End the thread, which tells nothing more."""
         self._stopped.set()
-        # Waited for: a signal of this thread must not come when its receiver is gone.
+        # Waited for: a look that has begun would else be told after this.
         self._thread.join(STOP_S)
 
     def _run(self) -> None:

@@ -241,7 +241,7 @@ class ConversationView(QListView):
         if event.type() == QEvent.Type.FontChange and hasattr(self, "delegate"):
             follows = self.follows
             self.delegate.restyle()
-            # Delayed: a change of font comes to many widgets at once, and rows are laid out once for all of that.
+            # Delayed: several changes within one turn of the event loop are laid out once.
             self.scheduleDelayedItemsLayout()
             if follows:
                 self.scrollToBottom()

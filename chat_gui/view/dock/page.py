@@ -56,7 +56,6 @@ class FactTable(QTableWidget):
         if item is None:
             item = QTableWidgetItem(text)
             self.setItem(row, column, item)
-        # Each setText makes the view measure its columns anew, four times a second for nothing.
         elif item.text() != text:
             item.setText(text)
         # A cell is cut at its column's width, so the tip has all of it.
