@@ -28,6 +28,7 @@ class AuditRun:
         # A process of its own: an audit of large logs takes
         # gigabytes, and all processors, which a window needs as well.
         command = [sys.executable, "-m", "gcom.cli", "audit", folder, *outputs, *(["--all-rules"] if all_rules else [])]
+        # Its output is in files: a pipe that nobody reads would fill, and the audit would wait for ever.
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def wait(self, tell: Callable[[str], None]) -> AuditOutcome:
@@ -36,9 +37,11 @@ class AuditRun:
         last = ""
         with self._process:
             for line in self._process.stderr:
+                # The last line is kept: where the audit fails it says why.
                 last = line.strip().removeprefix("gcom: ") or last
                 tell(last)
         code = self._process.returncode
+        # Ended by a signal, as `stop` does.
         if code < 0:
             raise AuditFailed(translate("audit", "it was stopped"))
         if code >= COULD_NOT_RUN or not self._result.exists():

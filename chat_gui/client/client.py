@@ -107,6 +107,7 @@ class ChatClient:
     def leave(self, group: str) -> None:
         """Leave a group, or what a join that is under way will have come to."""
         job = self._job(translate("wish", "leave the group {}").format(group), group, lambda: self._leave(group))
+        # A join that is under way cannot be broken off: the leave follows it, and the user has not to wait.
         if not self._closed and not self._joins.follow(group, job):
             self._jobs.submit(job)
 
@@ -123,6 +124,7 @@ class ChatClient:
     def close(self, timeout_s: float = LEAVE_S) -> None:
         """Leave all groups, as far as the time allows."""
         self._closed = True
+        # Joins are threads of their own: what would follow one is not begun any more.
         self._joins.close()
         # Not waited for: a job may ask a registry that does not answer, and the window is to close now.
         self._jobs.shutdown(wait=False, cancel_futures=True)
@@ -161,6 +163,7 @@ class ChatClient:
             # Asked before anything is left: a chat whose new registry does not answer stays in the groups that it has.
             groups = node.groups()
         except gcom.GComError:
+            # It has joined nothing yet: there is nobody to take leave of.
             node.close(0)
             raise
         with self._lock:
@@ -184,6 +187,7 @@ class ChatClient:
         try:
             return self._made(nick, registry, log_dir)
         except gcom.GComError as error:
+            # A registry that does not answer is not the logs' fault: without them it would fail again.
             if not log_dir or isinstance(error, gcom.RegistryUnavailable):
                 raise
             node = self._made(nick, registry, None)
@@ -268,6 +272,7 @@ class ChatClient:
 
     def _leave(self, name: str) -> None:
         with self._lock:
+            # Taken out first: who writes to it meanwhile is told that the chat is not in the group.
             found = self._groups.pop(name, None)
         if found is None:
             self._sink(Left(name, "request"))

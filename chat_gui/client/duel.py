@@ -87,6 +87,7 @@ def run_duel(
     """Run the script under each ordering at once, and tell each result as it comes; raises GComError."""
     stop = stop or Event()
     with gcom.embedded() as registry, ThreadPoolExecutor(len(orderings), "duel") as pool:
+        # All at once: a duel is mostly waiting, so five take little more time than one.
         runs = [
             pool.submit(
                 Arena(ordering, registry.address, gcom.Faults.parse(f"seed={seed},{faults}"), stop).run, limit_s
@@ -137,6 +138,7 @@ class Arena:
         groups = [node.join(self._definition.group, create=self._definition, timeout_s=JOIN_S) for node in nodes]
         for group in groups:
             group.wait_for_members(len(MEMBERS), JOIN_S)
+        # Only now: over late links the joins would take seconds, and they are no part of the talk.
         for node in nodes:
             node.inject(self._faults)
         return groups
@@ -171,6 +173,7 @@ class Arena:
                 self._show(name, int(event.text))
 
     def _has_seen(self, name: str, line: DuelLine) -> bool:
+        # Without the lock: only this member's own thread adds to its list.
         return line.answers is None or line.answers in self._shown[name]
 
     def _say(self, group: gcom.Group, line: int) -> None:

@@ -28,6 +28,7 @@ class FaultControl:
 
     def __init__(self, find: Callable[[], gcom.Node | None], tell: Callable[[str], None]) -> None:
         self._find, self._tell = find, tell
+        # One thread: wishes take effect in the order in which they were made.
         self._jobs = ThreadPoolExecutor(1, "chat faults")
 
     def put(self, faults: gcom.Faults) -> None:
@@ -46,6 +47,7 @@ class FaultControl:
         if node is None:
             return translate("faults", "this chat is not connected: connect to a registry first")
         try:
+            # First: faults that this node refuses are not written for the others.
             node.inject(faults)
             if file := shared_file():
                 # Replaced whole, for the processes that follow the file may read it at any moment.

@@ -51,6 +51,7 @@ class Joins:
         while job is not None:
             job()
             with self._lock:
+                # Under one lock: a wish finds the group here and follows, or does not, and begins a thread of its own.
                 job = None if self._closed else self._next[group]
                 self._next[group] = None
                 if job is None:

@@ -50,6 +50,7 @@ class LiveDuel:
                 left, right = (DuelScreen(name, tuple(lines)) for name, lines in fields["screens"])
                 yield live_run(DuelRun(fields["ordering"], (left, right), fields["wait_ms"]), self.said)
             why = process.stderr.read()
+        # Below 0 it was ended by a signal, as `stop` does: that is no failure.
         if process.returncode > 0:
             raise DuelFailed(failure_of(why, process.returncode))
 
@@ -80,6 +81,7 @@ class LiveArena(Arena):
 
     def turn(self, text: str) -> None:
         """Say a text as Alice; the others answer."""
+        # Without a lock: one thread adds, the others only read.
         self._texts.append(text)
 
     def _end(self) -> None:
@@ -93,6 +95,7 @@ class LiveArena(Arena):
             while name in PLACES and turn < len(self._texts) and self._may_say(name, turn):
                 self._say(group, turn * LINES_A_TURN + PLACES[name])
                 turn += 1
+            # What Alice is to say wakes nobody here: it is looked for when this wait is over, so the wait is short.
             event = group.receive(POLL_S / 4)
             if isinstance(event, gcom.Message):
                 self._show(name, int(event.text))
@@ -122,6 +125,7 @@ def _main(seed: int, orderings: Sequence[str] = ORDERINGS) -> None:
         for thread in forming:
             thread.start()
         for thread in forming:
+            # What is said meanwhile waits in the pipe.
             thread.join(FORM_S)
         for line in sys.stdin:
             for arena in arenas:

@@ -57,6 +57,8 @@ class ChatMembership:
         self._sink = sink
         self._wishes: Queue[_Wish] = Queue(UNSENT_MAX)
         self._stopped = Event()
+        # Without it: 1. `send` sees that nothing has stopped. 2. The sending thread finds its queue empty, and ends.
+        # 3. `send` puts its message, which nobody sends or refuses. It is shut before the queue is emptied at last.
         self._door = Lock()
         self._shut = False  # nothing more is taken: nobody would send it
         self._own = OwnMessages(group)
@@ -86,7 +88,9 @@ class ChatMembership:
     def leave(self, timeout_s: float) -> None:
         """Leave the group, and wait until its last event was told."""
         self.group.leave(timeout_s)
+        # The receiving thread alone: it says `Left`, while the other one may be in the middle of a send.
         self._threads[0].join(timeout_s)
+        # Where that thread did not end in time, the sending one is to end all the same.
         self._stopped.set()
 
     def join(self, timeout_s: float) -> None:
@@ -125,6 +129,7 @@ class ChatMembership:
                     reason = event.reason
             if events:
                 self._sink(Arrived(self.group.name, wall_ms(), tuple(events), self._times.of(events)))
+        # `Left` comes last: on hearing it somebody may join again, which is refused while this one is not over.
         self._times.close()
         self._stopped.set()
         self._sink(Left(self.group.name, reason))
@@ -151,6 +156,7 @@ class ChatMembership:
             self._look()
         with self._door:
             self._shut = True
+        # Given back, not dropped: these texts stand in the input again.
         while not self._wishes.empty():
             self._refuse(self._wishes.get(), translate("chat", "this group was left"))
 
@@ -163,6 +169,7 @@ class ChatMembership:
                     self.group.send_to(wish.to, payload, timeout_s=10)
                     self._sink(Whispered(name, wish.to, wish.message))
                 else:
+                    # A short wait, again and again: the thread sees in time that it is to stop.
                     number = self.group.send(payload, timeout_s=POLL_S)
                     self._own.sent(number)
                     self._sink(MessageNumbered(name, wish.message.id, number))
@@ -172,6 +179,7 @@ class ChatMembership:
                 if self._stopped.wait(POLL_S):
                     return self._refuse(wish, translate("chat", "this group was left"))
             except gcom.GComTimeout as error:
+                # A private one has waited 10 s for a member that does not read; all that is typed waits behind it.
                 if wish.to or self._stopped.is_set():
                     return self._refuse(wish, str(error))
                 self._look()

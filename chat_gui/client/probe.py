@@ -25,6 +25,7 @@ class GroupProbe:
     def stop(self) -> None:
         """End the thread, which tells nothing more."""
         self._stopped.set()
+        # Waited for: a look that has begun would else be told after this.
         self._thread.join(STOP_S)
 
     def _run(self) -> None:

@@ -177,11 +177,16 @@ def _fields(row: ChatRow) -> tuple[object, ...]:
 
 def _row(values: tuple[object, ...]) -> ChatRow:
     key, kind, at_ms, name, text, process, number, view, identity, sent_ms, peer, own, mention, *times = values
-    row = ChatRow(int(str(key)), _KINDS.get(str(kind), RowKind.NOTICE), int(str(at_ms)), str(name), str(text))
-    row.process, row.number, row.view, row.id = str(process), int(str(number)), int(str(view)), str(identity)
-    row.sent_ms, row.peer, row.own, row.mention = int(str(sent_ms)), str(peer), bool(own), bool(mention)
+    row = ChatRow(_whole(key), _KINDS.get(str(kind), RowKind.NOTICE), _whole(at_ms), str(name), str(text))
+    row.process, row.number, row.view, row.id = str(process), _whole(number), _whole(view), str(identity)
+    row.sent_ms, row.peer, row.own, row.mention = _whole(sent_ms), str(peer), bool(own), bool(mention)
     row.earlier, row.times = True, _times(*times)
     return row
+
+
+def _whole(value: object) -> int:
+    # SQLite keeps a text in a column of numbers, if somebody puts one there.
+    return value if isinstance(value, int) else 0
 
 
 def _times(

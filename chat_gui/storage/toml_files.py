@@ -44,6 +44,7 @@ def write_text(path: Path, text: str) -> None:
     # A name for each process: of two that write at once none may rename the other's half.
     beside = path.with_name(f"{path.name}.{os.getpid()}.new")
     beside.write_text(text, "utf-8")
+    # In the same folder, since a rename replaces a file at once only within one file system.
     beside.replace(path)
 
 

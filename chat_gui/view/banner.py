@@ -34,6 +34,7 @@ class Banner(QFrame):
     @property
     def text(self) -> str:
         """The text that is shown; empty while it is hidden."""
+        # Not isVisible, which is false as well while the tab around it is behind another one.
         return self._label.text() if not self.isHidden() else ""
 
     def say(self, text: str, button: str = "", soon: str = "") -> None:

@@ -32,6 +32,7 @@ class Bridge(QObject):
         self._scheduled = self._closed = False
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._drain)
+        # Queued: it is emitted in the client's threads, and a timer can be started in its own thread alone.
         self._woken.connect(self._on_woken, Qt.ConnectionType.QueuedConnection)
 
     def post(self, update: Update) -> None:
@@ -53,6 +54,7 @@ class Bridge(QObject):
         """Take nothing more; who waits goes on."""
         with self._room:
             self._closed = True
+            # Dropped: the window is closing, and the session was saved before.
             self._queue.clear()
             self._room.notify_all()
         self._timer.stop()
@@ -73,10 +75,13 @@ class Bridge(QObject):
                 weight += _weight(update)
             self._size -= weight
             self._scheduled = bool(self._queue)
+            # All and not one: a caller with a single event may go on where one with hundreds still waits.
             self._room.notify_all()
         if self._scheduled:
+            # Sooner than a tick: what is left has waited for one already.
             self._timer.start(TICK_MS // 2)
         if batch:
+            # Outside the lock: a slot may paint for long, and the threads that post would wait for all of it.
             self.arrived.emit(batch)
 
 

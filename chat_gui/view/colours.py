@@ -18,6 +18,7 @@ def is_dark(palette: QPalette) -> bool:
 
 def of_name(name: str, palette: QPalette) -> QColor:
     """Return the colour of a name, always the same."""
+    # Not by `hash`, which is another one at each start of Python.
     table = _ON_DARK if is_dark(palette) else _ON_LIGHT
     return QColor(table[crc32(name.encode()) % len(table)])
 

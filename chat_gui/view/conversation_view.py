@@ -44,6 +44,7 @@ class ConversationView(QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setResizeMode(QListView.ResizeMode.Adjust)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        # For the hand over a link: Qt else tells of the mouse only while a button is down.
         self.setMouseTracking(True)
         self.setAccessibleName(self.tr("Conversation"))
         self._jump = QPushButton(self)
@@ -120,6 +121,7 @@ class ConversationView(QListView):
             bar.setValue(bar.maximum() - below)
 
     def _on_scrolled(self, value: int) -> None:
+        # A list that is not shown has no range yet, so its bar stands at the top.
         if value == self.verticalScrollBar().minimum() and self.rows.rows and self.isVisible():
             self._load_older()
         elif self._waiting and value >= self.verticalScrollBar().maximum() - 1:
@@ -136,6 +138,7 @@ class ConversationView(QListView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the end in sight, and the button in its corner."""
+        # Asked before: another size gives the bar another range, and the end would be somewhere else.
         follows = self.follows
         super().resizeEvent(event)
         if follows:
@@ -168,6 +171,7 @@ class ConversationView(QListView):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Open a link, whose address is what is shown."""
+        # A drag over several rows that ends on a link selects them, and opens nothing.
         address = self._link_at(event.position().toPoint())
         if address and event.button() is Qt.MouseButton.LeftButton and len(self.selectedIndexes()) <= 1:
             open_link(address)
@@ -211,6 +215,7 @@ class ConversationView(QListView):
     def menu_for(self, row: ChatRow, link: str) -> QMenu:
         """Return the menu of a row, and of a link in it."""
         menu = QMenu(self)
+        # Its parent would keep the menu of every right click as long as the list lives.
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(self.tr("&Copy"), lambda: self.copy("text"))
         menu.addAction(self.tr("Copy with &header"), lambda: self.copy("header"))
@@ -226,6 +231,7 @@ class ConversationView(QListView):
 
     def mark(self, query: Query) -> None:
         """Mark the text of a query wherever it stands; empty: no more."""
+        # Painted again, and not measured: marks change no height.
         self.delegate.marked = query
         self.viewport().update()
 
@@ -235,6 +241,7 @@ class ConversationView(QListView):
         if event.type() == QEvent.Type.FontChange and hasattr(self, "delegate"):
             follows = self.follows
             self.delegate.restyle()
+            # Delayed: several changes within one turn of the event loop are laid out once.
             self.scheduleDelayedItemsLayout()
             if follows:
                 self.scrollToBottom()
@@ -242,6 +249,7 @@ class ConversationView(QListView):
 
 def open_link(address: str) -> None:
     """Open an address, which is http or https, in the browser."""
+    # Strict: Qt would else mend a wrong address, into one that nobody was shown.
     QDesktopServices.openUrl(QUrl(address, QUrl.ParsingMode.StrictMode))
 
 
@@ -270,6 +278,7 @@ def _steps(times: MessageTimes, sent_ms: int) -> list[str]:
     if times.ordered_ms is not None:
         steps.insert(1, (times.ordered_ms, translate("times", "ordered {}")))
     before, lines = times.sent_ms or float(sent_ms), []
+    # By time: the place in the order may be known before the message itself has come.
     for at_ms, text in sorted(steps, key=lambda step: step[0]):
         after = f" (+{milliseconds(at_ms - before)})" if before and at_ms >= before else ""
         lines.append(text.format(f"{_clock(at_ms)}{after}"))

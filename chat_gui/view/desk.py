@@ -116,8 +116,10 @@ class Desk(QObject):
         for number in range(1, TABS_BY_KEY + 1):
             text = self.tr("Go to tab {}").format(number)
             keys = (f"Ctrl+{number}", f"Alt+{number}")
+            # Of the window and in no menu: an action that no widget has has no keys, and nine lines would fill a menu.
             self._window.addAction(make(f"tab-{number}", text, keys, partial(self._turn_to, number - 1)))
         about.addAction(make("shortcuts", self.tr("&Shortcuts"), ("F1", "Ctrl+/"), self.show_shortcuts))
+        # Once more: the constructor did so when there were no actions yet.
         self.actions.apply(self._keeper.settings.shortcuts)
 
     def add_turns(self, view: QMenu) -> None:
@@ -131,7 +133,9 @@ class Desk(QObject):
 
     def show_shortcuts(self) -> None:
         """Show what each key does."""
-        ShortcutSheet(self.shortcuts(), self._window).exec()
+        sheet = ShortcutSheet(self.shortcuts(), self._window)
+        sheet.exec()
+        sheet.deleteLater()  # a child of the window would live as long as that
 
     def shortcuts(self) -> list[ShortcutSection]:
         """Return all keys: those of the menus, and those of the input."""
@@ -157,6 +161,7 @@ class Desk(QObject):
         self.protection_told.connect(network.show_protection)
         dialog.exec()
         self.protection_told.disconnect(network.show_protection)
+        dialog.deleteLater()
 
     @Slot(str)
     def _on_renamed(self, nick: str) -> None:
@@ -173,6 +178,7 @@ class Desk(QObject):
 
     def follow_pulse(self, pulse_of: Callable[[str], Pulse | None]) -> None:
         """Show in the tab in front, again and again, how its members were last heard."""
+        # By a clock: of a member that falls silent no update comes.
         timer = QTimer(self, interval=PULSE_MS)
         timer.timeout.connect(lambda: self._show_pulse(pulse_of))
         timer.start()
@@ -201,12 +207,14 @@ class Desk(QObject):
         dialog = Switcher([tab.state.name for tab in self._group_tabs()], self._window)
         if dialog.exec():
             self.go_to(dialog.chosen())
+        dialog.deleteLater()
 
     def go_to_unread(self) -> None:
         """Go to the next tab with something unread, mentions first."""
         tabs = self._group_tabs()
         start = self._tabs.currentIndex() + 1
         tabs = tabs[start:] + tabs[:start]
+        # A stable sort: among those with mentions the next one to the right comes first.
         tabs.sort(key=lambda tab: not tab.state.conversation.mentioned)
         for tab in tabs:
             if tab.state.conversation.unread or tab.state.conversation.mentioned:
@@ -235,11 +243,13 @@ class Desk(QObject):
         if tab := self._current():
             tab.state.conversation.marker = tab.conversation.rows.marker = None
             tab.conversation.to_end()
+            # The line is no row of the model, so nothing else would paint without it.
             tab.conversation.viewport().update()
             tab.input.setFocus()
 
     def _copy(self, form: str) -> None:
         tab = self._current()
+        # The menu's action takes Ctrl+C from the input, so what is selected there comes first.
         if tab and tab.input.textCursor().hasSelection() and form == "text":
             tab.input.copy()
         elif tab:
@@ -264,16 +274,19 @@ class Desk(QObject):
         dialog = self._found = FoundDialog(found, self._window)
         dialog.around_wanted.connect(self._keeper.look_around)
         dialog.finished.connect(self._on_found_closed)
+        # Its constructor has chosen a hit already, when nobody listened.
         dialog.ask()
         dialog.show()
 
     @Slot()
     def _on_found_closed(self) -> None:
+        # It deletes itself when it is closed: what comes late must not reach it.
         self._found = None
 
     def on_disk(self, update: FoundOnDisk | SurroundingsCame) -> None:
         """Take what came of the scrollback on disk."""
         if isinstance(update, FoundOnDisk):
+            # It may have been asked for at another registry, whose groups of these names are others.
             if update.registry == self._keeper.registry:
                 self.search.on_found(update)
         elif self._found:

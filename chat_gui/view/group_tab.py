@@ -98,12 +98,14 @@ class GroupTab(QWidget):
         split.addWidget(self.members)
         split.setStretchFactor(0, 1)
         split.setSizes([640, 170])
+        # A list that was dragged to a width of 0 would not be found again.
         split.setChildrenCollapsible(False)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 6)
         layout.setSpacing(4)
         for widget in (self.banner, self._topic, split, self.input):
             layout.addWidget(widget, 1 if widget is split else 0)
+        # Whoever turns to the tab begins to type.
         self.setFocusProxy(self.input)
 
     def _member_names(self) -> list[str]:
@@ -176,6 +178,7 @@ class GroupTab(QWidget):
         if changed := talk.changed():
             news = [*news, *self.conversation.rows.refresh(changed)]
         self.conversation.rows.marker = talk.marker
+        # The pulse that is known, for the members may be others since it came.
         self.show_pulse(self._pulse, self._pulse_s)
         self._topic.show_topic(talk.topic)
         self.show_banner(chat, now_ms)

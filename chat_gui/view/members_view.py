@@ -55,6 +55,7 @@ class MembersView(QListWidget):
         crown = " ♛" if member.leads else ""
         name = f"{SIGNS[member.presence]} {member.name}{crown}{' ⚠' if member.looks_like else ''}"
         item.setText(f"{name}{self._pulse(member)}")
+        # Empty for whom nothing can be whispered to: oneself, and one that is gone.
         item.setData(_NAME, "" if member.own or member.presence is Presence.GONE else member.name)
         since = datetime.fromtimestamp(member.since_ms / 1000).strftime("%H:%M:%S")
         states = {
@@ -73,6 +74,7 @@ class MembersView(QListWidget):
             words.append(self.tr("careful: this name looks like {}").format(member.looks_like))
         text = "\n".join(word for word in words if word)
         item.setToolTip(text)
+        # Without the signs, which a screen reader would read out as circles and crowns.
         item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{member.name}, {text}")
         colour = {
             Presence.HERE: self.palette().color(QPalette.ColorRole.Text),

@@ -64,6 +64,7 @@ class RowDelegate(QStyledItemDelegate):
         font = self._view.font()
         self._bold, self._small = QFont(font), QFont(font)
         self._bold.setBold(True)
+        # Nothing can be read below 6 points, whatever the zoom.
         self._small.setPointSizeF(max(6.0, font.pointSizeF() * 0.86))
         self._metrics = QFontMetricsF(font)
         self._line = self._metrics.height()
@@ -85,6 +86,7 @@ class RowDelegate(QStyledItemDelegate):
             self._width = width
             self._heights.clear()
         row = self._rows.row(index.row())  # not by `data`: a flood asks a thousand times per tick
+        # Own rows without a place all have the key 0, so their heights are not kept.
         height = self._heights.get(row.key) if row.key else None
         if height is None:
             if len(self._heights) > HEIGHTS_MAX:
@@ -96,13 +98,15 @@ class RowDelegate(QStyledItemDelegate):
         if row.kind in _SEPARATORS:
             return round(self._line + 4 * PAD)
         room = self._text_rect(QRect(0, 0, width, 0)).width()
-        # Most texts have one line, which is known without laying them out.
+        # Most texts have one line, which is known without laying them out; where it is close they are, for an advance
+        # is rounded otherwise than a layout.
         if "\n" not in row.text and self._metrics.horizontalAdvance(row.text) < room * 0.98:
             return round(self._line + 2 * PAD)
         layout = self._layout(row, room)
         return round(layout.boundingRect().height() + 2 * PAD)
 
     def _layout(self, row: ChatRow, width: float) -> QTextLayout:
+        # A layout breaks no line at "\n"; the separator is as long, so that links and marks keep their places.
         layout = QTextLayout(row.text.replace("\n", "\N{LINE SEPARATOR}"), self._view.font())
         wrap = QTextOption()
         wrap.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -166,6 +170,7 @@ class RowDelegate(QStyledItemDelegate):
         elif row.mention:
             painter.fillRect(rect, colours.tint(palette, colours.accent(palette)))
             painter.fillRect(QRect(rect.left(), rect.top(), 3, rect.height()), colours.accent(palette))
+        # Asked of the model: the line moves without any row being another one.
         if getattr(index.model(), "marker", None) == row.key:
             painter.setPen(QPen(colours.accent(palette), 2))
             painter.drawLine(rect.topLeft(), rect.topRight())

@@ -101,6 +101,7 @@ class RowsModel(QAbstractListModel):
                 at = next((place for place, row in enumerate(self.rows) if row.key == key), -1)
             if at >= 0:
                 self.dataChanged.emit(self.index(at), self.index(at))
+        # Views alone: several of them in a row become one, whose text is written to disk once more.
         return [row for row in self.rows[-len(keys) :] if row.key in keys and row.kind is RowKind.VIEW]
 
     def index_of(self, key: int) -> QModelIndex:

@@ -102,6 +102,7 @@ class SearchBar(QWidget):
     def _ask(self) -> None:
         """Search the disk for what is older than all that is in memory."""
         text, talks = self._line, self._talks(self.everywhere.isChecked())
+        # The bar may have been closed since the last key.
         if text and not self.isHidden():
             self.disk_wanted.emit(text, [(talk.group, talk.rows[0].key) for talk in talks if talk.rows])
 

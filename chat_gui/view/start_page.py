@@ -77,6 +77,7 @@ class StartPage(QWidget):
         )
         self._who = QFrame(self)
         self._who.setFixedWidth(WIDTH)
+        # In the form a label stands beside it: at full width it would make the form wider than WIDTH.
         self.hint.setMinimumWidth(0)
         form = QFormLayout(self._who)
         form.setContentsMargins(0, 0, 0, 0)
@@ -122,6 +123,7 @@ class StartPage(QWidget):
 
     def on_found(self, registry: str, answers: bool) -> None:
         """Say whether a registry answers at an address; one that does is taken over where none was typed."""
+        # What somebody has typed is not replaced by what was found.
         if answers and not self.registry.text().strip():
             self.registry.setText(registry)
         self._looked = registry, answers

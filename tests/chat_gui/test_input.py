@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from chat_gui.model.text import FOLDED_CHARS, folded, unfolded
 from chat_gui.view.writing.message_input import MessageInput
@@ -93,3 +94,17 @@ def test_the_input_grows_with_its_lines_typed_or_wrapped(qapp: object) -> None:
     assert field.height() > heights[0]
     field.setPlainText("")
     assert field.height() == heights[0]
+
+
+def test_tab_goes_on_where_there_is_nothing_to_complete(qapp: object) -> None:
+    assert qapp
+    both = QWidget()
+    layout = QVBoxLayout(both)
+    field, following = MessageInput(list, list, both), QLineEdit(both)
+    layout.addWidget(field)
+    layout.addWidget(following)
+    both.show()
+    field.setFocus()
+    QTest.keyClick(field, Qt.Key.Key_Tab)
+    assert both.focusWidget() is following
+    both.close()

@@ -247,3 +247,19 @@ def test_a_file_that_could_not_be_written_waits_for_room(
     assert loaded(storage, told) == []  # the next look, for whatever reason
     storage.close()
     assert (place / "session.toml").read_text() == "new"
+
+
+def test_a_text_where_a_number_is_to_be_spoils_no_other_row(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    scrollback = Scrollback(path)
+    scrollback.add((talk_of("r", "news"), ChatRow(key, RowKind.MESSAGE, key, "bob", f"m{key}")) for key in (1, 2))
+    scrollback.close()
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE said SET number = 'many' WHERE key = 1")
+    file.close()
+    scrollback = Scrollback(path)
+    assert [(row.text, row.number) for row in scrollback.before(talk_of("r", "news"), KEY_MAX, 9)] == [
+        ("m1", 0),
+        ("m2", 0),
+    ]
+    scrollback.close()

@@ -29,6 +29,7 @@ class Actions(QObject):
     ) -> QAction:
         """Return a new action of the window; `name` is what settings call it."""
         action = QAction(text, self.parent())
+        # `triggered` brings a bool, which would become the first argument of `run`.
         action.triggered.connect(lambda: run())
         if isinstance(keys, QKeySequence.StandardKey):
             action.setShortcut(QKeySequence(keys))
@@ -73,6 +74,7 @@ def _writes(keys: QKeyCombination) -> bool:
     key, modifiers = keys.key(), keys.keyboardModifiers()
     if any(modifiers & strong for strong in _STRONG):
         return False
+    # Qt's keys below Escape are the characters of Unicode.
     return key.value < Qt.Key.Key_Escape.value or key in _NEEDED
 
 

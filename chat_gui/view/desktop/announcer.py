@@ -44,6 +44,7 @@ class Announcer(QObject):
 
     def say(self, text: str, urgent: bool = False) -> None:
         """Announce a text; an urgent one interrupts."""
+        # Cut: a peer's long text cannot keep the reader talking.
         event = QAccessibleAnnouncementEvent(self._window, text[:TEXT_CHARS_MAX])
         kinds = QAccessible.AnnouncementPoliteness
         event.setPoliteness(kinds.Assertive if urgent else kinds.Polite)

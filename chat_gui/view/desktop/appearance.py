@@ -71,6 +71,7 @@ class Appearance:
     def __init__(self) -> None:
         # As it was before anything was applied: "as the system" must be found again after another choice.
         self._system = QFont(QApplication.font())
+        # What is in force already: a chat without settings sets no font at its start.
         self._applied: tuple[object, ...] = ("", 0, 100)
         self._theme = Theme.SYSTEM.value
 
@@ -80,10 +81,12 @@ class Appearance:
             self._theme = settings.theme
             QGuiApplication.styleHints().setColorScheme(_SCHEMES[settings.theme])  # for the frame of the window
             forced = settings.theme != Theme.SYSTEM
+            # An empty palette brings the system's own back.
             QApplication.setPalette(palette_of(settings.theme == Theme.DARK) if forced else QPalette())
         wanted = (settings.font, settings.font_points, settings.zoom)
         if wanted != self._applied:
             self._applied = wanted
+            # From the system's font each time: a zoom of the last zoom would add up.
             font = QFont(self._system)
             if settings.font:
                 font.setFamily(settings.font)

@@ -42,6 +42,7 @@ class DemoEntry(QObject):
     def _look(self) -> None:
         if not self._window.chat.registry:
             return
+        # A group that all have left is listed as well: whoever joins it alone is its oldest member, and leads.
         there = any(info.definition.group == DEFINITION.group and info.members for info in self._window.chat.listed)
         if there or monotonic() - self._began > WAIT_S:
             self._timer.stop()

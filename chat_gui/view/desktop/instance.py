@@ -24,6 +24,7 @@ class SingleInstance(QObject):
         # A digest, since names of sockets are short on some systems, and paths of sessions are not.
         self._name = f"gcom-chat-{sha256(f'{getpass.getuser()} {session}'.encode()).hexdigest()[:16]}"
         self._server = QLocalServer(self)
+        # Set before it listens: it counts only for a socket that is made afterwards.
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._on_connection)
 
@@ -50,6 +51,7 @@ class SingleInstance(QObject):
         if not socket.waitForConnected(CONNECT_MS):
             return False
         socket.write(json.dumps(groups).encode() + b"\n")
+        # This process ends without an event loop, which else would write it.
         socket.waitForBytesWritten(WRITE_MS)
         socket.disconnectFromServer()
         return True
@@ -62,6 +64,7 @@ class SingleInstance(QObject):
             socket.setReadBufferSize(BYTES_MAX)
             socket.readyRead.connect(self._on_ready)
             socket.disconnected.connect(socket.deleteLater)
+            # Its line may be here already: then no signal tells of it.
             self._read(socket)
 
     @Slot()

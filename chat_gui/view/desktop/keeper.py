@@ -53,6 +53,7 @@ class Keeper(QObject):
     def change(self, **fields: Any) -> None:
         """Change settings, here and on disk; whoever shows them hears of it."""
         settings = replace(self.settings, **fields)
+        # A field tells that it was edited whenever it loses the focus, though nothing was typed.
         if settings == self.settings:
             return
         self.settings = settings
@@ -101,6 +102,7 @@ class Keeper(QObject):
         if self._storage:
             self._storage.load(talk_of(self.registry, group))
         else:
+            # Nothing is on disk, so the group need not wait to be joined.
             self._last[group] = 0
 
     def load_older(self, group: str, key: int) -> None:

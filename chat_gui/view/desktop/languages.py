@@ -20,11 +20,13 @@ def install(language: str = "") -> str:
     wanted = [language] if language else QLocale.system().uiLanguages()
     for name in wanted:
         short = name.replace("_", "-").partition("-")[0]
+        # The texts are English, and what a system prefers less than English comes after it.
         if short == "en":
             break
         if (FOLDER / f"gcom-chat_{short}.qm").is_file():
             _load(f"qtbase_{short}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath))
             _load(f"gcom-chat_{short}", str(FOLDER))
+            # It stays when English is chosen later: without a catalogue it gives the text back.
             set_translator(QCoreApplication.translate)
             return short
     return "en"

@@ -49,6 +49,7 @@ class Notifier(QObject):
         self._group = group
         QApplication.alert(self._window)
         if self._tray:
+            # Qt shows a message only beside an icon that is visible.
             self._tray.show()
             self._hide.start()
             self._tray.showMessage(title, text, icon(), SHOWN_MS)

@@ -40,6 +40,7 @@ def catalogue(language: str) -> dict[_Place, str]:
         for message in context.iter("message"):
             source = message.findtext("source", "")
             text = source if english else message.findtext("translation", "")
+            # A plural has several forms, and a number in it: it is made anew by whoever shows it.
             if message.get("numerus") is None and source and text:
                 found[context.findtext("name", ""), source] = text
     return found
@@ -67,6 +68,7 @@ class Retranslation:
         """Return a text of an object in the new language; one that is nobody's translation as it is."""
         places = self._places.get(text, [])
         around = list(_contexts(where))
+        # One text may be the translation of several sources: the nearest context tells which one it is.
         places = sorted(places, key=lambda place: around.index(place[0]) if place[0] in around else len(around))
         return next((self._after[place] for place in places if place in self._after), text)
 

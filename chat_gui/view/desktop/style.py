@@ -15,6 +15,7 @@ class OutlinedStyle(QProxyStyle):
     """Fusion, with an outline of 3:1 (WCAG 2.2, 1.4.11) round check boxes and fields to write in."""
 
     def __init__(self) -> None:
+        # Qt draws Fusion itself, alike on all systems: what was measured of contrasts holds on each.
         super().__init__("Fusion")
 
     def pixelMetric(
@@ -41,5 +42,6 @@ class OutlinedStyle(QProxyStyle):
             colour = option.palette.highlight().color() if focused else colours.outline(option.palette)
             painter.setPen(QPen(colour, 1))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            # By half a pixel inwards, so that a line of one pixel does not lie across two.
             painter.drawRoundedRect(option.rect.toRectF().adjusted(0.5, 0.5, -0.5, -0.5), 2, 2)
             painter.restore()

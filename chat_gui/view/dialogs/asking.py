@@ -36,7 +36,9 @@ class Asking(QObject):
         super().__init__(window)
         self._host, self._window = host, window
         self._nick, self._registry = nick, registry
+        # By their words, which `WishFailed` brings back: a wish has no other name.
         self._open: set[str] = set()  # what the user wished for, and has not heard of
+        # Kept after the join began: "Join again" makes the same group, and not one of other promises.
         self._definitions: dict[str, gcom.Definition] = {}  # of groups to create
         self._list: JoinDialog | None = None
         self._connecting: ConnectDialog | None = None
@@ -67,6 +69,7 @@ class Asking(QObject):
             self._host.client.accept(invitation)
         elif done:
             self._host.connect_to(*dialog.wish())
+        dialog.deleteLater()  # a child of the window would live as long as that
 
     def about_to_connect(self, dialog: ConnectDialog) -> None:
         """Tell a dialog from now on how the connection that stands in it is protected."""
@@ -90,6 +93,7 @@ class Asking(QObject):
             self._definitions[definition.group] = definition
             self.wished(translate("wish", "create the group {}").format(definition.group))
             self._host.join(definition.group, definition)
+        dialog.deleteLater()
 
     def join(self) -> None:
         """Ask which group to join."""
@@ -99,10 +103,11 @@ class Asking(QObject):
         # Asked now, and shown as it comes: what is known may be of minutes ago.
         self._host.client.list_groups()
         inside = {name for name, state in self._host.chat.groups.items() if state.standing is GroupStanding.IN}
-        self._list = JoinDialog(self._host.chat.listed, inside, self._window)
-        if self._list.exec():
-            self._host.join(self._list.chosen())
+        dialog = self._list = JoinDialog(self._host.chat.listed, inside, self._window)
+        if dialog.exec():
+            self._host.join(dialog.chosen())
         self._list = None
+        dialog.deleteLater()
 
     def again(self, group: str) -> None:
         """Wish once more for a group that could not be joined; one that was to be created still is."""
@@ -129,5 +134,6 @@ class Asking(QObject):
             start(f"{what}: {failed.why}\n{todo}".strip())
         # What nobody wished for by hand, a group of the last session say, is told in the status bar alone.
         elif failed.what in self._open:
+            # Not exec: its event loop would run within the slot that brings updates, and bring others meanwhile.
             TroubleDialog(what, failed.why, todo, self._window).open()
         self._open.discard(failed.what)

@@ -25,6 +25,7 @@ class FoundDialog(QDialog):
         self.setWindowTitle(
             self.tr("Found in the scrollback: {}").format(found.text.removeprefix(MATCH_CASE).strip()[:60])
         )
+        # Each search opens another one, and its lists of rows would stay with the window.
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.hits = ConversationView(lambda *_: (), self)
         self.hits.setAccessibleName(self.tr("Hits"))
@@ -86,6 +87,7 @@ class FoundDialog(QDialog):
             self.around.rows.rows = list(_with_day_lines([replace(row, earlier=False) for row in came.rows]))
             self.around.rows.endResetModel()
             self.around.delegate.restyle()  # rows of another group may have the same keys, not the same heights
+            # Now: `reveal` scrolls to where the rows lie.
             self.around.doItemsLayout()
             self.around.reveal(came.key)
 
@@ -99,6 +101,7 @@ def _with_day_lines(rows: Iterable[ChatRow]) -> Iterator[ChatRow]:
     day = ""
     for row in rows:
         if row.kind is not RowKind.DAY and _day(row) != day:
+            # Heights are kept by key, and no row on disk has a negative one.
             yield ChatRow(-row.key, RowKind.DAY, row.at_ms, "", _day(row))
         day = _day(row)
         yield row

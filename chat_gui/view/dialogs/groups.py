@@ -114,9 +114,11 @@ class ConnectDialog(FormDialog):
         self.form.addRow("", self.protection)
         self._asking = QTimer(self, singleShot=True, interval=ASK_MS)
         self._asking.timeout.connect(self._ask)
+        # Connected before `check`, which judges the nick and the registry that this fills in.
         self.invitation.textChanged.connect(self._on_invitation)
         for field in (self.nick, self.registry, self.invitation):
             field.textChanged.connect(self.check)
+            # Each key begins the wait anew: only what is typed to its end is asked about.
             field.textChanged.connect(self._asking.start)
         self.check()
 
@@ -183,6 +185,7 @@ def connection_problem(nick: str, registry: str) -> str:
         return str(error)
     for address in registry.split(","):
         host, _, port = address.strip().rpartition(":")
+        # isdigit alone lets "²" pass, which int() refuses.
         if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
             wrong = translate("connect", "The registry is HOST:PORT, as in {}, or several of these, with commas.")
             return wrong.format(REGISTRY)
@@ -294,6 +297,7 @@ class JoinDialog(FormDialog):
 
     def show_groups(self, groups: Sequence[gcom.GroupInfo]) -> None:
         """Show what the registry says now; the selection stays."""
+        # Before the rows are filled anew, and by name: a group may stand in another row then.
         chosen = self.chosen()
         self.table.setRowCount(len(groups))
         for at, group in enumerate(groups):

@@ -79,6 +79,7 @@ class NetworkPage(QWidget):
         problem = connection_problem(self._nick, registry) if self._nick or registry else ""
         self.problem.setText(problem)
         if not problem:
+            # Not the registry, which is kept once the chat is connected to it.
             self._keeper.change(listen=listen, advertise=advertise)
             if self._nick and registry:
                 self.protection_wanted.emit(self._nick, registry)
@@ -97,6 +98,7 @@ class ShortcutsPage(QWidget):
         self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
         self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+        # Tab leaves the table: it would go from cell to cell, and never reach the field below.
         self.table.setTabKeyNavigation(False)
         self.table.setShowGrid(False)
         self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 5)

@@ -57,6 +57,7 @@ class PreferencesDialog(QDialog):
             layout.addWidget(widget)
         self._build()
         self.show_settings(keeper.settings)
+        # Last: while settings are shown the fields tell of changes, and each would be written back.
         self._connect()
         self.setMinimumWidth(max(560, self.pages.tabBar().sizeHint().width() + 48))
 
@@ -172,7 +173,8 @@ class PreferencesDialog(QDialog):
         """Go back to what a new chat has, but for the name and the registry."""
         now = self._keeper.settings
         self.show_settings(Settings(now.nick, now.registry))
-        self._keeper.change(words=(), shortcuts=())
+        # The other fields tell of what is shown in them; a line of text does so only for what is typed.
+        self._keeper.change(words=(), shortcuts=(), log_folder="")
         self.network.reset()
         self.shortcuts.refresh()
 

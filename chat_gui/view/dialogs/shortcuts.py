@@ -89,6 +89,7 @@ class Switcher(QDialog):
         layout.addWidget(self.list)
         self.field.textChanged.connect(self._show)
         self.field.returnPressed.connect(self.accept)
+        # The field keeps the focus, so the arrows come to it and not to the list.
         self.field.installEventFilter(self)
         self.list.itemActivated.connect(self.accept)
         self.resize(360, 300)

@@ -19,6 +19,7 @@ class TroubleDialog(QDialog):
         layout = QVBoxLayout(self)
         for text, bold in ((what, True), (why, False), (todo, False)):
             label = QLabel(text, self)
+            # Errors have words of peers in them, which Qt would else read as HTML.
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setWordWrap(True)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

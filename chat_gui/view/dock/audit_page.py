@@ -75,6 +75,7 @@ class AuditPage(InsightPage):
         self.open = QPushButton(self.tr("O&pen report"), self)
         self.open.setEnabled(False)
         self.open.clicked.connect(self._on_open)
+        # Without an end: an audit does not know how much there is to do.
         self._busy = QProgressBar(self, maximum=0)
         self._busy.setTextVisible(False)
         self._busy.setFixedWidth(120)
@@ -206,6 +207,7 @@ class AuditPage(InsightPage):
             return
         incident = self.outcome.incidents[item.row()]
         at = self._next[1] if self._next[0] == item.row() else 0
+        # It goes round: after the last message of an incident comes its first.
         self._next = (item.row(), at + 1)
         if incident.messages:
             self.incident_wanted.emit(incident.group, *incident.messages[at % len(incident.messages)])

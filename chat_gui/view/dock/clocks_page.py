@@ -29,6 +29,7 @@ class ClocksPage(InsightPage):
             )
         )
         self.table = FactTable([], self.tr("Vector clocks"), self)
+        # A selection would paint over the grounds, which mean something here.
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.table.setAlternatingRowColors(False)
         self.table.setShowGrid(True)

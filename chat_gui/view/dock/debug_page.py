@@ -57,6 +57,7 @@ class DebugPage(InsightPage):
         self._replayed: tuple[FaultRecording, int, int] | None = None  # of what, since when, up to where
         self._began_ms = 0
         self._names: list[str] = []
+        # Queued: the thread of FaultControl emits it.
         self._told.connect(self._on_told, Qt.ConnectionType.QueuedConnection)
         self.control = FaultControl(find, self._told.emit)
         self._build()
@@ -172,6 +173,7 @@ class DebugPage(InsightPage):
             self.switch.setChecked(False)
             self.switch.blockSignals(False)
             self.switch.setText(self.tr("&Turn debug mode on"))
+            # The stripe goes as well, though no slot of the switch has run.
             self.changed.emit(False, "")
         self._show_state(why)
 
@@ -190,6 +192,7 @@ class DebugPage(InsightPage):
     def show_insight(self, insight: GroupInsight, now_ms: int) -> None:
         """Show the links of the members there are."""
         names = [*dict.fromkeys(short(each) for each in insight.clocks.members), REGISTRY]
+        # Before the first look there is the registry alone, and no link.
         if names != self._names and len(names) > 1:
             self._names = names
             self.matrix.setRowCount(len(names))
@@ -320,4 +323,5 @@ def _toggle(text: str, parent: QWidget) -> QPushButton:
 
 
 def _now_ms() -> int:
+    # Not the wall clock: a record is of spans, and that clock may be set meanwhile.
     return time.monotonic_ns() // 1_000_000

@@ -24,6 +24,7 @@ class _Line(QLabel):
 
     def _elide(self) -> None:
         room = self.contentsRect().width()
+        # The tooltip keeps the text whole: the label's own is what was left of it the last time.
         self.setText(self.fontMetrics().elidedText(self.toolTip(), Qt.TextElideMode.ElideRight, room))
 
 
@@ -43,10 +44,12 @@ class DebugStripe(QToolBar):
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         # A long text must not make the window wider than the screen.
         self._label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        # Black on yellow in a dark window too: a warning that adapts is overlooked.
         self._label.setStyleSheet(f"color: {BLACK}; background: {YELLOW}; padding: 3px 10px; font-weight: bold;")
         off = QPushButton(self.tr("Turn off"), self)
         off.clicked.connect(self.off_wanted)
         box = QWidget(self)
+        # A tool bar gives a widget no more room than it asks for.
         box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         layout = QHBoxLayout(box)
         layout.setContentsMargins(4 * STRIPE, 3, STRIPE, 3)

@@ -65,8 +65,10 @@ class InsightDock(QDockWidget):
         self.action = QAction(self.tr("&Inside the group"), self, checkable=True)
         self.action.setShortcut(QKeySequence("F12"))
         self.action.triggered.connect(self._on_action)
+        # isHidden is about the dock itself; the signal tells as well of a window around it that is hidden.
         self.visibilityChanged.connect(lambda _: self.action.setChecked(not self.isHidden()))
         self.tabs.currentChanged.connect(lambda _: self._show())
+        # Queued: the probe's thread emits it.
         self._probed.connect(self._on_probed, Qt.ConnectionType.QueuedConnection)
         self.visibilityChanged.connect(self._on_visible)
 
@@ -78,6 +80,7 @@ class InsightDock(QDockWidget):
 
     def saved(self, session: SavedSession) -> SavedSession:
         """Return the session with the dock as it is now."""
+        # A dock that was never shown has a height that nobody gave it.
         page, height = type(self.tabs.currentWidget()).__name__, self.height() if self.isVisible() else self._height
         return replace(session, dock_open=not self.isHidden(), dock_page=page, dock_height=height)
 
@@ -86,6 +89,7 @@ class InsightDock(QDockWidget):
         page = next((page for page in self.pages if type(page).__name__ == session.dock_page), self.pages[0])
         self.tabs.setCurrentWidget(page)
         self._height = session.dock_height
+        # Before its height is set: a dock that is hidden is not in the layout.
         self.setVisible(session.dock_open)
         window = self.parentWidget()
         if isinstance(window, QMainWindow) and self._height:
@@ -96,6 +100,7 @@ class InsightDock(QDockWidget):
     def on_updates(self, updates: Sequence[Update]) -> None:
         """Take what of the client's updates belongs on the timelines."""
         for update in updates:
+            # Kept while the dock is closed as well, so that a timeline has no gaps when it is opened.
             if isinstance(update, Joined):
                 self._insight(update.group).timeline.on_view(update.view, _now_ms())
             elif isinstance(update, Arrived):
@@ -117,6 +122,7 @@ class InsightDock(QDockWidget):
     @Slot(object)
     def _on_probed(self, probed: Probed) -> None:
         self._insight(probed.group).on_probed(probed.snapshot, probed.traces, _now_ms())
+        # A look at the tab before may still be queued: it is kept, and not shown.
         if probed.group == self._group:
             self._show()
 

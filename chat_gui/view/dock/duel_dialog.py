@@ -52,6 +52,7 @@ class DuelDialog(QDialog):
             self.tr("a live conversation: Bob and Carol answer what you say, in all five groups")
         )
         self._say = QPushButton(self.tr("Sa&y"), self)
+        # Enter in a dialog presses its default button: in the field it is to say the text, and no more.
         self._say.setAutoDefault(False)
         self._say.clicked.connect(self.say)
         self.field.returnPressed.connect(self.say)
@@ -59,6 +60,7 @@ class DuelDialog(QDialog):
         self._save.setAutoDefault(False)
         self._again.clicked.connect(self.run)
         self._save.clicked.connect(self._on_save)
+        # Queued: the thread that reads emits these.
         self._told.connect(self._on_told, Qt.ConnectionType.QueuedConnection)
         self._ended.connect(self._on_ended, Qt.ConnectionType.QueuedConnection)
         self._lay_out()
@@ -124,6 +126,7 @@ class DuelDialog(QDialog):
         self.field.clear()
 
     def _stop(self) -> None:
+        # Forgotten first: what it still tells is then of a run that nobody waits for.
         process, self._process = self._process, None
         if process is not None:
             process.stop()

@@ -78,6 +78,7 @@ class DuelPicture(QWidget):
 
 
 def _columns(width: int) -> int:
+    # Five panels and the legend: by these numbers no row has a gap.
     return max(count for count in (1, 2, 3, 6) if count == 1 or count * PANEL.width() <= width)
 
 
@@ -85,6 +86,7 @@ def render_duel(runs: Mapping[str, DuelRun], palette: QPalette, font: QFont, sca
     """Return a picture of a duel, two rows of three, for a file."""
     size = QSize(3 * PANEL.width(), 2 * PANEL.height())
     image = QImage(size * scale, QImage.Format.Format_RGB32)
+    # Before the painter is made, which then counts in the units of a panel.
     image.setDevicePixelRatio(scale)
     image.fill(palette.color(QPalette.ColorRole.Base))
     painter = QPainter(image)
@@ -117,6 +119,7 @@ class _Panel:
         self._painter, self._palette = painter, palette
         self._font, self._small, self._bold = QFont(font), QFont(font), QFont(font)
         for each, pixels in ((self._font, 13), (self._small, 11), (self._bold, 14)):
+            # In pixels: a panel has a fixed size, into which the text must fit at every zoom.
             each.setPixelSize(pixels)
         self._bold.setBold(True)
         self._text = palette.color(QPalette.ColorRole.Text)
@@ -184,6 +187,7 @@ class _Panel:
         """Join the same message on both screens, what has moved last and heavier."""
         left, right = (list(screen.lines) for screen in run.screens)
         both = [line for line in left if line in right]
+        # False sorts before True: what has moved is painted last, over the others.
         for line in sorted(both, key=lambda line: line in found.moved):
             wrong = line in found.moved
             colour = self._wrong if wrong else colours.tint(self._palette, self._faint, 0.5)

@@ -46,6 +46,7 @@ class HistogramView(QWidget):
         painter.setPen(palette.text().color())
         painter.drawText(QRectF(PAD, 2, self.width() - 2 * PAD, line), Qt.AlignmentFlag.AlignLeft, self._title)
         base, top = self.height() - AXIS, line * 2 + 6
+        # At least 1, by which a histogram without messages is divided.
         names, most = bucket_names(), max(1, *self._found.counts)
         step = (self.width() - 2 * PAD) / len(names)
         bar = colours.of_name("alice", palette)
@@ -53,6 +54,7 @@ class HistogramView(QWidget):
             left = PAD + at * step
             height = (base - top) * count / most
             if count:
+                # A pixel at least: one message among thousands is to be seen.
                 painter.fillRect(QRectF(left + 2, base - height, step - 4, max(1.0, height)), bar)
                 self._label(
                     painter, QRectF(left, base - height - line, step, line), f"{count:,}", palette.text().color()

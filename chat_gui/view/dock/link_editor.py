@@ -39,6 +39,7 @@ class ShareSlider(QWidget):
         self.number.setSuffix(unit)
         self.slider.setAccessibleName(name)
         self.number.setAccessibleName(name)
+        # Each sets the other; it ends since setValue tells only of another value.
         self.slider.valueChanged.connect(self.number.setValue)
         self.number.valueChanged.connect(self._on_number)
         layout = QHBoxLayout(self)
@@ -134,6 +135,7 @@ class LinkEditor(QWidget):
         self.drop.show_value(round(100 * (settings.drop or 0)))
         self.duplicate.show_value(round(100 * (settings.duplicate or 0)))
         self.reorder.show_value(round(100 * (settings.reorder or 0)))
+        # Shown and not edited: `edited` would give the first link's settings to all that are chosen.
         for widget in (self.kind, self.cut):
             widget.blockSignals(True)
         self.kind.setCurrentIndex(KINDS.index(delay.kind))

@@ -49,6 +49,7 @@ class SpaceTimeView(QWidget):
         if diagram == self._diagram:
             return False
         self._diagram = diagram
+        # As much as somebody listens to: hundreds of messages would be read out one by one.
         self.setAccessibleDescription("; ".join(dot.label for dot in diagram.dots[-20:]))
         self._resize()
         return True
@@ -95,6 +96,7 @@ class SpaceTimeView(QWidget):
             self._arrow(painter, places[begin], places[end], begin > end)
         for dot, place in zip(self._diagram.dots, places, strict=True):
             self._dot(painter, dot, place)
+        # The names stay at the left edge while the diagram moves under them.
         left = max(0, -self.mapToParent(QPoint(0, 0)).x())
         painter.fillRect(QRectF(left, 0, NAMES - 8, self.height()), self.palette().base())
         for lane, process in enumerate(self._diagram.lanes):
@@ -127,6 +129,7 @@ class SpaceTimeView(QWidget):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(colours.accent(self.palette()), 1.5))
             painter.drawEllipse(place, RADIUS + 3, RADIUS + 3)
+        # Closer together the numbers would stand over each other.
         if STEP * self._zoom >= 16:
             font = painter.font()
             font.setPixelSize(9)
@@ -169,6 +172,7 @@ class SpaceTimeView(QWidget):
             self.zoom(1.25 if event.angleDelta().y() > 0 else 0.8)
             event.accept()
         else:
+            # Ignored, so that the scroll area gets it.
             event.ignore()
 
     def event(self, event: QEvent) -> bool:
@@ -197,6 +201,7 @@ class SpaceTimePage(InsightPage):
         self._scroll = QScrollArea(self, widgetResizable=True)
         self._scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         self._scroll.setWidget(self.view)
+        # Qt moves what is painted, and the names, which are to stay, with it.
         self._scroll.horizontalScrollBar().valueChanged.connect(lambda _: self.view.update())
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -232,8 +237,10 @@ class SpaceTimePage(InsightPage):
         self.export.setEnabled(bool(insight.traces))
         diagram = space_time(insight.traces, insight.clocks.members)
         bar = self._scroll.horizontalScrollBar()
+        # Asked before the diagram grows, which leaves the bar behind.
         at_end = bar.value() >= bar.maximum() - 2
         if self.view.show_diagram(diagram) and at_end:
+            # First: the bar has the new range only once the view has the new width.
             self.view.adjustSize()
             bar.setValue(bar.maximum())
         text = self.tr(

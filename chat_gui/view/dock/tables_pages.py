@@ -87,6 +87,7 @@ class OrderPage(InsightPage):
         for at, each in enumerate(newest):
             item = self.serials.item(at, 0)
             if item is not None:
+                # With the item: four times a second the rows move on, and a number of a row would mean another message.
                 item.setData(Qt.ItemDataRole.UserRole, (each.sender, each.number))
 
     def _on_activated(self, item: QTableWidgetItem) -> None:

@@ -91,12 +91,14 @@ class CommandRunner:
                 return self._host.debug(command.name, command.rest)
 
     def _say(self, group: str, kind: MessageKind, text: str, to: str = "") -> bool:
+        # Of chance and not counted: messages of all members stand in one conversation, by these ids.
         message = ChatMessage(kind, clean(text), secrets.token_hex(6), now_ms())
         # Encoded only to see whether it fits a message: TextTooLong leaves the text in the input.
         encode(message)
         if why := self._host.client.send(group, message, to):
             self._note(group, translate("chat", "not sent: {}").format(why))
             return False
+        # After the send, but before anything comes of it: that is told in a later turn of this thread.
         self._host.chat.groups[group].conversation.sending(message, self._host.chat.nick, now_ms(), to)
         return True
 

@@ -17,6 +17,7 @@ class CompletionList(QListWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        # A window, which no edge of the input cuts off; a Popup would be one too, and would take the keys.
         self.setWindowFlags(Qt.WindowType.ToolTip)
         self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -30,6 +31,7 @@ class CompletionList(QListWidget):
             self.hide()
             return
         shown = [word.strip().removesuffix(":") for word in words]
+        # Filled anew only for another word: each Tab only moves the mark.
         if shown != [self.item(row).text() for row in range(self.count())]:
             self.clear()
             self.addItems(shown)

@@ -29,6 +29,7 @@ class MessageInput(QPlainTextEdit):
         self._cycle: tuple[int, list[str], int] | None = None  # where the completed word begins, its forms, which one
         self.setAccessibleName(self.tr("Message"))
         self.setPlaceholderText(self.tr("Message, or /help"))
+        # Tab completes: with True Qt takes the key before `keyPressEvent` sees it.
         self.setTabChangesFocus(False)
         self._list = CompletionList(self)
         self._list.chosen.connect(self._on_chosen)
@@ -81,6 +82,7 @@ class MessageInput(QPlainTextEdit):
     def changeEvent(self, event: QEvent) -> None:
         """Fit a new font."""
         super().changeEvent(event)
+        # Qt may send it while the base class is being made, when there are no fields yet.
         if event.type() == QEvent.Type.FontChange and hasattr(self, "_history"):
             self._fit()
 
@@ -89,7 +91,10 @@ class MessageInput(QPlainTextEdit):
         key, shift = event.key(), bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         if key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
             if not self._complete(-1 if key == Qt.Key.Key_Backtab else 1):
+                # Else Qt keeps the focus here for ever: Tab is a key to type with, as it was told.
+                self.setTabChangesFocus(True)
                 self.focusNextPrevChild(key == Qt.Key.Key_Tab)
+                self.setTabChangesFocus(False)
             return
         self.end_completion()
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not shift:
@@ -112,6 +117,7 @@ class MessageInput(QPlainTextEdit):
 
     def _complete(self, step: int) -> bool:
         """Complete the word at the cursor, or go to its next form; False: there is nothing to complete."""
+        # With the folds: the cursor's position counts them.
         text, cursor = super().toPlainText(), self.textCursor()
         if self._cycle is None:
             start, found = candidates(text, cursor.position(), self._members(), self._groups())
@@ -129,6 +135,7 @@ class MessageInput(QPlainTextEdit):
         cursor.setPosition(start, QTextCursor.MoveMode.KeepAnchor)
         cursor.insertText(found[at])
         self._cycle = start, found, at
+        # Where the word begins: the list stays there, however long each form is.
         begin = QTextCursor(self.document())
         begin.setPosition(start)
         self._list.show_choice(found, at, self.viewport().mapToGlobal(self.cursorRect(begin).topLeft()))
