@@ -27,7 +27,7 @@ from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.values import lineage
 from gcom.values.lineage import precedence_by_size as by_size
-from gcom.values.names import Process
+from gcom.values.names import InstanceId, Process
 from tests.sim.mutants import aims
 from tests.sim.mutants.table import Patch, dynamic, mutant, of_at_most, of_five, of_just, of_three, reliable
 
@@ -162,8 +162,8 @@ def who_is_left_goes_on_in_the_same_instance(patch: Patch) -> None:
 def who_awaited_the_state_has_it_in_a_successor(patch: Patch) -> None:
     inherit = Transfer.inherit
 
-    def whole(self: Transfer, former: Transfer) -> None:
-        inherit(self, former)
+    def whole(self: Transfer, former: Transfer, by_order: InstanceId = "") -> None:
+        inherit(self, former, by_order)
         if self.keeping is Keeping.AWAITED:
             self.keeping = Keeping.WHOLE
 
