@@ -94,7 +94,7 @@ class RegistryServer:
         self._disk: Disk | None = None
         self._closing = threading.Event()
         self._requests = RequestLog()
-        self._renewals: dict[bytes, Register] = {}  # by their bytes, as they came
+        self._renewals: dict[bytes, _Renewal] = {}  # by their bytes, as they came
         self._started_s, self._ticked = time.time(), time.monotonic()
         # 1. The port. 2. The disk. 3. The directory, which reads it. 4. start(). The port first, as it tells whether
         #    another registry runs; nothing is served before the last step.
@@ -246,20 +246,19 @@ class RegistryServer:
         return sequencer_codec.encode_answer(answer)
 
     def _receive(self, data: bytes) -> bytes:
-        return encode_answer(self._answer(data))
-
-    def _answer(self, data: bytes) -> Answer:
         """Answer the directory's requests; raises MalformedFrame, which the server counts and tells the peer."""
+        # By its bytes, without decoding: the same registration comes once a second from each group, nearly always has
+        # the same answer, and is most of what is asked.
+        renewal = self._renewals.get(data)
         try:
-            # By its bytes, without decoding: the same registration comes
-            # once a second from each group, and is most of what is asked.
-            request = self._renewals.get(data) or self._decoded(data)
+            request = renewal.request if renewal else self._decoded(data)
         except VersionMismatch as error:
-            return Refusal("VersionMismatch", str(error))  # in our version, whose number the peer can read
+            # In our version, whose number the peer can read.
+            return encode_answer(Refusal("VersionMismatch", str(error)))
         began = time.perf_counter()
         answer = self._answer_to(request)
         self._note(request, answer, began)
-        return answer
+        return renewal.encoded(answer) if renewal else encode_answer(answer)
 
     def _decoded(self, data: bytes) -> Request:
         """Return a request; a registration is kept, since its leader sends the very same each second."""
@@ -268,7 +267,7 @@ class RegistryServer:
             # All at once: to know which are old would cost more at each renewal than to decode each once more.
             if len(self._renewals) >= RENEWALS_MAX:
                 self._renewals = {}  # those that are still sent come back within a second
-            self._renewals[data] = request
+            self._renewals[data] = _Renewal(request)
         return request
 
     def _answer_to(self, request: Request) -> Answer:
@@ -298,6 +297,24 @@ class RegistryServer:
         if isinstance(request, Create) and not known:
             self._rights.note_creation(request, answer, who)
         return answer
+
+
+class _Renewal:
+    """A registration that came, and the last answer to it, as it went. Any thread may ask."""
+
+    __slots__ = ("_told", "request")
+
+    def __init__(self, request: Register) -> None:
+        self.request = request
+        self._told: tuple[Answer | None, bytes] = (None, b"")
+
+    def encoded(self, answer: Answer) -> bytes:
+        """Return an answer as it travels."""
+        told = self._told
+        if told[0] != answer:
+            # Both in one step: another thread may look between two.
+            self._told = told = answer, encode_answer(answer)
+        return told[1]
 
 
 def _without_authority(data: bytes) -> bytes:  # noqa: ARG001 - whatever is asked

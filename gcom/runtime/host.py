@@ -230,10 +230,9 @@ class Host:
 
     # services for memberships, sessions and links; the lock is held
 
-    def raise_if_silent(self, group: str) -> None:
-        """Raise NotPermitted where this node may not send, by the rules about rights."""
-        if self.rights is not None:
-            self.rights.raise_if_silent(self.name, group)
+    def raise_if_silent(self, group: str) -> object:
+        """Raise NotPermitted where this node may not send; return the rules by which it may (`MemberRights`)."""
+        return None if self.rights is None else self.rights.raise_if_silent(self.name, group)
 
     @staticmethod
     def now_ms() -> int:

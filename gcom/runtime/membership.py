@@ -76,7 +76,7 @@ class MembershipHost(Protocol):
 
     def hurry(self, session: Session) -> None: ...
 
-    def raise_if_silent(self, group: str) -> None: ...
+    def raise_if_silent(self, group: str) -> object: ...
 
     def on_defect(self) -> None: ...
 
@@ -100,6 +100,7 @@ class Membership:
         self.reconciliation = StateReconciliation()  # of the session before, until it is merged in this one
         self.listened_by: int | None = None  # the listener's thread
         self.following = None
+        self.may_send_by: object = None  # the rules by which this process was found to have the right to send
         self.recorder: TraceRecorder | None = None  # while somebody watches
         self.call_server = CallServer(host.lock, host.on_defect)  # the application's handler stays what it is
         self._entered: deque[Session] = deque()  # sessions whose Entered the application has not read
@@ -112,7 +113,7 @@ class Membership:
 
     def raise_if_silent(self) -> None:
         """Raise NotPermitted where the registry's rules let this process not send."""
-        self._host.raise_if_silent(self.session.machine.group)
+        self.may_send_by = self._host.raise_if_silent(self.session.machine.group)
 
     @property
     def shown(self) -> bool:

@@ -302,7 +302,6 @@ def test_at_the_bound_strangers_give_way_before_members(idle: Callable[[], Idle]
     connections.introduced(member)
     connections.admit(stranger)
     assert connections.admit(idle()) is ConnectionAdmission.REPLACES
-    with connections.serving(member):
-        pass
-    with pytest.raises(EOFError), connections.serving(stranger):
-        pass
+    connections.end(member, connections.begin(member))
+    with pytest.raises(EOFError):
+        connections.begin(stranger)

@@ -51,7 +51,9 @@ class Sending(GroupHandle):
         if held_by != "sender":
             return self._send_and_wait(payload, timeout_s, held_by)
         with self._host.lock:
-            if self._host.rights is not None:
+            rights = self._host.rights
+            # Asked once for each set of rules: this is the path of every message.
+            if rights is not None and self._membership.may_send_by is not rights.in_force:
                 self._membership.raise_if_silent()
             session = self._membership.session
             # The usual case first: this is the path of every message.

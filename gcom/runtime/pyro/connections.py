@@ -8,10 +8,8 @@ its request was carried out. Another machine may have so many newcomers at once,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import Enum
-from threading import Condition
+from threading import Condition, Lock
 from time import monotonic
 from typing import Protocol
 
@@ -45,7 +43,8 @@ class Connections:
         self._idle: dict[Connection, float] = {}  # and since when, the longest first
         self._served: set[Connection] = set()
         self._closed = False
-        self._lock = Condition()  # notified when the last one that was served is let go of, once closed
+        self._mutex = Lock()  # by itself twice per request, which costs less than by the condition
+        self._lock = Condition(self._mutex)  # notified when the last one served is let go of, once closed
 
     def __len__(self) -> int:
         return len(self._new) + len(self._idle) + len(self._served)
@@ -78,26 +77,26 @@ class Connections:
             self._host.pop(conn, None)
             self._idle[conn] = monotonic()
 
-    @contextmanager
-    def serving(self, conn: Connection) -> Iterator[None]:
-        """Keep a connection from being ended while a request is carried out; raises EOFError if it just was."""
-        with self._lock:
-            # It goes back to where it came from: a request by itself shows nothing of who a newcomer is.
-            waited = self._new if conn in self._new else self._idle
-            if waited.pop(conn, None) is None:
+    def begin(self, conn: Connection) -> bool:
+        """Keep a connection from being ended until `end`; raises EOFError if it just was. Returns what `end` takes."""
+        with self._mutex:
+            is_new = conn in self._new
+            if (self._new if is_new else self._idle).pop(conn, None) is None:
                 raise EOFError("ended while it was idle")
             self._served.add(conn)
-        try:
-            yield
-        finally:
-            with self._lock:
-                if conn in self._served:
-                    self._served.remove(conn)
-                    if self._closed:
-                        shut(conn.sock)  # it has its answer, and nobody serves it any more
-                        self._lock.notify_all()
-                    else:
-                        waited[conn] = monotonic()
+            return is_new
+
+    def end(self, conn: Connection, is_new: bool) -> None:
+        """Let a connection wait again, whose request has been carried out."""
+        with self._mutex:
+            if conn in self._served:
+                self._served.remove(conn)
+                if self._closed:
+                    shut(conn.sock)  # it has its answer, and nobody serves it any more
+                    self._lock.notify_all()
+                else:
+                    # Where it came from: a request by itself shows nothing of who a newcomer is.
+                    (self._new if is_new else self._idle)[conn] = monotonic()
 
     def forget(self, conn: Connection) -> None:
         """Let go of a connection that ended."""

@@ -250,9 +250,12 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             if self._credentials is not None and tls.is_revoked(conn.sock, self._credentials):
                 self._refuse(conn, "revoked", parting.REVOKED, request.seq)
                 raise errors.SecurityError("revoked")
-            named = _THIS_USER if conn.gcom_peer is None else tls.serving(conn.gcom_peer, conn.sock)
-            with self._connections.serving(conn), named:
-                self._serve(conn.sock, request)
+            is_new = self._connections.begin(conn)
+            try:
+                with _THIS_USER if conn.gcom_peer is None else tls.serving(conn.gcom_peer, conn.sock):
+                    self._serve(conn.sock, request)
+            finally:
+                self._connections.end(conn, is_new)
         except Bad as bad:
             self._refusals.add(bad.reason)
             raise errors.SecurityError(bad.reason) from bad

@@ -176,14 +176,21 @@ class MemberRights:
         """Tell whether an identity is an administrator of a group."""
         return all(table.administers(who, group) for _, table in self._known)
 
-    def raise_if_silent(self, name: str, group: str) -> None:
-        """Raise NotPermitted where this node, of that name, may not send."""
+    @property
+    def in_force(self) -> object:
+        """What stands for the rules as they are: another object once they have changed."""
+        return self._answers
+
+    def raise_if_silent(self, name: str, group: str) -> object:
+        """Raise NotPermitted where this node, of that name, may not send; return `in_force`, for which it may."""
+        in_force = self.in_force  # before they are looked at: they may change meanwhile
         if not self._may(Right.SEND, name, group):
             raise NotPermitted(_words(Right.SEND, name, group))
         fresh = [source for source in self._sources if monotonic() - source.changed_s < SETTLE_S]
         if not all(source.before.may(Right.SEND, name, group) for source in fresh):
             text = f"{name} may send in group {group!r} since just now: try again in {SETTLE_S:.0f} s, when all know it"
             raise NotPermitted(text)
+        return in_force
 
     def _judge_data(self, frame: Frame, name: str) -> None:
         may, key = self._may(Right.SEND, name, frame.group), (frame.group, frame.source)
