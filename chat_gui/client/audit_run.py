@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,10 +21,15 @@ class AuditFailed(Exception):
 
 
 class AuditRun:
-    """One audit of a folder. `report` is the page that it writes; `stop` ends it, from any thread."""
+    """One audit of a folder. `stop` ends it, from any thread.
+
+    `report` is the page that it writes, which is there as long as this object is.
+    """
 
     def __init__(self, folder: str, all_rules: bool) -> None:
         made = Path(tempfile.mkdtemp(prefix="gcom-audit-"))
+        # Its report may be opened as long as somebody has this run, or until the chat ends.
+        weakref.finalize(self, shutil.rmtree, made, ignore_errors=True)
         self.report, self._result = made / "report.html", made / "result.json"
         outputs = ["--json", str(self._result), "--report", str(self.report)]
         # A process of its own: an audit of large logs takes

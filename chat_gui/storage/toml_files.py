@@ -7,7 +7,7 @@ import os
 import tomllib
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from chat_gui.model.settings import SavedSession, Settings
 from chat_gui.model.texts.words import translate
@@ -15,27 +15,35 @@ from chat_gui.model.texts.words import translate
 _HEAD = "# Written by gcom-chat; it may be edited while no chat is running.\n"
 
 
-def read_table(path: Path) -> tuple[dict[str, Any], str]:
-    """Return what a file holds, and in words what was wrong with it; one that cannot be read as TOML is kept aside."""
+class Table(NamedTuple):
+    """What a file held, in words what was wrong with it, and whether it may be replaced."""
+
+    values: dict[str, Any]
+    trouble: str = ""
+    replaceable: bool = True
+
+
+def read_table(path: Path) -> Table:
+    """Read a file; one that is no TOML is kept aside under another name."""
     try:
-        return tomllib.loads(path.read_text("utf-8")), ""
+        return Table(tomllib.loads(path.read_text("utf-8")))
     except FileNotFoundError:
-        return {}, ""
-    # Left where it is: what cannot be read now may be in order.
+        return Table({})
+    # Not to be replaced: what cannot be read now, for want of a right or of a network drive, may be in order.
     except OSError as error:
-        return {}, translate("storage", "{} cannot be read ({}): this chat begins with its defaults").format(
-            path, error.strerror
+        text = translate(
+            "storage", "{} cannot be read ({}): this chat begins with its defaults, and leaves the file as it is"
         )
+        return Table({}, text.format(path, error.strerror), replaceable=False)
     # No TOML, or no UTF-8: both errors are ValueErrors.
     except ValueError:
         aside = path.with_name(f"{path.name}.damaged")
         try:
             path.replace(aside)
         except OSError:
-            return {}, translate("storage", "{} is damaged: this chat begins with its defaults").format(path)
-        return {}, translate("storage", "{} is damaged and kept as {}: this chat begins with its defaults").format(
-            path, aside.name
-        )
+            return Table({}, translate("storage", "{} is damaged: this chat begins with its defaults").format(path))
+        text = translate("storage", "{} is damaged and kept as {}: this chat begins with its defaults")
+        return Table({}, text.format(path, aside.name))
 
 
 def write_text(path: Path, text: str) -> None:

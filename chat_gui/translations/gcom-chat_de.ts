@@ -2376,8 +2376,8 @@
         <translation>der Verlauf war beschädigt: er bleibt als {}, und ein neuer beginnt</translation>
     </message>
     <message>
-        <source>{} cannot be read ({}): this chat begins with its defaults</source>
-        <translation>{} kann nicht gelesen werden ({}): dieser Chat beginnt mit Vorgaben</translation>
+        <source>{} cannot be read ({}): this chat begins with its defaults, and leaves the file as it is</source>
+        <translation>{} kann nicht gelesen werden ({}): dieser Chat beginnt mit Vorgaben und lässt die Datei, wie sie ist</translation>
     </message>
     <message>
         <source>{} is damaged: this chat begins with its defaults</source>

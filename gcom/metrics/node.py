@@ -23,7 +23,11 @@ GAUGES: tuple[tuple[str, str, Reader], ...] = (
     ("detached", "1 while no quorum of the view is heard", lambda it: it.detached),
     ("send_waits", "1 while a send would wait", lambda it: bool(it.waits_for)),
     ("suspected", "Members that are suspected", lambda it: len(it.suspected)),
-    ("held_back_messages", "Messages that are here and not yet delivered", lambda it: _held_back(it)),
+    (
+        "held_back_messages",
+        "Messages that are here and not yet delivered; beyond 1,000 runs at least so many",
+        lambda it: _held_back(it),
+    ),
     (
         "held_back_seconds",
         "Age of the oldest of them",

@@ -9,6 +9,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 import gcom
+from chat_gui.client.audit_run import AuditFailed, AuditRun
 from chat_gui.model.insight.audit import AuditOutcome, NoAudit, parse_audit
 from chat_gui.view.dock.audit_page import AuditPage
 from chat_gui.view.window import ChatWindow
@@ -69,6 +70,16 @@ def test_an_audit_can_be_stopped(qtbot: QtBot, tmp_path: Path) -> None:
         page.judge.click()
         page.judge.click()
     assert told.args == [False]
+
+
+def test_the_folder_of_an_audit_goes_with_it(tmp_path: Path) -> None:
+    run = AuditRun(str(tmp_path / "missing"), all_rules=False)
+    folder = run.report.parent
+    with pytest.raises(AuditFailed):
+        run.wait(lambda text: None)
+    assert folder.exists()
+    del run
+    assert not folder.exists()
 
 
 @pytest.mark.slow

@@ -195,6 +195,17 @@ def test_zoom_reaches_every_text_and_comes_back(window: ChatWindow) -> None:
     wait_until(lambda: tab.conversation.font().pointSizeF() == before)
 
 
+def test_settings_that_cannot_be_read_are_not_replaced(opened: Opener, places: Places) -> None:
+    places.settings.parent.mkdir(parents=True, exist_ok=True)
+    places.settings.symlink_to(places.settings)  # which even root cannot read
+    window = opened(places=places)
+    assert any("leaves the file as it is" in trouble for trouble in window.keeper.troubles)
+    window.keeper.change(theme="dark")
+    window.keeper.change(zoom=150)
+    window.close()  # all that was to be written is
+    assert places.settings.is_symlink()
+
+
 def test_preferences_apply_at_once_and_are_kept(opened: Opener, places: Places) -> None:
     window = opened(places=places)
     dialog = PreferencesDialog(window.keeper, "", window.desk.actions, window)
@@ -207,7 +218,7 @@ def test_preferences_apply_at_once_and_are_kept(opened: Opener, places: Places) 
     dialog.words.editingFinished.emit()
     assert window.chat.words == {"lunch", "tea"}
     window.close()
-    kept = settings_of(read_table(places.settings)[0])
+    kept = settings_of(read_table(places.settings).values)
     assert (kept.theme, kept.zoom, kept.do_not_disturb, kept.history_max) == ("dark", 150, True, 500)
     assert kept.words == ("lunch", "tea")
     dialog.reset()

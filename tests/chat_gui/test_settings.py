@@ -50,11 +50,11 @@ def test_a_tab_that_makes_no_sense_is_left_out(text: str) -> None:
 def test_a_file_that_is_no_toml_is_kept_aside_and_said(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text("nick = ")
-    table, trouble = read_table(path)
-    assert table == {}
-    assert "damaged" in trouble
+    read = read_table(path)
+    assert read.values == {}
+    assert "damaged" in read.trouble
     assert (tmp_path / "settings.toml.damaged").read_text() == "nick = "
-    assert read_table(path) == ({}, "")  # and is not said again
+    assert read_table(path) == ({}, "", True)  # and is not said again
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
@@ -32,6 +33,7 @@ class Keeper(QObject):
         self.settings, self.session, self.troubles = Settings(), SavedSession(), list[str]()
         self._places = places
         self._storage: Storage | None = None
+        self._untouched: set[Path] = set()  # files that could not be read, and are not replaced
         self.registry = ""  # whose groups are shown
         self._sink = sink
         self._last: dict[str, int] = {}  # by group whose scrollback has come: the last row that is on disk
@@ -44,9 +46,16 @@ class Keeper(QObject):
             self._storage = Storage(places.history, self._on_told, self.settings.history_max, self.registry)
 
     def _read(self, places: Places, name: str) -> dict[str, Any]:
-        table, trouble = read_table(getattr(places, name))
-        self.troubles += [trouble] if trouble else []
-        return table
+        path: Path = getattr(places, name)
+        read = read_table(path)
+        self.troubles += [read.trouble] if read.trouble else []
+        if not read.replaceable:
+            self._untouched.add(path)
+        return read.values
+
+    def _write(self, path: Path, text: str) -> None:
+        if self._storage and path not in self._untouched:
+            self._storage.write(path, text)
 
     # settings and session
 
@@ -59,15 +68,15 @@ class Keeper(QObject):
         self.settings = settings
         if self._storage and self._places:
             self._storage.set_bound(settings.history_max)
-            self._storage.write(self._places.settings, settings_text(settings))
+            self._write(self._places.settings, settings_text(settings))
         self.changed.emit()
 
     def save_session(self, session: SavedSession) -> None:
         """Keep what is open, where it is not kept already."""
         if session != self.session:
             self.session = session
-            if self._storage and self._places:
-                self._storage.write(self._places.session, session_text(session))
+            if self._places:
+                self._write(self._places.session, session_text(session))
 
     # scrollback
 

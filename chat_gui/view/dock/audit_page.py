@@ -48,7 +48,7 @@ class AuditPage(InsightPage):
         self.title = self.tr("Audit")
         self.outcome: AuditOutcome | None = None
         self._run: AuditRun | None = None
-        self._report: Path | None = None
+        self._judged: AuditRun | None = None  # whose report can be opened
         self._next: tuple[int, int] = (-1, 0)  # the incident that was chosen last, and which of its messages is next
         self._build()
         # Queued: the audit's thread emits these, and only the window's own thread may touch a widget.
@@ -175,7 +175,7 @@ class AuditPage(InsightPage):
         if outcome is None or run is None:
             self.about.setText(self.tr("No verdict: {}").format(why))
         else:
-            self._report = run.report
+            self._judged = run
             self.open.setEnabled(run.report.exists())
             self.show_outcome(outcome)
         self.judged.emit(outcome is not None)
@@ -198,8 +198,8 @@ class AuditPage(InsightPage):
 
     @Slot()
     def _on_open(self) -> None:
-        if self._report is not None:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._report)))
+        if self._judged is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._judged.report)))
 
     def _on_activated(self, item: QTableWidgetItem) -> None:
         """Show a message of an incident; once more, its next one."""
