@@ -155,6 +155,7 @@ def _swap_without_serials(lives: Lives) -> Blame:
     for life in lives.values():
         for record in life.records:
             record.pop("serial", None)
+            record.pop("base_serial", None)
     records = lives["bob"].records
     at = _neighbours(records, lambda one, other: one["sender"] != other["sender"])
     records[at], records[at + 1] = records[at + 1], records[at]
