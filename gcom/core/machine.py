@@ -120,7 +120,7 @@ class GroupMachine:
         had = (*self._state_callbacks, False, None)  # `inherit` tells the rest
         machine = GroupMachine(self.group, self.process, self._address, None, None, *had, self._signer)
         entry, first, follows = first_view(member.definition, self.instance, decided, self.order_log)
-        machine.transfer.inherit(self.transfer, entry.instance if follows.gives_up else "")
+        machine.transfer.inherit(self.transfer, entry.instance)
         machine._arrival.inherit(entry, first, follows)
         started, has = first.decision.view.started, self.reach
         machine._former = PreviousSession(self.process, entry, started, member.away, has)

@@ -30,7 +30,7 @@ from gcom.sim.checks.state import BEFORE, State
 from gcom.sim.plan.events import Fault
 from gcom.sim.unicasts import MemberSession, UnicastTraffic
 from gcom.values.definition import Netsplit
-from gcom.values.lineage import rank
+from gcom.values.lineage import carries_on, rank
 from gcom.values.run import Brought, Payload
 from gcom.values.view import View
 
@@ -64,6 +64,8 @@ class Application:
         self._entered = False
         self._reconciliation = StateReconciliation()
         self._had: tuple[str, bytes] | None = None  # the instance of its former session, and its state there
+        self._former = ""  # that instance, whether or not it keeps a state
+        self._aside = False  # it was handed its own state, which another one is about to replace
 
     def go_on_from(self, former: Application) -> None:
         """Take over the state of the former session of the same process, which has read all that was handed to it."""
@@ -72,6 +74,10 @@ class Application:
         for arrival in former._queue.arrivals:
             former._take_in(arrival)
         self._state, self._reconciliation = former._state, former._reconciliation
+        machine = former._session.machine
+        # Who goes on in a successor keeps its state.
+        self._former = "" if machine.succeeded else machine.instance or former._former
+        self._aside = former._aside
         # Only sides of a PARTITIONABLE group merge: a PRIMARY group's successor has all that was confirmed, and MERGE
         # would ask for what was rightly given up.
         if self._keeps and self._simulation.plan.definition.netsplit is Netsplit.PARTITIONABLE:
@@ -188,7 +194,10 @@ class Application:
         self._entered = True
         # Who is alone in the first view has nobody to merge with: its state is the instance's.
         first = view.members == (self._session.process,)
-        brought = self._reconciliation.enter(self._session.machine.instance, first)
+        instance = self._session.machine.instance
+        # As the runtime does between two sessions (gcom/runtime/api/state_callbacks.py).
+        self._aside |= bool(self._former) and not first and not carries_on(instance, self._former)
+        brought = self._reconciliation.enter(instance, first)
         if first:
             self._state.origin = 0  # of this instance
         elif self._had and self._had[0] != self._session.machine.instance:
@@ -276,13 +285,9 @@ class Application:
                     self._simulation.continuity.on_counted(*where, run.sender, run.first)
                 self._state.add(arrival)
             case SetState(_, data, _, uncovered):
-                given = State.load(data)
-                self._simulation.continuity.on_given(self._session.process, self._state, given, told=uncovered)
-                self._state = given
+                self._replace(State.load(data), uncovered)
             case StateUnavailable(view, _, uncovered):
-                lost = State(view, since=rank(self._session.machine.instance, view))
-                self._simulation.continuity.on_given(self._session.process, self._state, lost, told=uncovered)
-                self._state = lost
+                self._replace(State(view, since=rank(self._session.machine.instance, view)), uncovered)
             case KeepState(view):
                 # It has what it had. All others of the group go on from that, so it is an origin, as a loss is.
                 self._state.origin, self._state.since = view, rank(self._session.machine.instance, view)
@@ -290,6 +295,11 @@ class Application:
                 self._state = self._state.merged(State.load(data))
             case _:
                 pass
+
+    def _replace(self, state: State, told: bool) -> None:
+        aside, self._aside = self._aside, False
+        self._simulation.continuity.on_given(self._session.process, self._state, state, told, aside)
+        self._state = state
 
     def _credit(self, read: Deliver | Skip) -> None:
         match read:

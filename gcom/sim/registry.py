@@ -19,12 +19,12 @@ from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness, WitnessRecord
 from gcom.core.messages.orders import Orders
-from gcom.core.messages.registry import Answer, Done, Note, Request
+from gcom.core.messages.registry import Answer, Done, Fork, GroupInfo, Lookup, Note, Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.core.messages.witness import WitnessAccept, WitnessDecided
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.sim.network import LATE_MS_MAX, Network, NetworkNode
-from gcom.sim.plan.events import FORGETS, NOTED, ORDER, REGISTRY, STOPPED, VOTE, Fault, TroubleEvent
+from gcom.sim.plan.events import FORGETS, NOTED, ORDER, REGISTRY, STOPPED, VOTE, Fault, Move, TroubleEvent
 from gcom.sim.simulation import Simulation
 from gcom.values import limits
 from gcom.values.names import Address
@@ -141,6 +141,15 @@ class Registry:
             self._armed.append(event)
         else:
             self.restart(event)
+
+    def fork(self) -> None:
+        """Take an operator's order for the instance that is in the table."""
+        group, now_ms = self._simulation.plan.definition.group, self._simulation.now_ms
+        entry = self.directory.ask(Lookup(group), now_ms)
+        answer = self.directory.ask(Fork(group, entry.instance), now_ms) if isinstance(entry, GroupInfo) else entry
+        if isinstance(answer, GroupInfo):
+            self._simulation.count_move(Move.FORK)
+            self._simulation.continuity.on_fork()
 
     def disarm(self) -> None:
         self._armed.clear()

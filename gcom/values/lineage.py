@@ -2,7 +2,7 @@
 
 A founded instance's id is its *origin*: when it was founded, then chance. A successor's id is the origin, the count of
 successions since, and its beginner: `origin-2-7f3a`. It is `origin-3.2-7f3a` where the second of them was begun *anew*:
-somebody claimed the name when an operator had given up members that may live, and had nothing of what they had. So all
+by an operator's order, which gave up members that may live, with nothing of what these alone had. So all
 that meet two instances of one name rank them by their ids alone, everywhere alike and for good: never by size, length
 or load, which change.
 """

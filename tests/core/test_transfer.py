@@ -143,19 +143,19 @@ def test_a_loss_is_of_its_view_and_of_its_generation() -> None:
     assert lost == StateUnavailable(3, "no member has it", uncovered=True)
 
 
-@pytest.mark.parametrize(("by_order", "since"), [("", 0), ("i-1-c", rank("i-1-c", 1))])
-def test_a_state_that_goes_on_by_order_may_lack_what_those_given_up_have(by_order: str, since: int) -> None:
-    before = Transfer(A, gives=True, takes=True)
-    before.found("i")
+def test_who_goes_on_in_a_successor_begun_anew_still_has_a_state_of_its_own() -> None:
+    before = Transfer(A, gives=True, takes=True, own=OwnState("i", 0))
+    before.enter(decision(2, {A: (B, 2)}), 0, "i")
     goes_on = Transfer(A, gives=True, takes=True)
-    goes_on.inherit(before, by_order)
-    goes_on.install(decision(2, {B: (A, 2)}), 0)
-    goes_on.on_taken(2, b"without", "")
+    goes_on.inherit(before, "i-1.1-c")
+    goes_on.enter(decision(1, {A: (C, 1)}), 0, "i-1.1-c")
+    assert goes_on.own == OwnState("i-1.1-c", 0)
+
+
+def test_one_of_those_given_up_has_no_state_of_its_own_in_the_successor() -> None:
     back = Transfer(B, gives=True, takes=True, own=OwnState("i", 0))
-    back.enter(decision(2, {B: (A, 2)}), 0, "i-1-c")
-    chunk = goes_on.item_for(B, data_waits=False, now_ms=0)
-    assert chunk == StateChunk(2, 1, 1, b"without", since)
-    assert back.on_chunk(A, chunk, 0) == [SetState(2, b"without", A, uncovered=since > 0)]
+    back.enter(decision(2, {B: (A, 2)}), 0, "i-1.1-c")
+    assert back.own is None
 
 
 @pytest.mark.parametrize(("instance", "since"), [("i", 0), ("i-2-9", rank("i-2-9", 1))])
@@ -447,6 +447,6 @@ def test_who_goes_on_in_a_successor_knows_who_has_failed_it() -> None:
     transfer = waiting()
     transfer.on_refused(A, StateRefused(2, "its get_state raised"))
     successor = Transfer(C, gives=True, takes=True)
-    successor.inherit(transfer)
+    successor.inherit(transfer, "i-1-7")
     (lost,) = successor.enter(decision(1, {C: (C, 1)}), 0, "i-1-7")
     assert lost == StateUnavailable(1, f"{A}: its get_state raised")

@@ -94,6 +94,7 @@ def test_a_part_of_the_seeds_ends_in_an_ambush_between_two_instances() -> None:
         "a namesake comes",
         "donors die",
         "phase after phase",
+        "an operator gives some up",
     }
     assert min(drawn.values()) >= 2
     assert {event.detail for plan in ambushed for event in plan.events} >= {STOPPED, DISSOLVES, ACCEPTED, LISTENS}

@@ -284,5 +284,7 @@ class Triggers:
             return None
         gone = {who: proof for who, proof in self.detector.dead.items() if who in left}
         gives_up = tuple(who for who in left if who in self.given_up and who not in gone)
-        instance = successor(self.instance, self._process.partition("#")[2])
+        # 1. By an operator's order C goes on without A and B, who live. 2. C dies; A founds the next instance. 3. B comes
+        # back. All that follows C's has to say that it lacks what B may have.
+        instance = successor(self.instance, self._process.partition("#")[2], anew=bool(gives_up))
         return Succession(instance, "operator" if gives_up else "proof", gone, gives_up)

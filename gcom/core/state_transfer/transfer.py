@@ -9,7 +9,7 @@ This machine keeps no link and calls no application. It returns what to do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gcom.core.messages.effects import AwaitState, KeepState, SetState, StateUnavailable, TakeState
 from gcom.core.messages.effects import OfState as Effect
@@ -176,16 +176,11 @@ class Transfer:
         self._become_whole()
         return [KeepState(view, self._why_lost)]
 
-    def inherit(self, former: Transfer, by_order: InstanceId = "") -> None:
-        """Go on in an instance that succeeds this process's own: it stands with the state as it stood there.
-
-        `by_order`: the name of that instance where an operator gave up members who may be alive.
-        """
-        self.keeping, self._lacking = former.keeping, former._lacking
-        # 1. A and B, which the registry does not hear, confirm a message. 2. By an operator's order C goes on without
-        # them. 3. B comes back. Nobody can say what C's state lacks of B's, so B's application is handed its own.
-        self._since = lineage.rank(by_order, 1) if by_order else former._since
-        self._own = former._own
+    def inherit(self, former: Transfer, instance: InstanceId) -> None:
+        """Go on in the instance that succeeds this process's own: it stands with the state as it stood there."""
+        self.keeping, self._lacking, self._since = former.keeping, former._lacking, former._since
+        # Of this instance, also where that was begun anew: that is said to those who were given up.
+        self._own = former._own and replace(former._own, instance=instance)
         self._failed = dict(former._failed)  # or a loss in the first view would be told without its reasons
 
     @property

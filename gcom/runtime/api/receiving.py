@@ -267,8 +267,9 @@ class Receiving(GroupHandle):
         former, self._source = self._source, self._membership.next_session()
         self._state.enter(former)
         self._state.bring(self._source, first)
-        # Now, not when it was put out: as a rule the group went on with all that this process had.
-        return None if first else self._state.set_aside(former, self._source.machine.instance)
+        # Now, not when it was put out: as a rule the group went on with all that this process had. And who goes on in a
+        # successor keeps its state.
+        return None if first or former.machine.succeeded else self._state.set_aside(former, self._source.machine.instance)
 
     def _why_gone(self, ended: effects.Ended) -> str:
         if self._membership.state_failure:

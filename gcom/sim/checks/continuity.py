@@ -36,6 +36,8 @@ class Continuity:
         self._count: dict[tuple[Process, Process], int] = {}
         # States count from a loss on: how many messages of each sender there were before it.
         self._lost: dict[tuple[int, Process], int] = {}
+        self._forked = False  # an operator gave some up, perhaps, and what only these had
+        self._given_up: set[str] = set()  # instances that may go on with members that an operator gave up
 
     def see(self, instance: str, who: Process, effect: object) -> None:
         """Check one effect that an application sees."""
@@ -44,6 +46,8 @@ class Continuity:
         match effect:
             case Installed(view):
                 self._views[instance, view.number] = view
+                if effect.succeeds and effect.succeeds.gives_up:
+                    self._on_given_up(effect.succeeds.instance, who)
                 if effect.succeeds and effect.succeeds.by != "ended":
                     # 1. In the successor a sender's numbers begin at 1 again. 2. Its earlier messages are still in
                     #    everybody's state. 3. So what is counted goes on from what this process had of it.
@@ -60,7 +64,19 @@ class Continuity:
             case _:
                 pass
 
+    def on_fork(self) -> None:
+        """Record that an operator ordered a fork: from now on who is handed its own state may lose what it had."""
+        self._forked = True
+
+    def _on_given_up(self, instance: str, who: Process) -> None:
+        # What those who were given up confirm from now on, or confirmed alone, nobody owes to those who went on.
+        self._given_up.add(instance)
+        for sender, count in self._confirmed.items():
+            self._confirmed[sender] = min(count, self._count.get((who, sender), 0))
+
     def _on_delivered(self, where: _Where, who: Process, sender: Process, count: int) -> None:
+        if where[0] in self._given_up:
+            return
         by = self._delivered.setdefault((where, sender), {})
         by[who] = count
         size = len(self._views[where].members)
@@ -72,14 +88,18 @@ class Continuity:
         """Record the first message of a sender that a state which counts from a loss has."""
         self._lost.setdefault((since, sender), self._before.get((instance, sender), 0) + first - 1)
 
-    def on_given(self, who: Process, before: State, given: State, told: bool = False) -> None:
-        """Check the state that replaces an application's own; `told`: it was handed its own, to keep it aside."""
+    def on_given(self, who: Process, before: State, given: State, told: bool = False, aside: bool = False) -> None:
+        """Check the state that replaces an application's own; `told`: it was handed its own, to keep it aside.
+
+        `aside`: it was, since its instance does not go on in this one, which counts only after an operator's order.
+        """
         if not self._promised:
             return
         later = given.since > before.since  # it has nothing of what was before a loss, and counts from there
-        if told and not later:
+        # After an order nobody can say whose state covers whose, so all who come back are told.
+        if told and not later and not self._forked:
             raise Violation(f"CONTINUITY: {who} is told that its state is not covered, by one that goes as far back")
-        if told:
+        if told or (aside and self._forked):
             return
         for sender, (count, _) in before.streams.items():
             # Not more than the application had itself: what it never saw it cannot lose.

@@ -143,6 +143,7 @@ class InstanceHistory:
         self.views: dict[int, Installed] = {}
         self.suspected: set[Process] = set()  # by anybody, ever
         self.suspecting: set[Process] = set()  # anybody, ever
+        self.given_up: set[Process] = set()  # by an operator, in a later instance
         self.messages = 0
         self.deliveries = 0
 
@@ -172,6 +173,8 @@ class InstanceHistory:
     def install(self, history: ProcessHistory, installed: Installed) -> None:
         view = installed.view
         self.views.setdefault(view.number, installed)
+        if installed.succeeds and installed.succeeds.instance in self.earlier:
+            self.earlier[installed.succeeds.instance].given_up.update(installed.succeeds.gives_up)
         if history.sections:
             history.sections[-1].next = view.number
         else:

@@ -137,5 +137,6 @@ class Expulsion(Rule):
             self._put_out.setdefault(ended.view + 1, []).append(who)
 
     def _must_be_out(self, who: Process, views: list[View]) -> None:
-        if all(who in view.members for view in views):
+        # Whom an operator gave up is put out by its order, though the view that was succeeded may still have had it.
+        if who not in self.record.given_up and all(who in view.members for view in views):
             raise Violation(f"EXPULSION: {who} is put out, and view {views[0].number} has it all the same")

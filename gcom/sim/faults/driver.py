@@ -54,6 +54,8 @@ class FaultDriver:
                 self._population.gather()
             case Move.INTRUDE:
                 self._population.intrude(event.order[0])
+            case Move.FORK:
+                self._registries.home_of(self._simulation.plan.definition).fork()
             case _:
                 self._happen_to_somebody(event)
 

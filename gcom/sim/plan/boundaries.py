@@ -17,6 +17,8 @@ IN_PHASES = 0.25  # of the seeds that have no ambush
 PHASES = (2, 5)
 PHASE_MS = (2_500, 9_000)  # from less than a view needs to go on without a silent member to more than all time-outs
 AFTER_PHASES_MS = 3_000
+FORKED = 0.06  # of the seeds that have neither
+ORDER_MS = (6_000, 10_000)  # after it begins: the rest is detached, and has told the registry so
 LONG_MS = (15_000, 20_000)  # longer than every time-out
 REACTION_MS = (3_000, 5_000)  # until a view goes on without a silent member
 MEMBERS_MIN = 3  # of fewer, no majority is left that could go on
@@ -232,6 +234,34 @@ def _phase(rng: Random, names: tuple[str, ...], at_ms: int, for_ms: int, registr
     if rng.random() < 0.3:
         which, how = rng.randrange(registries), rng.choice(("silent", "unreachable", STOPPED))
         yield TroubleEvent(Fault.OUTAGE, when_ms(), lasting_ms(), (), how, registry=which)
+
+
+def forked(seed: int, names: tuple[str, ...], at_ms: int, static: bool) -> Ambush | None:
+    """Return an operator's order to go on without some members, who then come back, for a few seeds; or None."""
+    rng = Random(f"operator {seed}")
+    if rng.random() >= FORKED or len(names) < MEMBERS_MIN:
+        return None
+    late = () if static else names[-1:]
+    order = rng.sample(names[: len(names) - len(late)], len(names) - len(late))
+    # So many that the others have no quorum, and not all.
+    count = rng.randint((len(order) + 1) // 2, max(1, len(order) - 1))
+    given_up, rest = tuple(order[:count]), tuple(order[count:])
+    order_ms = at_ms + rng.randint(*ORDER_MS)
+    for_ms = rng.randint(*LONG_MS)
+    events = [TroubleEvent(Move.FORK, order_ms)]
+    # Those given up sleep, or go on out of the registry's sight, and confirm messages of which nobody else hears.
+    if rng.random() < 0.4:
+        events += [TroubleEvent(Fault.PAUSE, at_ms, for_ms - rng.randint(0, 4_000), (name,)) for name in given_up]
+    else:
+        sides = (given_up, (*rest, *late, REGISTRY))
+        events.append(TroubleEvent(Fault.PARTITION, at_ms, for_ms, names, "silent", sides=sides))
+    # 1. The rest, which went on, dies. 2. Those given up come back, and a newcomer may have founded the name meanwhile.
+    dying = (*(rest if rng.random() < 0.4 else ()), *(given_up[:1] if rng.random() < 0.4 else ()))
+    for name in dying:
+        dies_ms = order_ms + rng.randint(500, LONG_MS[0])
+        events.append(TroubleEvent(Fault.CRASH, dies_ms, 0, (name,), rng.choice(("refuses", "refuses", "machine"))))
+    events += [TroubleEvent(Move.JOIN, order_ms + rng.randint(0, LONG_MS[0]), order=(name,)) for name in late]
+    return Ambush("an operator gives some up", tuple(events), 2 * for_ms, late, deaths=len(names) - 1)
 
 
 _Drawn = Callable[[Random, tuple[str, ...], int], Ambush]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-from gcom.sim.plan.boundaries import Ambush, ambush, phases
+from gcom.sim.plan.boundaries import Ambush, ambush, forked, phases
 from gcom.sim.plan.events import (
     CHUNK,
     FORGETS,
@@ -83,6 +83,8 @@ def draw(seed: int, *, several: bool = True, signed: bool = True, in_phases: boo
     found = ambush(seed, plan.names, begin_ms, static)
     if found is None and in_phases:
         found = phases(seed, plan.names, begin_ms, static, plan.registries)
+    # Last: no plan of a seed that had an end of its own already is another one.
+    found = found or forked(seed, plan.names, begin_ms, static)
     return _lengthened(plan, found) if found else plan
 
 

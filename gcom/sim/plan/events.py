@@ -51,6 +51,7 @@ class Move(StrEnum):
     LEAVE = "leave"
     INTRUDE = "intrusion"  # a second process comes under a member's name
     GATHER = "gathering"  # all crashed processes and all leavers come back
+    FORK = "fork"  # an operator lets what the registry hears of the group go on without the rest (`gcom fork`)
 
 
 OCCASIONAL = {Fault.EFFECT, Fault.FRAME, Fault.STALL, Fault.ECHO}  # may find no occasion
