@@ -71,6 +71,7 @@ class PeerLink:
     loads: int = 0  # unanswered frames with data
     last_load: int = 0  # bytes of data of the last frame that had any
     later: Control | None = None  # goes with the next heartbeat
+    repeated: Control | None = None  # was said last by `repeat`
     relays: dict[Process, Relay] = field(default_factory=dict)  # by sender; asked again, it replaces itself
     readiness: Readiness = Readiness.FREE
     owed: bool = False  # a status is due at once
@@ -188,6 +189,15 @@ class Links(dict[Process, PeerLink]):
         """Owe nothing but this kind any more."""
         for link in self.values():
             link.drop(lambda item: isinstance(item, kind))
+
+    def repeat(self, peer: Process, item: Control) -> None:
+        """Owe a peer an item: at once where that is the first time, else with its next heartbeat."""
+        link = self[peer]
+        if link.repeated is item:
+            link.later = item
+        else:
+            link.repeated = item
+            self.say(peer, item)
 
     def say_later(self, peer: Process, item: Control) -> None:
         """Owe a peer an item with its next heartbeat."""

@@ -203,9 +203,7 @@ class Member:
         for item in frame.control:
             if isinstance(item, frames.Join) and not frame.status.view:  # a process that has a view does not enter
                 return self._on_join(frame.source, item, now_ms)
-            if isinstance(item, frames.Install) and (
-                self._view_change.asks(frame.source) or self._view_change.has_accepted(item.decision)
-            ):
+            if isinstance(item, frames.Install) and self._view_change.consensus.believes(frame.source, item.decision):
                 # A joiner, or one noted for the next view, is in it already: 1. The proposer tells the joiner alone of
                 # the decision, and dies. 2. The joiner lacks a quorum until somebody of the old view follows it.
                 self._on_control(frame.source, item, now_ms)
@@ -267,7 +265,9 @@ class Member:
         self._triggers.wedged = self.streams.multicast.some_wedged
         if status.view < number:
             self._view_change.tell(peer)  # it missed the INSTALL: each of its statuses asks again
-        if same:
+        elif not same:
+            self._view_change.own_leave.went_on(peer)
+        else:
             if self._view_change.behind or peer in self._triggers.detector.suspects:
                 self._view_change.installed_by(peer)
             if status.leaving:
@@ -305,7 +305,7 @@ class Member:
         if peer in self._intake.liars and isinstance(reply, Frame):
             return
         members = self._view_change.view.members
-        if peer not in members and self._view_change.asks(peer):
+        if peer not in members and peer in self._view_change.consensus.noted:
             self._on_noted(peer, reply, now_ms)
             return
         if isinstance(reply, Refused) and self._view_change.tombstones.end(peer):
@@ -370,7 +370,7 @@ class Member:
         else:
             # An operator gave the silent up; a noted process that fails twice is silent, too.
             if self._triggers.given_up and peer in self._links and self._links[peer].failures > 1:
-                self._view_change.give_up_noted(peer)
+                self._view_change.consensus.strike_off(peer)
             self._merge.on_failed(peer, refused)
         self._proceed(now_ms)
 

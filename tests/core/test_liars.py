@@ -459,6 +459,7 @@ def test_whom_the_leader_sends_away_leaves_in_good_order_once_the_other_instance
     net.machines[x], net.effects[x] = other.machines[x], []
     _send_away(net, a, c)
     net.until_view(a, b)
+    net.until(lambda: net.end(c) is not None)
     assert net.end(c) == Ended(3, "merge", 4)
     assert net.views(a)[-1].left == {c: "merge"}  # a itself knows of no rival
 
@@ -474,7 +475,7 @@ def test_who_is_to_give_way_to_one_that_leads_nothing_stays() -> None:
     assert d in {frame.target for frame in net.carried if frame.source == c}  # it has looked
     assert net.members(a) == net.members(b) == net.members(c) == {a, b, c}
     net.leave(c)
-    net.until_view(a, b)
+    net.until(lambda: net.end(c) is not None)
     assert net.end(c) == Ended(5, "request", 6)
 
 

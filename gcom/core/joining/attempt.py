@@ -400,8 +400,10 @@ class JoinAttempt:
         if self._discovery:
             return [self._lookup(), *self._seek(now_ms)]
         entry = self.entry
-        # Not dead by proof, only silent: its members may be paused, with all that the group had.
-        if entry is None or entry.alive or not (self._all_dead or entry.forked):
+        # Not dead by proof, only silent: its members may be paused, with all that the group had. Or one of them answers
+        # and names another leader: 1. An operator orders a fork. 2. The cut heals before the name is free. If the entry
+        # were claimed as it was then, the answer would be "stale" for ever.
+        if entry is None or self.targets or entry.alive or not (self._all_dead or entry.forked):
             return [self._lookup()]
         if self._unknown_since_ms is not None:
             # A registry that has forgotten the group hears of it from its leader within RENEW_MS, if there is one.

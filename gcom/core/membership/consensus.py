@@ -125,9 +125,9 @@ class Consensus:
         assert self._view is not None, "only a member changes its view"
         return self._view
 
-    def has_accepted(self, decision: Decision) -> bool:
-        """Return whether this process has accepted this very value, so that whoever tells it may be believed."""
-        return self._accepted[1] == decision
+    def believes(self, source: Process, decision: Decision) -> bool:
+        """Return whether one that is no member may say what is decided: it is noted, or this is accepted here."""
+        return source in self.noted or self._accepted[1] == decision
 
     @property
     def gone(self) -> dict[Process, str]:

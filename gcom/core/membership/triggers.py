@@ -152,6 +152,13 @@ class Triggers:
         self._told_rank = max(self._told_rank, reach[0])
 
     @property
+    def left_alone(self) -> bool:
+        """Whether nobody is left who could give this process what its view had."""
+        # 1. A lets B go, and leaves itself before B, which sleeps, has the cut. 2. B wakes, and hears from the registry
+        # that it is out. Newcomers do not have what was before them.
+        return self.detector.dead.keys() >= {*self._view.members} - {self._process}
+
+    @property
     def outlived(self) -> bool:
         """Return whether the survivors are of an earlier view than one that is on its way back."""
         # 1. C sleeps; A and B go on in view 3, which they cannot register. 2. A puts B out, and dies. 3. C runs again:
@@ -284,7 +291,7 @@ class Triggers:
             return None
         gone = {who: proof for who, proof in self.detector.dead.items() if who in left}
         gives_up = tuple(who for who in left if who in self.given_up and who not in gone)
-        # 1. By an operator's order C goes on without A and B, who live. 2. C dies; A founds the next instance. 3. B comes
-        # back. All that follows C's has to say that it lacks what B may have.
+        # 1. By an operator's order C goes on without A and B, who live. 2. C dies, and A founds the next instance. 3. B
+        # comes back. All that follows C's has to say that it lacks what B may have.
         instance = successor(self.instance, self._process.partition("#")[2], anew=bool(gives_up))
         return Succession(instance, "operator" if gives_up else "proof", gone, gives_up)

@@ -12,6 +12,7 @@ from gcom.core.links import Links
 from gcom.core.membership.consensus import AskWitness, Consensus, ConsensusState, Out, Say, StartFlush, Wedge
 from gcom.core.membership.flush import Flush
 from gcom.core.membership.in_doubt import InDoubt
+from gcom.core.membership.own_leave import OwnLeave
 from gcom.core.membership.tombstones import Tombstones
 from gcom.core.membership.triggers import Triggers
 from gcom.core.messages import frames
@@ -64,7 +65,8 @@ class ViewChanger:
         self._links = links
         self._streams = streams
         self._transfer = transfer
-        self._change = Consensus(process, found.definition.tie_breaker)
+        self.own_leave = OwnLeave(process)
+        self.consensus = Consensus(process, found.definition.tie_breaker)
         timing = found.definition.detection
         self._stall_ms, self._silence_max_ms = timing.extended_ms(limits.STALL_MS), timing.silence_max_ms
         self._detach_ms = timing.scaled_ms(limits.DETACH_MS)
@@ -74,7 +76,7 @@ class ViewChanger:
 
     def review(self) -> None:
         """See whether a change is under way or wanted; `advance` does so itself."""
-        self.busy = self._change.state is not ConsensusState.NORMAL or self.triggers.wants()
+        self.busy = self.consensus.state is not ConsensusState.NORMAL or self.triggers.wants()
 
     @property
     def live_others(self) -> list[Process]:
@@ -84,7 +86,8 @@ class ViewChanger:
 
     def tell(self, peer: Process) -> None:
         """Tell a peer, which has not installed this view, how it was decided."""
-        self._links.say(peer, self._entry)
+        # Its every reply asks for this: a peer that still fetches the cut is told again with each heartbeat only.
+        self._links.repeat(peer, self._entry)
 
     def heard(self, sender: Process, now_ms: int) -> None:
         """Record that a run of a sender came, or a fragment of one."""
@@ -108,7 +111,7 @@ class ViewChanger:
 
     def proven(self, peer: Process, proof: str) -> None:
         """Record proof that a process will never vote again: a member, or one that may be in a later view."""
-        self._change.strike_off(peer)
+        self.consensus.strike_off(peer)
         if self.triggers.detector.proven(peer, proof):
             self._say_suspected([peer])
 
@@ -154,15 +157,15 @@ class ViewChanger:
                 # came in between would be delivered here, and be in no union.
                 stands = (self._streams.holdings(), self._transfer.standing, self._streams.agreed, succession)
                 permitted = self.triggers.permits(source)
-                self._carry_out(self._change.on_prepare(source, ballot, permitted, *stands), now_ms)
+                self._carry_out(self.consensus.on_prepare(source, ballot, permitted, *stands), now_ms)
             case frames.Promise():
-                self._change.on_promise(source, item)
+                self.consensus.on_promise(source, item)
             case frames.Nack(_, promised):
                 self._on_nack(promised, now_ms)
             case frames.Cut():
-                self._carry_out(self._change.on_cut(source, item), now_ms)
+                self._carry_out(self.consensus.on_cut(source, item), now_ms)
             case frames.CutOk():
-                self._change.on_cut_ok(source, item)
+                self.consensus.on_cut_ok(source, item)
             case _:
                 assert_never(item)
 
@@ -171,8 +174,8 @@ class ViewChanger:
         # 1. A sends INSTALL, decided by A and B, which both die. 2. C promises to a succession. 3. A's INSTALL arrives.
         # No survivor has installed it and they go on otherwise, so it is void. A source that lives is in that view:
         # then there is no succession, and it counts.
-        late = ballot < self._change.fence and decision.succession is None
-        if late and (source in self.triggers.detector.dead or source in self._change.gone):
+        late = ballot < self.consensus.fence and decision.succession is None
+        if late and (source in self.triggers.detector.dead or source in self.consensus.gone):
             return
         if decision.view.number != self.view.number + 1:
             if self.process in decision.joined and decision.view.number > self.view.number:
@@ -184,6 +187,7 @@ class ViewChanger:
             self.expel(decision.cut.get(self.process))
             return
         self._decided_by = ballot
+        self.own_leave.begin(decision, set(self.others), now_ms)
         self._carry_out([Wedge()], now_ms)  # it may never have promised
         self._flush.want(decision, dict.fromkeys(decision.cut, self.others), decided=True)
         self._obtain(now_ms)
@@ -198,52 +202,44 @@ class ViewChanger:
                 else:
                     self.on_install(decision, ballot, now_ms)
             case WitnessPromised(number) if number == self.view.number:
-                self._change.on_witness(answer)
+                self.consensus.on_witness(answer)
                 self.ask_noted(now_ms)
-            case WitnessPassed(number) if number > self.view.number and self._change.survivors is not None:
+            case WitnessPassed(number) if number > self.view.number and self.consensus.survivors is not None:
                 # A later view goes on, or went on, without this process. What it sent since in this view the others do
                 # not have, so it must not deliver that as agreed: it enters again, with what it has.
                 self.end("expelled")
             case WitnessNack(number, promised) if number == self.view.number:
                 self._on_nack(promised, now_ms)
 
-    def has_accepted(self, decision: Decision) -> bool:
-        """Return whether this process has accepted this very value for its next view."""
-        return self._change.has_accepted(decision)
-
-    def asks(self, who: Process) -> bool:
-        """Return whether this process wants the promise of one that is no member and may be in a later view."""
-        return who in self._change.noted
-
-    def give_up_noted(self, who: Process) -> None:
-        """Go on without a noted process that does not answer, by an operator's order."""
-        self._change.strike_off(who)
-
     def ask_noted(self, now_ms: int) -> None:
         """Ask for the promise of processes that may be in a later view: from then on they take no INSTALL of before."""
-        for who, address in self._change.noted.items():
+        for who, address in self.consensus.noted.items():
             self._links.open(who, address, now_ms)
-            if self._change.prepare:
-                self._links.say(who, self._change.prepare)
+            if self.consensus.prepare:
+                self._links.say(who, self.consensus.prepare)
 
     def ask_noted_again(self, who: Process) -> None:
         """Repeat the question with the next heartbeat, where its answer did not come with the reply."""
-        if self._change.prepare and self.asks(who):
-            self._links.say_later(who, self._change.prepare)
+        if self.consensus.prepare and who in self.consensus.noted:
+            self._links.say_later(who, self.consensus.prepare)
 
     def _on_nack(self, promised: Ballot, now_ms: int) -> None:
         """Give the proposer of a higher ballot time, RESEND_MS per rank, so that two do not outbid each other."""
-        if self._change.on_nack(promised):
+        if self.consensus.on_nack(promised):
             self._retry_ms = now_ms + limits.RESEND_MS * (1 + self._rank)
 
     def advance(self, now_ms: int) -> None:
         """Do what this process can do as a proposer by now."""
         self.triggers.brought = bool(self._streams.brought)
-        if self._change.state is ConsensusState.NORMAL and not self.triggers.wants():
-            # Where no quorum can be again, a change is always wanted: so here one can be, and there are no survivors.
-            self.busy, self._change.survivors = False, None
+        if self.own_leave.awaited:
+            self._obtain(now_ms)  # those who stay may have the cut by now
+            self.review()
             return
-        self._change.survivors = self.triggers.survivors
+        if self.consensus.state is ConsensusState.NORMAL and not self.triggers.wants():
+            # Where no quorum can be again, a change is always wanted: so here one can be, and there are no survivors.
+            self.busy, self.consensus.survivors = False, None
+            return
+        self.consensus.survivors = self.triggers.survivors
         if self.triggers.outlived:
             self.end("expelled")
         view = self.view
@@ -253,28 +249,28 @@ class ViewChanger:
 
     def _step(self, now_ms: int) -> bool:
         """Take one step as a proposer; return whether there may be another in this view."""
-        if not (self._change.proposing or self.triggers.wants()):
+        if not (self.consensus.proposing or self.triggers.wants()):
             return False
         live, spared = self.triggers.live, self._spared(now_ms)
-        promises = self._change.promises(live, spared)
+        promises = self.consensus.promises(live, spared)
         if promises is not None:
             fresh = self.triggers.fresh(promises)
             if self.triggers.owed_state(fresh, promises):
                 return False
-            self._carry_out(self._change.decide(fresh), now_ms)
+            self._carry_out(self.consensus.decide(fresh), now_ms)
             return True
-        decision = self._change.decided(live)
+        decision = self.consensus.decided(live)
         if decision is not None:
-            self._install_everywhere(decision, self._change.ballot, now_ms)
+            self._install_everywhere(decision, self.consensus.ballot, now_ms)
             return False
-        self._carry_out(self._change.ask_witness(live, now_ms, spared), now_ms)
-        stale = self._change.is_stale(live) and self.triggers.may_decide
-        if stale or (not self._change.proposing and self._should_propose(now_ms)):
-            if self._change.spent:
+        self._carry_out(self.consensus.ask_witness(live, now_ms, spared), now_ms)
+        stale = self.consensus.is_stale(live) and self.triggers.may_decide
+        if stale or (not self.consensus.proposing and self._should_propose(now_ms)):
+            if self.consensus.spent:
                 self.end("expelled")  # no honest member drives a ballot so high
                 return False
             ask, held, agreed = self.live_others, self._streams.holdings(), self._streams.agreed
-            self._carry_out(self._change.propose(held, ask, now_ms, self._transfer.standing, agreed), now_ms)
+            self._carry_out(self.consensus.propose(held, ask, now_ms, self._transfer.standing, agreed), now_ms)
             return True
         return False
 
@@ -286,7 +282,7 @@ class ViewChanger:
         """The oldest whom a quorum does not suspect proposes, once all who live are in the view that is left."""
         if not self.triggers.wants() or now_ms < self._retry_ms or self.behind & self.triggers.live:
             return False
-        if self._change.state is not ConsensusState.NORMAL and not self._may_supersede(now_ms):
+        if self.consensus.state is not ConsensusState.NORMAL and not self._may_supersede(now_ms):
             return False
         return self.triggers.may_propose(now_ms)
 
@@ -295,7 +291,7 @@ class ViewChanger:
         # 1. C is paused; A and B suspect it; B, next in rank, promises to itself. 2. C runs again; A hears it and takes
         # its suspicion back before B's PREPARE comes. 3. A does not promise, and B stays wedged. So a change that has
         # stalled is outbid by the member that may propose, and the higher ballot takes the wedged ones along.
-        gone = self._change.proposer not in self.triggers.live - {self.process}
+        gone = self.consensus.proposer not in self.triggers.live - {self.process}
         return gone or now_ms - self._promised_ms >= self._stall_ms * (1 + self._rank)
 
     def _carry_out(self, outs: list[Out], now_ms: int) -> None:
@@ -328,24 +324,20 @@ class ViewChanger:
         if wanted is None or self.ended:
             return
         missing = self._streams.missing(wanted.cut, now_ms)
-        if missing and self._flush.decided and self._is_left_alone_by(wanted):
+        if missing and self._flush.decided and self.triggers.left_alone:
             self.expel(wanted.cut.get(self.process))
         elif missing:
             for say in self._flush.ask(missing, self.view.number, self.live_others, now_ms):
                 self._links.say(say.to, say.item)
         elif not self._streams.can_end(wanted):
             self.end("expelled")  # no honest proposer cuts a run, or runs out of serials
-        elif self._flush.decided:
-            self._install(wanted, now_ms)
-        else:
+        elif not self._flush.decided:
             self._flush.clear()
-            self._carry_out(self._change.complete(), now_ms)
-
-    def _is_left_alone_by(self, decision: Decision) -> bool:
-        """Return whether this process leaves by a decision whose cut nobody can give it any more."""
-        # 1. A lets B go, and leaves itself before B, which sleeps, has the cut. 2. B wakes, and hears from the registry
-        # that it is out. Newcomers do not have what was before them.
-        return self.process not in decision.view.members and self.triggers.detector.dead.keys() >= set(self.others)
+            self._carry_out(self.consensus.complete(), now_ms)
+        elif self.own_leave.may_go(self.triggers.detector.dead.keys()):
+            self._install(wanted, now_ms)
+        elif self.own_leave.is_late(now_ms):
+            self.end(self.leaves_for or "request")
 
     def _install_everywhere(self, decision: Decision, ballot: Ballot, now_ms: int) -> None:
         """Tell all who take part, and the joiners, a value that was decided."""
@@ -355,7 +347,9 @@ class ViewChanger:
             for joiner in decision.joined:  # no member until now, so there is no link to it
                 self._links.open(joiner, decision.view.address(joiner), now_ms)
             install = Install(decision, self._streams.serial_after(decision), ballot)
-            for peer in [*self.live_others, *decision.joined]:
+            # Who stays and is suspected, too: this process may leave, and be the only one who knows.
+            told = [peer for peer in self.others if peer in self.triggers.live or peer in decision.view.members]
+            for peer in [*told, *decision.joined]:
                 self._links.say(peer, install)
         self.on_install(decision, ballot, now_ms)
 
@@ -397,11 +391,12 @@ class ViewChanger:
         view = self.view = decision.view
         self._entry = entry
         self._flush.clear()
-        self._change.install(view)
+        self.consensus.install(view)
         self.triggers.install(decision, now_ms)
         self._rank, self._retry_ms = view.rank(self.process), now_ms
         self.others = tuple(member for member in view.members if member != self.process)
         self.behind = set(view.members)  # have not said yet that they are in it
+        self.own_leave.clear()
         self._installed_ms = now_ms  # who is behind for too long since is `stuck`
         self.tombstones.install(decision, now_ms)
         members = {peer: view.address(peer) for peer in self.others}
@@ -466,5 +461,6 @@ class ViewChanger:
                 self.suspect(peer, "stuck")
         for leaver in self.tombstones.forget(now_ms):
             self._links.close(leaver)
-        self._carry_out(self._change.ask_again(self.live_others, now_ms), now_ms)
+        self._carry_out(self.consensus.ask_again(self.live_others, now_ms), now_ms)
+        self._links.owe_status(sorted(self.own_leave.awaited))  # their replies tell
         self._obtain(now_ms)

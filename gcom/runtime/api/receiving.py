@@ -269,7 +269,9 @@ class Receiving(GroupHandle):
         self._state.bring(self._source, first)
         # Now, not when it was put out: as a rule the group went on with all that this process had. And who goes on in a
         # successor keeps its state.
-        return None if first or former.machine.succeeded else self._state.set_aside(former, self._source.machine.instance)
+        if first or former.machine.succeeded:
+            return None
+        return self._state.set_aside(former, self._source.machine.instance)
 
     def _why_gone(self, ended: effects.Ended) -> str:
         if self._membership.state_failure:

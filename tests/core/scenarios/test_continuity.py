@@ -9,15 +9,17 @@ from __future__ import annotations
 import pytest
 
 from gcom.core.messages import frames
-from gcom.core.messages.effects import Effect, Installed, StateUnavailable
+from gcom.core.messages.effects import Effect, Ended, Installed, StateUnavailable
 from gcom.core.messages.frames import Frame
 from gcom.core.messages.registry import Fork, Register, Request
 from gcom.core.messages.witness import WitnessAccept
 from gcom.sim.checkers import Violation
+from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
 from tests.core.keepers import Keepers
 from tests.core.making import A, B, C, D
+from tests.core.network import Network
 
 SAFE = Definition.parse("g", "TOTAL", safe=True)
 HEARD_MS = 500  # all have heard from all
@@ -491,3 +493,35 @@ def test_one_that_goes_for_a_tie_is_not_passed_over_either() -> None:
     net.unite(f"{name_of(out)}d")
     assert net.lost([name_of(out), "d"], "before") == []
     assert not net.began(d)
+
+
+@pytest.mark.parametrize("heals", [True, False])
+def test_who_leaves_gives_those_who_stay_what_they_lack(heals: bool) -> None:
+    """1. A sends, which B misses, and leaves. 2. B promises, and is cut off; A and C decide. 3. C dies."""
+    net = Network()
+    net.form("a", "b", "c")
+    net.pass_ms(500)
+    cut: list[Frame] = []
+
+    def is_lost(frame: Frame) -> bool:
+        if frame.target == B and any(isinstance(item, frames.Cut) for item in frame.control):
+            cut.append(frame)
+        return bool(frame.target == B and frame.runs) or (bool(cut) and B in (frame.source, frame.target))
+
+    net.lose = is_lost
+    net.send(A, "of the leaver")
+    net.until(lambda: net.delivered(C) == ["of the leaver"])
+    net.leave(A)
+    net.until(lambda: net.members(C) == {B, C})
+    assert net.end(A) is None
+    net.kill(C)
+    if heals:
+        net.lose = lambda frame: False
+        net.until(lambda: net.end(A) is not None)
+        assert net.delivered(B) == ["of the leaver"]
+        assert net.end(A) == Ended(3, "request", 4)
+    else:
+        net.pass_ms(limits.LINGER_MS + 500)
+        end = net.end(A)
+        assert end is not None
+        assert (end.reason, end.settled, end.unconfirmed) == ("request", None, (1, 1))

@@ -186,7 +186,7 @@ def an_install_is_taken_after_a_succession_was_promised(patch: Patch) -> None:
     on_install = ViewChanger.on_install
 
     def unfenced(self: ViewChanger, *given: Any) -> None:
-        self._change.fence = NO_BALLOT
+        self.consensus.fence = NO_BALLOT
         on_install(self, *given)
 
     patch.setattr(ViewChanger, "on_install", unfenced)
@@ -290,7 +290,7 @@ def a_joiner_is_not_believed_that_it_was_let_in(patch: Patch) -> None:
     receive = Member.receive
 
     def deaf(self: Member, frame: Any, now_ms: int) -> Any:
-        known = frame.source in self.view.members or self._view_change.asks(frame.source)
+        known = frame.source in self.view.members or frame.source in self._view_change.consensus.noted
         heard = tuple(item for item in frame.control if known or not isinstance(item, frames.Install))
         return receive(self, replace(frame, control=heard), now_ms)
 
@@ -299,7 +299,7 @@ def a_joiner_is_not_believed_that_it_was_let_in(patch: Patch) -> None:
 
 @told_by(test_seeds.test_a_leaver_whose_cut_nobody_has_any_more_ends)
 def a_leaver_waits_for_what_nobody_has(patch: Patch) -> None:
-    patch.setattr(ViewChanger, "_is_left_alone_by", lambda self, decision: False)
+    patch.setattr(Triggers, "left_alone", False)
 
 
 @told_by(stories.test_of_two_that_were_put_out_the_one_of_the_later_instance_begins)

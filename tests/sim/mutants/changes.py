@@ -159,7 +159,7 @@ def a_cut_is_accepted_before_it_is_held(patch: Patch) -> None:
             return
         self._streams.missing(wanted.cut, now_ms)
         self._flush.clear()
-        self._carry_out(self._change.complete(), now_ms)
+        self._carry_out(self.consensus.complete(), now_ms)
 
     patch.setattr(ViewChanger, "_obtain", accept)
 

@@ -65,7 +65,7 @@ def a_promise_is_forgotten_when_the_quorum_is_lost(patch: Patch) -> None:
         before = self.detached
         look(self, now_ms)
         if self.detached and not before:
-            self._change.promised, self._change._accepted = NO_BALLOT, (NO_BALLOT, None)
+            self.consensus.promised, self.consensus._accepted = NO_BALLOT, (NO_BALLOT, None)
 
     patch.setattr(ViewChanger, "_look_for_quorum", forget)
 

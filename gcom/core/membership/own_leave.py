@@ -1,0 +1,54 @@
+"""The last step of a process that leaves: it goes once those who stay have the cut, or have had their time."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from gcom.core.messages.frames import Decision
+from gcom.values import limits
+from gcom.values.names import Process
+
+
+class OwnLeave:
+    """The decision by which this process leaves its view, if it does, and who of those who stay have installed it.
+
+    1. A sends m, and leaves. 2. A and C accept the cut with m in it; C, which fell silent, is put out. 3. B, which
+    stays, lacks m, and nobody but A could give it. So A waits until a majority of those who stay have gone on.
+    """
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._stay: set[Process] = set()  # and have not gone on
+        self._count = 0  # of those who stay
+        self._until_ms: int | None = None
+        self._ahead: set[Process] = set()
+
+    def clear(self) -> None:
+        """Begin a view."""
+        self._until_ms = None
+        self._ahead.clear()
+
+    def begin(self, decision: Decision, members: set[Process], now_ms: int) -> None:
+        """Take a decision that is in force out of the view with these members."""
+        # Where an instance is succeeded all who stay have accepted already, and the registry last.
+        if self._until_ms is None and self._process in decision.left and decision.succession is None:
+            stay = members & set(decision.view.members)
+            self._stay, self._count, self._until_ms = stay - self._ahead, len(stay), now_ms + limits.LINGER_MS
+
+    def went_on(self, peer: Process) -> None:
+        """Record that a peer is in a later view."""
+        self._ahead.add(peer)
+        self._stay.discard(peer)
+
+    @property
+    def awaited(self) -> set[Process]:
+        """Those who stay and have not gone on yet; empty where this process does not leave."""
+        return self._stay if self._until_ms is not None else set()
+
+    def may_go(self, dead: Set[Process]) -> bool:
+        """Return whether nobody needs what this process has of the cut."""
+        return 2 * len(self.awaited) < max(1, self._count) or self.awaited <= dead
+
+    def is_late(self, now_ms: int) -> bool:
+        """Return whether it has waited for LINGER_MS: then nobody can say who will have its last messages."""
+        return self._until_ms is not None and now_ms >= self._until_ms
