@@ -133,13 +133,15 @@ class JsonRows:
         self._row("quorum", has=isinstance(event, gcom.QuorumRegained), in_doubt=doubt)
 
     def settled(self, settled: gcom.Settled) -> None:
-        self._row("settled", first=settled.first, last=settled.last, arrived=settled.arrived)
+        where = {"process": settled.process, "instance": settled.instance}
+        self._row("settled", first=settled.first, last=settled.last, arrived=settled.arrived, **where)
 
     def departure(self, departure: gcom.Departure) -> None:
         # As in a delivery log: every end that the application did not ask for.
         kind = "left" if departure.reason in ("request", "exit") else "detached"
         doubt = list(departure.unconfirmed) if departure.unconfirmed else None
-        self._row(kind, reason=departure.reason, unconfirmed=doubt, returning=departure.returning)
+        where = {"process": departure.process, "instance": departure.instance}
+        self._row(kind, reason=departure.reason, unconfirmed=doubt, returning=departure.returning, **where)
 
     def returned(self, returned: gcom.Returned) -> None:
         self._row("returned", process=returned.process, instance=returned.instance)

@@ -99,6 +99,7 @@ class Membership:
         self.unread = False  # it left since the application read none of very many events
         self.reconciliation = StateReconciliation()  # of the session before, until it is merged in this one
         self.listened_by: int | None = None  # the listener's thread
+        self.asked_in: int | None = None  # the thread that is within `get_state`, for a joiner
         self.following = None
         self.may_send_by: object = None  # the rules by which this process was found to have the right to send
         self.recorder: TraceRecorder | None = None  # while somebody watches
@@ -249,8 +250,9 @@ class Membership:
     @property
     def _owes_state(self) -> bool:
         """Tell whether a joiner is being given this member's state, or will be once the listener is at the barrier."""
-        transfer, listener = self.session.machine.transfer, self.listened_by
-        return transfer.giving or (transfer.owes and listener not in (None, get_ident()))
+        # A loop may never come to the barrier, so it is waited for only while it is within `get_state`.
+        transfer, here = self.session.machine.transfer, {None, get_ident()}
+        return transfer.giving or (transfer.owes and not {self.listened_by, self.asked_in} <= here)
 
     def give_up(self) -> bool:
         """Leave while on the way back; return whether it was."""

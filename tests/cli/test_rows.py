@@ -94,9 +94,10 @@ def test_a_lost_quorum_and_what_became_of_messages_are_told(capfd: pytest.Captur
     assert "hears enough members of group 'news' again" in text
     assert "in doubt" not in text
     assert row == {"type": "quorum", "group": "news", "has": True, "in_doubt": None}
-    text, row = said(capfd, lambda rows: rows.settled(gcom.Settled(3, 3, arrived=True)))
+    text, row = said(capfd, lambda rows: rows.settled(gcom.Settled(3, 3, True, "ann#1", "i1")))
     assert "message 3 arrived" in text
-    assert row == {"type": "settled", "group": "news", "first": 3, "last": 3, "arrived": True}
+    where = {"process": "ann#1", "instance": "i1"}
+    assert row == {"type": "settled", "group": "news", "first": 3, "last": 3, "arrived": True, **where}
     text, _ = said(capfd, lambda rows: rows.settled(gcom.Settled(4, 5, arrived=False)))
     assert "messages 4 to 5 never arrived, and never will" in text
 
@@ -105,8 +106,11 @@ def test_a_departure_says_why_and_what_is_open(capfd: pytest.CaptureFixture[str]
     text, row = said(capfd, lambda rows: rows.departure(gcom.Departure("succession", None, returning=True)))
     assert "goes on in an instance that succeeds it; it comes back by itself" in text
     assert (row["type"], row["reason"], row["returning"]) == ("detached", "succession", True)
-    text, row = said(capfd, lambda rows: rows.departure(gcom.Departure("exit", (2, 4), unsent=1)))
+    text, row = said(
+        capfd, lambda rows: rows.departure(gcom.Departure("exit", (2, 4), unsent=1, process="ann#1", instance="i1"))
+    )
     assert "left group 'news' without the others' answer; messages 2 to 4 may not have arrived; 1 message not" in text
     assert (row["type"], row["reason"], row["unconfirmed"]) == ("left", "exit", [2, 4])
+    assert (row["process"], row["instance"]) == ("ann#1", "i1")
     text, _ = said(capfd, lambda rows: rows.departure(gcom.Departure("dissolved", None)))
     assert "all others have left, or are dead, and the group is over; join again to go on" in text

@@ -314,6 +314,16 @@ def test_by_an_operators_order_the_name_is_claimed_where_nobody_answers_though_n
     assert answers.tick(60_000) == []
 
 
+def test_a_member_that_answers_meanwhile_is_looked_for_though_an_order_frees_the_name() -> None:
+    """1. An operator orders a fork. 2. The cut heals; B answers, and its leader has not been reached before."""
+    machine = looked_up(A, B)
+    machine.on_answer(Lookup("news"), replace(entry(A, B, alive=False), forked=True), 0)
+    machine.on_unreached(A, False, 0)
+    machine.on_heard(B, 0)
+    machine.on_reply(B, Redirect(A, address(A)), 0)
+    assert machine.tick(10_000) == [Ask(Lookup("news"))]
+
+
 @pytest.mark.parametrize("kind", [Dissolved, NameTaken])
 def test_the_way_back_ends_for_good_where_all_have_left_or_the_name_is_anothers(kind: type[Exception]) -> None:
     (out,) = returning(A).on_answer(Lookup("news", "i1"), Refusal(kind.__name__, "because"), 0)

@@ -385,6 +385,7 @@ def test_an_operator_lets_the_detached_go_on_and_says_whom_that_gives_up() -> No
     assert first.succeeds is not None
     assert (first.succeeds.by, set(first.succeeds.gives_up), first.succeeds.gone) == ("operator", {C, D, E}, {})
     assert lineage.descends(instance(net, A), ORIGIN)
+    assert not lineage.carries_on(instance(net, A), ORIGIN)  # those given up may have more
     assert registered(net).instance == instance(net, A)
 
 

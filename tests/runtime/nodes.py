@@ -67,6 +67,12 @@ def next_of(group: gcom.Group, kind: type[T]) -> T:
             return event
 
 
+def end_of(group: gcom.Group) -> tuple[str, tuple[int, int] | None, bool]:
+    """Why its session ended, what it leaves in doubt, and whether it tries to come back."""
+    departure = next_of(group, gcom.Departure)
+    return departure.reason, departure.unconfirmed, departure.returning
+
+
 def fill(group: gcom.Group, payload: bytes | str, timeout_s: float = 0.2) -> tuple[int, str]:
     """Send until there is no room for so long: how many went, and what the refusal says."""
     sent = 0

@@ -12,7 +12,7 @@ import pytest
 import gcom
 from gcom.runtime.arrivals import NOTICES_MAX
 from gcom.values import lineage
-from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, next_of, node_of, take, until
+from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, end_of, next_of, node_of, take, until
 from tests.runtime.processes import Workers
 
 APART = "cut=alice<>bob,cut=alice<>carol,cut=bob<>carol"
@@ -103,7 +103,7 @@ def test_who_waits_for_members_when_it_is_detached_is_told_of_which_message(memb
         assert "not all that was sent is held by all" in flushed
         assert next_of(alice, gcom.QuorumLost).in_doubt == (2, 2)
     assert next_of(alice, gcom.QuorumRegained).in_doubt in ((2, 2), None)  # they may have told that they hold it
-    assert next_of(alice, gcom.Settled) == gcom.Settled(2, 2, arrived=True)
+    assert next_of(alice, gcom.Settled) == gcom.Settled(2, 2, True, alice.process, alice.instance)
     alice.flush(LIMIT_S)
     for group in (bob, carol):
         assert [message.text for message in take(group, 2)] == ["one", "two"]
@@ -151,7 +151,7 @@ def test_a_leave_waits_for_the_quorum_that_settles_it(members: list[gcom.Group],
         until(lambda: alice._session.leaving, "the leave")
         assert alice.receive(0.1) is None
     leaving.join(LIMIT_S)
-    assert next_of(alice, gcom.Departure) == gcom.Departure("request", None)
+    assert end_of(alice) == ("request", None, False)
     until(lambda: sorted(bob.members) == sorted(carol.members) == ["bob", "carol"], "the view without it")
 
 
@@ -164,7 +164,7 @@ def test_a_leave_that_no_quorum_settles_says_what_is_open(members: list[gcom.Gro
             alice.send("two", LIMIT_S, "all")
         leave = node_of(alice).close if closes else alice.leave
         leave(0.5)
-        assert next_of(alice, gcom.Departure) == gcom.Departure("exit", (2, 2))
+        assert end_of(alice) == ("exit", (2, 2), False)
         with pytest.raises(gcom.NotAMember, match="its messages 2 to 2 may not have arrived"):
             alice.send("three")
     until(lambda: sorted(bob.members) == sorted(carol.members) == ["bob", "carol"], "the view without it")
@@ -180,7 +180,7 @@ def test_a_node_that_is_closed_does_not_keep_its_other_groups_waiting(here: Clus
         next_of(alice, gcom.QuorumLost)
         node_of(alice).close(0.5)
     assert next_of(alice, gcom.Departure).reason == "exit"
-    assert next_of(other, gcom.Departure) == gcom.Departure("request", None)
+    assert end_of(other) == ("request", None, False)
     until(lambda: dave.members == ("dave",), "the view without it")
 
 

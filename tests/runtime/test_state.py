@@ -274,6 +274,30 @@ def test_one_that_leaves_hands_its_state_over_first(here: Cluster) -> None:
     assert bob.texts == alice.texts
 
 
+def test_one_that_leaves_while_a_loop_gives_its_state_hands_it_over_first(here: Cluster) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def get_state() -> bytes:
+        asked.set()
+        assert go_on.wait(LIMIT_S)
+        return b"all"
+
+    alice = here.node("alice").join(
+        "news", create=gcom.Definition.parse("news"), get_state=get_state, set_state=lambda data: None
+    )
+    threading.Thread(target=lambda: list(alice.events()), daemon=True).start()
+    given: list[bytes] = []
+    bob = here.node("bob").join("news", get_state=bytes, set_state=given.append)
+    assert asked.wait(LIMIT_S)
+    leaving = threading.Thread(target=alice.leave, args=(LIMIT_S,), daemon=True)
+    leaving.start()
+    until(lambda: alice._session.leaving, "the leave")
+    go_on.set()
+    assert bob.wait_for_state(LIMIT_S)
+    assert given == [b"all"]
+    leaving.join(LIMIT_S)
+
+
 def test_a_process_that_only_sends_has_no_state(here: Cluster) -> None:
     node = here.node("alice")
     node.create("news")

@@ -63,11 +63,6 @@ def _in_scheme(seed: int, ordering: str, multicast: str, several: bool = True) -
 
 
 @pytest.mark.slow
-def test_one_whom_only_a_joiner_can_tell_of_the_decision_follows_it() -> None:
-    """1. The proposer tells the joiner of the view, and dies. 2. All others of the old view but one are gone."""
-    World(_in_scheme(11, "TOTAL", "BASIC")).run()
-
-
 def test_a_leaver_whose_cut_nobody_has_any_more_ends() -> None:
     """1. A view goes on without one that leaves, and that sleeps. 2. All others of its view leave, too. 3. It wakes."""
     World(replace(_in_scheme(77, "TOTAL", "BASIC", several=False), delay_ms=45)).run()

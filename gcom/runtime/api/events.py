@@ -123,12 +123,14 @@ class Settled:
     """The end of a doubt: this process's own messages first … last have arrived, or never will.
 
     `arrived`: they are delivered wherever the group goes on. Else they never will be: to send their content again makes
-    no doubles.
+    no doubles. `process` gave them these numbers in `instance`: who reads this late may be in another one by now.
     """
 
     first: int
     last: int
     arrived: bool
+    process: str = ""
+    instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,8 @@ class Departure:
 
     `unconfirmed`: first and last of its own messages of which nobody can say any more whether they arrived; `unsent`:
     how many more `send` had taken that never got a number. `returning`: it tries to come back, and `Returned` will say
-    so. `undelivered`: how many of its unicasts may not have arrived.
+    so. `undelivered`: how many of its unicasts may not have arrived. `process` and `instance`: what it was, and where;
+    the numbers are of these.
     """
 
     reason: str
@@ -205,6 +208,8 @@ class Departure:
     unsent: int = 0
     returning: bool = False
     undelivered: int = 0
+    process: str = ""
+    instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)

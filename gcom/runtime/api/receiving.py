@@ -229,7 +229,7 @@ class Receiving(GroupHandle):
             case effects.Quorum(_, has, in_doubt):
                 return QuorumRegained(in_doubt) if has else QuorumLost(in_doubt)
             case effects.DoubtSettled(first, last, arrived):
-                return Settled(first, last, arrived)
+                return Settled(first, last, arrived, self._source.machine.process, self._source.machine.instance)
             case Suspected(process, _, reason):
                 return Suspicion(process, reason)
             case effects.StateUnavailable(view, reason, True) if own := self._state.uncovered(self._source):
@@ -249,8 +249,9 @@ class Receiving(GroupHandle):
                 elif not told and (unmerged := self._state.give_up(self._source, ended)):
                     return StateUnmerged(unmerged.data, unmerged.reason)
                 with self._host.lock:
-                    unsent, undelivered = self._source.unnumbered, self._source.machine.undelivered
-                    return Departure(self._why_gone(ended), ended.unconfirmed, unsent, returning, undelivered)
+                    unsent, machine = self._source.unnumbered, self._source.machine
+                    why, where = self._why_gone(ended), (machine.process, machine.instance)
+                    return Departure(why, ended.unconfirmed, unsent, returning, machine.undelivered, *where)
             case SetAside(data, reason):
                 return StateUnmerged(data, reason)
             case LogStopped(process, reason):

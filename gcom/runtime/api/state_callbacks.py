@@ -9,6 +9,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import get_ident
 
 from loguru import logger
 
@@ -44,8 +45,10 @@ class StateCallbacks:
         # Only the question is put under the lock; the callback runs without it, so it may send.
         with self._host.lock:
             asked = source.machine.transfer.asks(view)
+            self._membership.asked_in = get_ident()  # a `leave` of another thread waits for it
         if asked and get_state is not None:
             source.handle(events.StateTaken(view, *_taken(get_state)))
+        self._membership.asked_in = None
 
     def set(self, source: Session, state: SetState) -> None:
         """Replace what the application has; raises StateFailed if it does not take it."""

@@ -82,9 +82,10 @@ def draw(seed: int, *, several: bool = True, signed: bool = True, in_phases: boo
     begin_ms, static = plan.fault_ms + REST_MS, bool(plan.definition.static)
     found = ambush(seed, plan.names, begin_ms, static)
     if found is None and in_phases:
-        found = phases(seed, plan.names, begin_ms, static, plan.registries)
-    # Last: no plan of a seed that had an end of its own already is another one.
-    found = found or forked(seed, plan.names, begin_ms, static)
+        # Last: no plan of a seed that had an end of its own already is another one.
+        found = phases(seed, plan.names, begin_ms, static, plan.registries) or forked(
+            seed, plan.names, begin_ms, static
+        )
     return _lengthened(plan, found) if found else plan
 
 

@@ -525,3 +525,19 @@ def test_who_leaves_gives_those_who_stay_what_they_lack(heals: bool) -> None:
         end = net.end(A)
         assert end is not None
         assert (end.reason, end.settled, end.unconfirmed) == ("request", None, (1, 1))
+
+
+def test_one_whom_only_a_joiner_can_tell_of_the_decision_follows_it() -> None:
+    """1. The proposer tells the joiner alone of the view, and falls silent. 2. Of the others of the old view but one is
+    left, which has accepted that view.
+    """
+    net = Network()
+    net.form("a", "b", "c")
+    net.lose = lambda frame: any(isinstance(item, frames.Install) for item in frame.control) and frame.target in (B, C)
+    d = net.start("d")
+    net.until(lambda: net.number(d) == 4)
+    net.pause(A)
+    net.kill(C)
+    net.lose = lambda frame: False
+    net.until(lambda: net.number(B) == 4)
+    assert net.members(B) == {A, B, C, d}

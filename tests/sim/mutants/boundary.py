@@ -12,10 +12,12 @@ from gcom.core import streams
 from gcom.core.directory.rows import Row, stands_above
 from gcom.core.directory.table import Directory
 from gcom.core.joining import join
+from gcom.core.joining.attempt import JoinAttempt
 from gcom.core.joining.join import Joining
 from gcom.core.member import Member
 from gcom.core.membership import triggers
 from gcom.core.membership.consensus import Consensus
+from gcom.core.membership.own_leave import OwnLeave
 from gcom.core.membership.registration import Registration
 from gcom.core.membership.triggers import Triggers
 from gcom.core.membership.view_change import ViewChanger
@@ -28,7 +30,7 @@ from gcom.core.state_transfer.donors import sources
 from gcom.values import lineage
 from gcom.values.lineage import Extent
 from gcom.values.names import Process, name_of
-from tests.core import test_arrival, test_directory_memory, test_succession
+from tests.core import test_arrival, test_directory_memory, test_entry, test_succession
 from tests.core.scenarios import test_continuity as stories
 from tests.core.scenarios import test_splits
 from tests.sim import test_seeds
@@ -285,7 +287,7 @@ def one_that_was_put_out_delivers_what_it_sent_since(patch: Patch) -> None:
     patch.setattr(Row, "is_out", lambda self, process, view: False)
 
 
-@told_by(test_seeds.test_one_whom_only_a_joiner_can_tell_of_the_decision_follows_it)
+@told_by(stories.test_one_whom_only_a_joiner_can_tell_of_the_decision_follows_it)
 def a_joiner_is_not_believed_that_it_was_let_in(patch: Patch) -> None:
     receive = Member.receive
 
@@ -300,6 +302,27 @@ def a_joiner_is_not_believed_that_it_was_let_in(patch: Patch) -> None:
 @told_by(test_seeds.test_a_leaver_whose_cut_nobody_has_any_more_ends)
 def a_leaver_waits_for_what_nobody_has(patch: Patch) -> None:
     patch.setattr(Triggers, "left_alone", False)
+
+
+@told_by(stories.test_who_leaves_gives_those_who_stay_what_they_lack, True)
+def a_leaver_goes_before_those_who_stay_have_its_last_messages(patch: Patch) -> None:
+    patch.setattr(OwnLeave, "may_go", lambda self, dead: True)
+
+
+@told_by(test_succession.test_an_operator_lets_the_detached_go_on_and_says_whom_that_gives_up)
+def what_follows_a_fork_is_taken_for_what_those_given_up_had(patch: Patch) -> None:
+    patch.setattr(triggers, "successor", lambda instance, founder, anew: lineage.successor(instance, founder))
+
+
+@told_by(test_entry.test_a_member_that_answers_meanwhile_is_looked_for_though_an_order_frees_the_name)
+def one_that_comes_back_claims_an_entry_that_is_over(patch: Patch) -> None:
+    tick = JoinAttempt.tick
+
+    def claim(self: JoinAttempt, now_ms: int) -> Any:
+        due = self._again_ms is not None and now_ms >= self._again_ms
+        return [self._claim(self.entry)] if due and self.entry and self.entry.forked else tick(self, now_ms)
+
+    patch.setattr(JoinAttempt, "tick", claim)
 
 
 @told_by(stories.test_of_two_that_were_put_out_the_one_of_the_later_instance_begins)

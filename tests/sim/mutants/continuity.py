@@ -155,15 +155,15 @@ def the_cut_of_a_succession_is_what_its_proposer_holds(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
 def who_is_left_goes_on_in_the_same_instance(patch: Patch) -> None:
-    patch.setattr("gcom.core.membership.triggers.successor", lambda instance, founder: instance)
+    patch.setattr("gcom.core.membership.triggers.successor", lambda instance, founder, anew: instance)
 
 
 @mutant(reliable, dynamic, of_just(4), aim=aims.donors_die)
 def who_awaited_the_state_has_it_in_a_successor(patch: Patch) -> None:
     inherit = Transfer.inherit
 
-    def whole(self: Transfer, former: Transfer, by_order: InstanceId = "") -> None:
-        inherit(self, former, by_order)
+    def whole(self: Transfer, former: Transfer, instance: InstanceId) -> None:
+        inherit(self, former, instance)
         if self.keeping is Keeping.AWAITED:
             self.keeping = Keeping.WHOLE
 
@@ -200,7 +200,14 @@ def a_renewal_forgets_who_was_noted(patch: Patch) -> None:
 @mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.a_newcomer_meets_an_outage)
 def a_newcomer_claims_over_a_silent_owner(patch: Patch) -> None:
     unclaimable = Directory._unclaimable
-    patch.setattr(JoinAttempt, "_all_dead", property(lambda self: True))
+    tick = JoinAttempt.tick
+
+    def claim(self: JoinAttempt, now_ms: int) -> Any:
+        due = self._again_ms is not None and now_ms >= self._again_ms
+        doubted = self.entry is not None and self.entry.members and not self.entry.alive
+        return [self._claim(self.entry)] if due and doubted and self.entry else tick(self, now_ms)
+
+    patch.setattr(JoinAttempt, "tick", claim)
     patch.setattr(
         Directory,
         "_unclaimable",

@@ -43,7 +43,9 @@ def write(catches: list[Catch]) -> None:
     looked_at = {catch.name for catch in catches}
     seeds = {name: seed for name, seed in recorded().items() if name in MUTANTS and name not in looked_at}
     seeds |= {catch.name: catch.seed for catch in catches if catch.said}
-    RECORD.write_text(json.dumps(seeds, indent=2, sort_keys=True) + "\n")
+    fresh = RECORD.with_suffix(".new")  # at once: the processes that hunt read it, too
+    fresh.write_text(json.dumps(seeds, indent=2, sort_keys=True) + "\n")
+    fresh.replace(RECORD)
 
 
 def main() -> int:
