@@ -119,7 +119,7 @@ def test_phases_divide_everybody_and_each_registry_in_any_way() -> None:
     assert any(len(event.sides) == 1 + max(map(len, event.sides)) for event in splits)
     for plan in PLANS[:100]:
         plain = draw(plan.seed, in_phases=False)
-        assert plan == plain or plan.boundary == "phase after phase", plan.seed
+        assert plan == plain or plan.boundary in ("phase after phase", "an operator gives some up"), plan.seed
 
 
 def test_partitions_have_two_sides_or_three_and_the_registry_anywhere() -> None:
