@@ -181,8 +181,12 @@ class Application:
                 pass
         # A state covers messages that were queued before it came: nobody will read them, and their credit
         # is given at once.
-        for covered in self._queue.put(arrival):
-            self._later(0, partial(self._credit, covered))
+        covered = self._queue.put(arrival)
+        if isinstance(arrival, SetState):
+            given, instance = State.load(arrival.data), self._session.machine.instance
+            self._simulation.continuity.on_covered(self._session.process, instance, covered, given)
+        for each in covered:
+            self._later(0, partial(self._credit, each))
         if self._queue.arrivals and not self._reading:
             self._reading = True
             self._later(self._read_delay_ms(), self._read)
@@ -291,6 +295,7 @@ class Application:
             case KeepState(view):
                 # It has what it had. All others of the group go on from that, so it is an origin, as a loss is.
                 self._state.origin, self._state.since = view, rank(self._session.machine.instance, view)
+                self._simulation.continuity.on_restored(self._state.since)
             case MergeState(_, _, data) if self._keeps:
                 self._state = self._state.merged(State.load(data))
             case _:

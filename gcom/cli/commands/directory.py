@@ -140,6 +140,8 @@ def _free(directory: DirectoryClient, entry: GroupInfo, yes: bool) -> int:
 def _tell_who_takes_it(entry: GroupInfo, left: Sequence[Process]) -> None:
     """Print who takes up an order, and what comes if nobody does."""
     order_s, free_s, group = limits.FORK_MS // 1000, limits.FREE_MS // 1000, entry.definition.group
+    if entry.alive:
+        notice("the member that hears a quorum registers every second, which makes the order void, unless it has died;")
     if left:
         notice(f"for {order_s} s: a member of view {entry.view} that runs and hears no quorum takes it up by itself,")
         notice("as it registers, which it does every second; nothing is to be started for that")

@@ -123,7 +123,8 @@ class Settled:
     """The end of a doubt: this process's own messages first … last have arrived, or never will.
 
     `arrived`: they are delivered wherever the group goes on. Else they never will be: to send their content again makes
-    no doubles. `process` gave them these numbers in `instance`: who reads this late may be in another one by now.
+    no doubles; but with `merge_states` what the application had read itself comes along in the state that it brings.
+    `process` gave them these numbers in `instance`: who reads this late may be in another one by now.
     """
 
     first: int
@@ -137,8 +138,9 @@ class Settled:
 class StateLost:
     """A state that nobody can give: this process goes on from `view` without. `reason` says who failed how.
 
-    The application begins anew, empty: all who are told so go on from one point, and give to others what they have seen
-    since. One that keeps what it had of its own has another state than the others, for good; it is handed that by a
+    The application begins anew, empty. Of those who waited when the last member that had the state died, the one that
+    had waited longest is told so: it is then handed all that came since it entered, and the others are given its state.
+    One that keeps what it had of its own has another state than the others, for good; it is handed that by a
     StateUnmerged event just before, to keep it aside.
     """
 
