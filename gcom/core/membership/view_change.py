@@ -172,9 +172,10 @@ class ViewChanger:
     def on_install(self, decision: Decision, ballot: Ballot, now_ms: int, source: Process = "") -> None:
         """Take a value that was decided under a ballot; without a `source`, the registry says so."""
         # 1. A sends INSTALL, decided by A and B, which both die. 2. C promises to a succession. 3. A's INSTALL arrives.
-        # No survivor has installed it and they go on otherwise, so it is void. A source that lives is in that view:
-        # then there is no succession, and it counts.
-        late = ballot < self.consensus.fence and decision.succession is None
+        # No survivor has installed it and they go on otherwise, so it is void. Whatever its ballot: C may have slept
+        # through all but the last of their attempts. A source that lives is in that view: then there is no succession,
+        # and it counts.
+        late = self.consensus.fenced and decision.succession is None
         if late and (source in self.triggers.detector.dead or source in self.consensus.gone):
             return
         if decision.view.number != self.view.number + 1:
