@@ -246,6 +246,17 @@ def who_gave_its_word_not_to_enter_enters(patch: Patch) -> None:
 # Leaving and coming
 
 
+@told_by(stories.test_who_asked_to_leave_has_left_where_the_others_did_not_wait_for_it, "the registry")
+def who_asked_to_leave_is_put_out(patch: Patch) -> None:
+    finish = ViewChanger.finish
+
+    def whatever_it_asked(self: ViewChanger, ended: Ended) -> None:
+        self.leaves_for = self.leaves_for if ended.settled else ""
+        finish(self, ended)
+
+    patch.setattr(ViewChanger, "finish", whatever_it_asked)
+
+
 @told_by(test_splits.test_both_sides_of_a_partitionable_group_go_on, "FIFO", "d e registry")
 def an_instance_dissolves_before_the_other_has_admitted_it(patch: Patch) -> None:
     """Its last member, which goes over to another instance, buries it first."""
