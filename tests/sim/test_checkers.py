@@ -11,10 +11,11 @@ from gcom.core.messages.effects import Deliver, Installed, Sent
 from gcom.sim.checkers import Violation, rules_of
 from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.record import InstanceHistory, Numbers
-from gcom.sim.checks.state import State
+from gcom.sim.checks.state import State, States
 from gcom.sim.checks.synchrony import SameSequence
 from gcom.sim.checks.total import Precedence, TotalOrder
 from gcom.values.definition import Definition
+from gcom.values.lineage import rank
 from gcom.values.view import View
 from tests.sim.story import Story, run
 
@@ -528,3 +529,13 @@ def test_a_state_that_is_mixed_of_two_is_nobody_s() -> None:
     for data in (mixed, one.dump()[:-1], b"", b"[]"):
         with pytest.raises(Violation, match="STATE: "):
             State.load(data)
+
+
+def test_states_that_began_anew_at_one_view_of_two_instances_have_two_origins() -> None:
+    """1. A began anew at a loss in view 3, and went on into a successor. 2. There B does so in view 3, with less."""
+    states, had = States(FIFO), {"a#1": (1, 17)}
+    states.on_barrier("a", 3, State(3, had, since=rank("i0001", 3)))
+    states.on_barrier("b", 3, State(3, {}, since=rank("i0001-1-1", 3)))
+    states.on_barrier("c", 3, State(3, had, since=rank("i0001", 3)))
+    with pytest.raises(Violation, match="STATE: at the barrier of view 3 d has"):
+        states.on_barrier("d", 3, State(3, had, since=rank("i0001-1-1", 3)))
