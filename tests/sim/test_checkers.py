@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gcom.core.messages.effects import Deliver, Installed, Sent
+from gcom.core.messages.effects import Deliver, Installed, Quorum, Sent
 from gcom.sim.checkers import Violation, rules_of
 from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.record import InstanceHistory, Numbers
@@ -129,6 +129,7 @@ BROKEN: dict[str, tuple[str, Definition, Telling]] = {
     ),
     "somebody is put out for nothing": ("EXPULSION", FIFO, lambda s: pair(s).view(2, "a", {"b": "silence"})),
     "somebody finds itself out for nothing": ("EXPULSION", FIFO, lambda s: pair(s).end("b", "expelled")),
+    "one that leaves is not told how": ("EXPULSION", FIFO, lambda s: pair(s).end("b", "request")),
     "somebody finds itself out of a view that has it": (
         "EXPULSION",
         FIFO,
@@ -353,6 +354,13 @@ FINE: dict[str, tuple[Definition, Telling]] = {
         FIFO,
         lambda s: pair(s).suspect("a", "b").end("b", "expelled").view(2, "a", {"b": "silence"}),
     ),
+    "one that leaves and slept is not told how": (
+        FIFO,
+        lambda s: (
+            pair(s).see("b", Quorum(1, has=False, in_doubt=None)).view(2, "a", {"b": "request"}).end("b", "request")
+        ),
+    ),
+    "one that leaves last is told nothing": (FIFO, lambda s: s.view(1, "a").end("a", "request")),
     "one that is put out has more": (
         FIFO,
         lambda s: (
