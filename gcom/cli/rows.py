@@ -73,10 +73,10 @@ class PlainRows:
         notice(f"{_messages(settled.first, settled.last)} {fate}")
 
     def departure(self, departure: gcom.Departure) -> None:
-        if departure.reason == "request":
-            return notice(f"left group {self._group!r}")
         doubt = departure.unconfirmed
         words = f"; {_messages(*doubt)} may not have arrived" if doubt else ""
+        if departure.reason == "request":
+            return notice(f"left group {self._group!r}{words}")
         if departure.unsent:
             words += f"; {many(departure.unsent, 'message')} not sent"
         # It left without being told that the others have everything: what is unconfirmed is said.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gcom.core.messages.effects import Deliver, Ended, Installed, Sent, Skip, Suspected
+from gcom.core.messages.effects import Deliver, Ended, Installed, Quorum, Sent, Skip, Suspected
 from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.delivery import Creation, Duplication, LifeRule, NoForgery, SendingView
 from gcom.sim.checks.letters import Letters
@@ -118,6 +118,8 @@ class Checker:
                     rule(history, effect)
                 self.record.suspected.add(process)
                 self.record.suspecting.add(who)
+            case Quorum(has=False):
+                self.record.detached.add(who)
             case Ended():
                 for rule in self._ended:
                     rule(history, effect)
