@@ -10,7 +10,7 @@ from threading import Event
 from time import monotonic
 from typing import Annotated
 
-from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Told
+from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Reach, Told, verdict
 from gcom.bench.directory.members import PROCESSES
 from gcom.bench.directory.restart import listed_again
 from gcom.bench.processes import usage
@@ -68,23 +68,18 @@ class DirectoryBenchResult:
         return many / one
 
     @property
-    def rows(self) -> list[tuple[str, float, float, bool]]:
-        """The figures: name, value, the value to reach, and whether it is reached."""
+    def figures(self) -> list[Reach]:
+        groups = self.setup.restarted
+        again = f"s until {groups * PROCESSES} members in {groups} groups are listed again"
         return [
-            ("lookups a second", self.lookups_per_s, LOOKUPS_LEAST, self.lookups_per_s >= LOOKUPS_LEAST),
-            ("% of a core for renewals", self.processor * 100, PROCESSOR_MOST * 100, self.processor <= PROCESSOR_MOST),
-            ("resident MiB", self.resident_mib, RESIDENT_MIB_MOST, self.resident_mib <= RESIDENT_MIB_MOST),
-            (f"serials, {SEQUENCED} groups ÷ one", self.sequenced, SEQUENCED_LEAST, self.sequenced >= SEQUENCED_LEAST),
-            (
-                f"s until {self.setup.restarted * PROCESSES} members in {self.setup.restarted} groups are listed again",
-                max(self.listed_s),
-                LISTED_S_MOST,
-                max(self.listed_s) <= LISTED_S_MOST,
-            ),
+            Reach("lookups_per_s", "lookups a second", self.lookups_per_s, LOOKUPS_LEAST, least=True),
+            Reach("processor", "% of a core for renewals", self.processor * 100, PROCESSOR_MOST * 100),
+            Reach("resident_mib", "resident MiB", self.resident_mib, RESIDENT_MIB_MOST),
+            Reach("sequenced", f"serials, {SEQUENCED} groups ÷ one", self.sequenced, SEQUENCED_LEAST, least=True),
+            Reach("listed_s", again, max(self.listed_s), LISTED_S_MOST),
         ]
 
     def row(self) -> dict[str, object]:
-        """Return the result as one object of plain values."""
         return {
             "type": "registry",
             "clients": self.setup.members,
@@ -105,14 +100,7 @@ class DirectoryBenchResult:
                 "members": self.setup.restarted * PROCESSES,
                 "listed_s": [round(seconds, 3) for seconds in self.listed_s],
             },
-            "to_reach": {
-                "lookups_per_s": LOOKUPS_LEAST,
-                "processor": PROCESSOR_MOST,
-                "resident_mib": RESIDENT_MIB_MOST,
-                "sequenced": SEQUENCED_LEAST,
-                "listed_s": LISTED_S_MOST,
-            },
-            "met": all(met for *_, met in self.rows),
+            **verdict(self.figures, processor=PROCESSOR_MOST),  # a share, as `processor` above
         }
 
 

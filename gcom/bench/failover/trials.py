@@ -101,7 +101,6 @@ class FailoverResult:
         return all(Figure(goal, tuple(trial.resumed_s for trial in self.trials)).met for goal in GOALS)
 
     def row(self) -> dict[str, object]:
-        """Return the result as one object of plain values."""
         return {
             "type": "failover",
             "kill": str(self.kill),

@@ -53,7 +53,6 @@ class Findings:
         return [*single, *floods, *self.scale.wrong, *stuck]
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """Yield each result as one object of plain values."""
         yield from (it.row() for it in self.single)
         yield from (it.row() for it in self.floods)
         yield from (step.row(self.scale.setup) for step in self.scale.steps)

@@ -70,7 +70,6 @@ class ScaleStep:
         return [f"{self.members} members: {what}" for what in found]
 
     def row(self, setup: ScaleSetup) -> dict[str, object]:
-        """Return the size's figures as one object of plain values."""
         latencies = self.flood.latencies_ms
         return {
             **setup.row("scale"),

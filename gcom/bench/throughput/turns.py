@@ -16,7 +16,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Told
+from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Told, refused_load
 from gcom.bench.processes.children import START_S, Children, Report
 from gcom.bench.throughput.load import SIZE_MAX, SIZE_MIN, percentile
 from gcom.bench.throughput.turn import STALL_S, TurnPlan
@@ -40,10 +40,8 @@ class ThroughputSetup(BenchSetup):
     log_dir: Path | None = None  # else a temporary folder
 
     def refusal(self) -> str:
-        if self.senders > self.members:
-            return f"senders {self.senders} is not 1 to {self.members}: all of them are members"
-        if self.baseline not in (None, *BASELINES):
-            return f"baseline {self.baseline!r} is not one of {', '.join(BASELINES)}"
+        if refused := refused_load(self, self.senders, self.baseline, BASELINES):
+            return refused
         if self.baseline == "pysyncobj" and find_spec("pysyncobj") is None:
             return "baseline 'pysyncobj' is another program, which is not installed: pip install 'gcom[bench]'"
         folder = self.log_dir
@@ -170,7 +168,6 @@ class ThroughputResult:
         return not self.wrong
 
     def row(self) -> dict[str, object]:
-        """Return the result as one object of plain values."""
         setup = self.setup
         row: dict[str, object] = {
             **setup.row("throughput"),
