@@ -32,7 +32,6 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run as the entry point of the script."""
     from gcom.cli.output import open_standard_descriptors
 
     open_standard_descriptors()
@@ -224,7 +223,7 @@ def members(
 
 
 def _show(context: typer.Context, show: Callable[[DirectoryClient, Output], None]) -> None:
-    """Show what the directory of the registry of these settings says, or end."""
+    """Show part of the directory of the registry of these settings, or exit with a status."""
     from gcom.cli.output import Output, OutputClosed
     from registry.operation.asking import directory
 
@@ -234,7 +233,7 @@ def _show(context: typer.Context, show: Callable[[DirectoryClient, Output], None
 
 @contextmanager
 def _complaining() -> Iterator[None]:
-    """End with the status of whatever is raised."""
+    """Print an error that the block raises, and exit with its status."""
     try:
         yield
     except BadValue as error:

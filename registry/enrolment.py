@@ -109,7 +109,7 @@ def refuse_revoked(authority: Authority, credentials: pyro.Credentials) -> froze
 
 
 def _reached(address: Address) -> str:
-    """Dial a member's own address, for its `gcom doctor`; return what went wrong, empty if nothing did."""
+    """Dial a member's address for its `gcom doctor`; return the failure in words, empty if there was none."""
     try:
         with pyro.dial(*names.split_address(address), monotonic() + REACH_S):
             return ""

@@ -1,4 +1,4 @@
-"""Counts and times of what a registry was asked, kept as plain numbers: one addition for each request."""
+"""Counts and times of a registry's requests, as plain numbers: one addition per request."""
 
 from __future__ import annotations
 

@@ -9,18 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gcom.core.directory.askers import Askers
-from gcom.core.messages.registry import (
-    Answer,
-    Claim,
-    Create,
-    Fork,
-    GroupInfo,
-    Note,
-    Refusal,
-    Register,
-    Remove,
-    Request,
-)
+from gcom.core.messages.registry import Answer, Claim, Create, Fork, GroupInfo, Note, Refusal, Register, Remove, Request
 from gcom.core.messages.sequencer import SequencerRequest, Want
 from gcom.runtime import pyro
 from gcom.values import names

@@ -79,10 +79,7 @@ class RegistryServer:
         name_server = SafeNameServer()
         self._sequencer = Sequencer()
         self._sequencing = threading.Lock()  # its own: giving serials waits for no lookup
-        endpoints = {
-            pyro.DIRECTORY: pyro.Endpoint(self._receive),
-            pyro.SEQUENCER: pyro.Endpoint(self._order),
-        }
+        endpoints = {pyro.DIRECTORY: pyro.Endpoint(self._receive), pyro.SEQUENCER: pyro.Endpoint(self._order)}
         credentials = credentials or pyro.UserSecret()
         self.secure = isinstance(credentials, pyro.Credentials)
         # A stock Pyro5 proxy proves nothing; what it may change on loopback nobody of ours believes.

@@ -42,7 +42,6 @@ class Creators:
         self._found: dict[str, str] = {}
 
     def of(self, group: str) -> str | None:
-        """Return the name of a group's creator, if it is known."""
         return self._found.get(group)
 
     def add(self, group: str, creator: str) -> None:

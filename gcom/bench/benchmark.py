@@ -119,7 +119,7 @@ def verdict(figures: Sequence[Reach], **bounds: float) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal: a measure, and the bound for the worst or the median of its rounds."""
+    """A measure, and the bound for the worst or the median of its rounds."""
 
     key: str
     name: str

@@ -38,7 +38,6 @@ def new_key() -> Key:
 
 
 def key_pem(key: Key) -> bytes:
-    """Return a private key as PEM."""
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
@@ -76,7 +75,7 @@ def requested_key(pem: bytes) -> ec.EllipticCurvePublicKey:
 
 
 def key_id(key: ec.EllipticCurvePublicKey) -> bytes:
-    """Return what identifies a public key: its SHA-256."""
+    """Return the id of a public key: its SHA-256."""
     der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     digest = hashes.Hash(hashes.SHA256())
     digest.update(der)
@@ -109,7 +108,7 @@ def load_certificate(pem: bytes, where: str) -> x509.Certificate:
 
 
 def read_certificate(pem: bytes, where: str = "the file") -> Certificate:
-    """Return what the first certificate in a PEM says; raises BadValue, naming where it stood."""
+    """Return the fields of the first certificate in a PEM; raises BadValue, naming where it stood."""
     found = load_certificate(pem, where)
     try:
         return Certificate(

@@ -41,7 +41,6 @@ app.add_typer(certs.app, name="certs")
 
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
-    """Run as the entry point of the script."""
     # First of all: the next file that is opened would take the number of a closed descriptor.
     open_standard_descriptors()
     SIGNALLED.install()

@@ -1,4 +1,4 @@
-"""What a diagnosis finds, and how it is shown: of `gcom doctor`, and of `gcom-registry doctor`."""
+"""Findings of `gcom doctor` and `gcom-registry doctor`, and how they are shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gcom.cli.output import Output
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one look. `code` names it for programs. A `warning` is good still, and will not stay so."""
+    """The result of one check. `code` names it for programs. A `warning` is good now, and will fail later."""
 
     code: str
     good: bool

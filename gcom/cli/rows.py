@@ -164,12 +164,10 @@ _REASONS = {
 
 
 def _messages(first: int, last: int) -> str:
-    """Return a span of message numbers in words."""
     return f"message {first}" if first == last else f"messages {first} to {last}"
 
 
 def describe(definition: gcom.Definition) -> str:
-    """Return a definition in words."""
     members = f"static ({', '.join(definition.static)})" if definition.static else "dynamic"
     safe = ", safe" if definition.safe else ""
     signed = ", signed" if definition.signed else ""

@@ -76,7 +76,7 @@ def interrupts_held() -> Iterator[None]:
 
 
 def ignore_interrupts() -> None:
-    """Ignore Ctrl-C in such a child: the process that started it acts upon it, and ends the child's work too."""
+    """Ignore Ctrl-C in a child: its parent handles the signal, and ends the child's work."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 

@@ -49,7 +49,7 @@ def run(texts: Sequence[Text], log_dir: Path, watcher: Watcher) -> list[DemoResu
 
 
 def _copied(text: Text, folder: Path) -> list[str]:
-    """Write a text to a file for its sender: the original may change while the demo runs. Return its path, if any."""
+    """Copy a text to a file for its sender, as the original may change during the demo; return its path, if any."""
     if not text.lines:
         return []
     path = folder / text.name

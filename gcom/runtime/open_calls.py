@@ -54,7 +54,6 @@ class OpenCalls:
                 del self._calls[number]
 
     def end(self, number: int) -> None:
-        """Take no more answers to a call."""
         call = self._calls.pop(number, None)
         if call is not None:
             call.over = True

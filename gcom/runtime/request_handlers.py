@@ -34,7 +34,7 @@ NO_HANDLER = "no handler"
 
 
 class Stepped(Protocol):
-    """The session that a request came to, as far as the server uses it."""
+    """The part of a request's session that the server uses."""
 
     def step(self, event: events.Event) -> None: ...
 

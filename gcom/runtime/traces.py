@@ -70,7 +70,6 @@ class RunTrace:
         return replace(self, first=self.first + count, serial=serial, sent_s=self.sent_s[count:])
 
     def traces(self) -> Iterator[Trace]:
-        """Yield the trace of each message."""
         for number in range(self.first, self.last + 1):
             yield self.of(number)
 
@@ -146,7 +145,6 @@ class TraceRecorder:
         self._orders.append((order_end, None))
 
     def on_put(self, number: int) -> None:
-        """Note when the application sent a message."""
         # Here and not where it gets its number: the time that it waits for its turn is part of what a user sees.
         self._sent[number] = monotonic()
         _forget_oldest(self._sent)

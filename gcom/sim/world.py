@@ -102,7 +102,6 @@ class World:
         return f"{name}#{self._incarnations[name]}"
 
     def start(self, name: str, address: Address | None = None) -> None:
-        """Start a process under a name."""
         node = self._by_name[name] = self._new(name, address)
         self.network.stop_delaying(name)
         node.enter()

@@ -1,7 +1,7 @@
-"""`gcom-registry doctor`: a registry's own set-up, looked at before it starts, or while it runs.
+"""`gcom-registry doctor`: checks of a registry's set-up, before it starts or while it runs.
 
-Each look is made whatever the others find, since most mend nothing for the next. Nothing is changed; of the disk only
-what a registry that was killed left half done is taken back, as the next one would do.
+Each check is made whatever the others find, since few depend on another. Nothing is changed, except that a transaction
+which a killed registry left half done on the disk is rolled back, as the next registry would do.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _port(wanted: ServiceSettings) -> Iterator[Finding]:
 
 
 def _holder(wanted: ServiceSettings, place: pyro.Place, taken: str) -> Finding:
-    """Return who has the port of the place: the registry of these settings, or somebody else."""
+    """Return a finding about the process that has the port: the registry of these settings, or another."""
     address = pyro.dialled_address(place)
     try:
         told = status_of(address, _own_credentials(wanted))
@@ -162,7 +162,7 @@ def _certificates(wanted: ServiceSettings) -> Iterator[Finding]:
 
 
 def _own(authority: Authority) -> Iterator[Finding]:
-    """Look at the certificate that the registry made for itself."""
+    """Check the certificate that the registry made for itself."""
     path = Path(enrolment.noted_files(authority).cert)
     if not path.exists():
         return
@@ -176,7 +176,7 @@ def _own(authority: Authority) -> Iterator[Finding]:
 
 
 def _lasting(code: str, found: Certificate, what: str, mend: str) -> Finding:
-    """Return until when a certificate is valid, with a warning where two thirds of its life are over."""
+    """Return the end of a certificate's life as a finding, a warning where two thirds of that are over."""
     now = now_utc()
     if now >= found.begins + 2 * (found.ends - found.begins) / 3:
         return lifetime(code, (found.ends - now).total_seconds() / 86400, what, mend)
@@ -206,7 +206,7 @@ def _advertised(wanted: ServiceSettings) -> Iterator[Finding]:
 
 
 def _clock(wanted: ServiceSettings) -> Iterator[Finding]:
-    """Compare the clock with what was written by it: only one that went back, or was ahead then, is found so."""
+    """Compare the clock with the times of files written by it, which shows only a clock that was set back."""
     folder, authority = _folder(wanted), serving.authority_folder(wanted.get("data"))
     written = {
         str(path): path.stat().st_mtime

@@ -67,7 +67,6 @@ class Batch:
 
     @property
     def process(self) -> str:
-        """Return the name of the process that wrote the log."""
         return self.summary.process
 
     def ends(self, rows: Ints) -> tuple[Ints, Ints]:

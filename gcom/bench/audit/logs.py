@@ -24,7 +24,7 @@ ROUNDS_A_WRITE = 2_000  # what is held before it is written: some megabytes
 
 @dataclass(frozen=True, slots=True)
 class LogPlan:
-    """`deliveries` are those of all members together; runs have lengths around `run_length`, 1 meaning exactly 1."""
+    """The logs to write: `deliveries` of all members together, in runs of `run_length` messages on average."""
 
     members: int
     deliveries: int

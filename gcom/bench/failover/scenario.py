@@ -107,7 +107,6 @@ class Scenario:
         return probers
 
     def join(self, prober: Prober, kind: Definition, group: str, at: float | None = None, state: bool = False) -> None:
-        """Tell one to join a group."""
         words = {"ordering": kind.ordering, "multicast": kind.multicast, "safe": kind.safe, "state": state}
         self.children.tell(prober.name, "join", group=group, at=at, **words)
 
@@ -129,7 +128,6 @@ class Scenario:
         return self.until_all(probers, lambda it: it.said("seen", token=token), limit_s, "it hears all who are left")
 
     def leave(self, probers: Iterable[Prober]) -> None:
-        """Have all of them leave their group, at once."""
         for prober in probers:
             self.children.tell(prober.name, "leave")
         self.until_all(probers, lambda it: it.said("left"), SETTLE_S, "it has left")
@@ -191,7 +189,6 @@ class Scenario:
         return True
 
     def pass_time(self, seconds: float) -> None:
-        """Take reports for that long."""
         self.until(lambda: False, seconds)
 
     def _file(self, name: str, report: Report) -> None:

@@ -140,10 +140,7 @@ class LatencyResult:
             },
         }
         if self.ratio is not None:
-            row["baseline"] = {
-                "kind": setup.baseline,
-                "latency_ms": _row([turn.echo for turn in turns if turn.echo]),
-            }
+            row["baseline"] = {"kind": setup.baseline, "latency_ms": _row([turn.echo for turn in turns if turn.echo])}
             row["ratio"] = round(self.ratio, 2)
         return row
 

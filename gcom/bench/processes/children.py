@@ -74,7 +74,6 @@ class _Child:
             self.process.stdin.flush()
 
     def release(self) -> None:
-        """Close its standard input, which ends it."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):
             self.process.stdin.close()
@@ -138,7 +137,6 @@ class Children:
             self.tell(name, say, **fields)
 
     def release(self, name: str) -> None:
-        """Close a child's standard input, and let it end by itself."""
         self._children[name].release()
 
     def process_id(self, name: str) -> int:

@@ -37,7 +37,7 @@ def client_hello() -> bytes:
 
 
 class HostileConnection:
-    """One place from which a server is attacked, again and again."""
+    """One hostile connection, dialled anew each time that the server ends it."""
 
     def __init__(self, kind: str, address: str, hello: bytes) -> None:
         self._kind = kind
@@ -49,7 +49,7 @@ class HostileConnection:
         self._next_byte = 0.0
 
     def dial(self, now: float) -> socket.socket | None:
-        """Dial anew, and say what this kind begins with; None if that failed."""
+        """Dial without waiting; return the socket, or None if that failed at once."""
         self.due, self._at = now + REDIAL_S, 0
         sock = socket.socket()
         # One thread holds a thousand connections: none may be waited for.
@@ -65,7 +65,7 @@ class HostileConnection:
         return sock
 
     def speak(self, now: float) -> None:
-        """Say what is next; raises OSError where the server has ended it."""
+        """Send the next bytes of this kind of attack; raises OSError where the server has ended the connection."""
         assert self.sock is not None
         said = {"garbage": GARBAGE, "half": self._hello[: len(self._hello) // 2], "silent": b""}.get(self._kind)
         with suppress(BlockingIOError):
@@ -98,7 +98,7 @@ class Attack:
         Thread(target=self._run, name="attacks", daemon=True).start()
 
     def switch(self, on: bool) -> None:
-        """Begin, or end all connections."""
+        """Begin to attack, or end all connections."""
         (self._on.set if on else self._on.clear)()
 
     @property

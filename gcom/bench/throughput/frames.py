@@ -67,7 +67,6 @@ def _send_all(address: str, waiting: Queue[bytes]) -> None:
 
 
 def main() -> None:
-    """Take one turn."""
     # Pyro5's defaults are read from the environment; the baseline must be the same on every machine.
     config.reset(use_environment=False)
     config.SERIALIZER = "msgpack"

@@ -51,7 +51,6 @@ class GroupMesh:
 
 
 def main() -> None:
-    """Take one turn."""
     registry, definition, (logs, *words) = parse(sys.argv[1:])
     plan = TurnPlan.of(words)
     judge = Judge(plan)

@@ -82,7 +82,6 @@ class LogMesh:
 
 
 def main() -> None:
-    """Take one turn."""
     plan = TurnPlan.of(sys.argv[1:])
     judge = Judge(plan)
     run(plan, judge, LogMesh(plan, judge.deliver))

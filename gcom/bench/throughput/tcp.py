@@ -73,7 +73,6 @@ def _send_all(sock: socket.socket, waiting: Queue[bytes]) -> None:
 
 
 def main() -> None:
-    """Take one turn."""
     plan = TurnPlan.of(sys.argv[1:])
     judge = Judge(plan)
     run(plan, judge, TcpMesh(plan, judge.deliver))

@@ -52,7 +52,7 @@ def deliver_all(deliver: Callable[[FrameMessage], None], sender: str, first: int
 
 
 class PeerQueues:
-    """What waits for each peer, and a thread per peer that sends it."""
+    """A queue of frames per peer, and a thread that sends them."""
 
     def __init__(self) -> None:
         self._queues: list[Queue[bytes]] = []

@@ -88,7 +88,7 @@ def create(directory: DirectoryClient, output: Output, wanted: Definition, as_js
 
 
 def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
-    """Order a fork, once it is clear that it is meant, and that the group is stuck; return the exit status."""
+    """Order a fork of a stuck group after the operator has confirmed it; return the exit status."""
     entry = directory.lookup(group)
     state, dead = state_of(entry), _proven_dead(entry)
     notice(f"group {group!r} has in view {entry.view}: {_names(entry.members) or 'nobody'}; it is {state}")
@@ -221,7 +221,6 @@ def _columns(entry: GroupInfo) -> tuple[str, ...]:
 
 
 def table(output: Output, rows: Sequence[Sequence[str]]) -> None:
-    """Print columns."""
     for line in columns(rows):
         output.text(line)
 

@@ -67,7 +67,6 @@ def watch(directory: DirectoryClient, output: Output, group: str, as_json: bool,
 
 
 def ask_all(entry: GroupInfo, credentials: Security) -> list[Answer]:
-    """Ask all members at once."""
     seats = list(zip(entry.members, entry.addresses, strict=True))
     if not seats:
         return []
@@ -133,7 +132,7 @@ def _cells(answer: Answer, rank: int, told: Sequence[MemberStatus]) -> tuple[str
 
 
 def _remarks(status: MemberStatus, entry: GroupInfo) -> Iterator[str]:
-    """Yield what the table does not show: who holds up whom, and suspicions."""
+    """Yield the remarks below the table: which member holds up which, and suspicions."""
     me = name_of(status.process)
     if status.view != entry.view:
         yield f"{me} is in view {status.view}, and the registry knows view {entry.view}"

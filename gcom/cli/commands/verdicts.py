@@ -136,7 +136,7 @@ def _write(result: AuditResult, found: Catalogue, outputs: Outputs, title: str, 
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Raise the block's error with the file's name in it, which that of a full file, say, lacks."""
+    """Add the file's name to the block's OSError where it has none, as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -146,7 +146,6 @@ def _naming(path: str) -> Iterator[None]:
 
 
 def compact_logs(folders: list[str], into: Path) -> int:
-    """Write logs as Parquet, and tell what that saves."""
     return _attempt(lambda: _compact(folders, into))
 
 
@@ -169,7 +168,6 @@ def _saved(share: float) -> str:
 
 
 def import_log(form: str, file: Path, into: Path, regex: str | None) -> int:
-    """Write another system's log as delivery logs."""
     if form != "shiviz":
         raise BadValue(f"FORM must be shiviz, the one form that can be imported; got {form!r}")
     return _attempt(lambda: _import(file, into, regex or SHIVIZ))

@@ -40,7 +40,6 @@ class MemberStatus:
     round_trip_s: dict[Process, float]
 
     def as_row(self) -> dict[str, object]:
-        """Return it in plain values."""
         return asdict(self)
 
 
@@ -112,7 +111,7 @@ def ask_member(
 
 
 def _read(fields: dict[str, Any], address: Address) -> MemberStatus:
-    """Return the status in an answer, every field of which may be anything."""
+    """Return the status in an answer; raises PeerError, as a peer may have sent anything in any field."""
     try:
         sequencer = fields["sequencer"]
         return MemberStatus(

@@ -178,7 +178,7 @@ class MemberRights:
 
     @property
     def in_force(self) -> object:
-        """What stands for the rules as they are: another object once they have changed."""
+        """The identity of the rules in force: another object once they have changed."""
         return self._answers
 
     def raise_if_silent(self, name: str, group: str) -> object:
@@ -219,7 +219,7 @@ class MemberRights:
 
 
 def _has_data(frame: Frame) -> bool:
-    """Tell whether a frame has messages of its source, or claims that there are some. What it passes on is others'."""
+    """Tell whether a frame has messages of its source, or claims to; messages that it relays do not count."""
     runs = any(run.sender == frame.source for run in frame.runs)
     own = runs or any(piece.sender == frame.source for piece in frame.pieces)
     return own or frame.status.sent > 0 or any(letter.kind in _ASKS for letter in frame.letters)
@@ -231,7 +231,7 @@ def _words(right: Right, name: str, group: str) -> str:
 
 
 def _bound(known: dict[Any, Any]) -> None:
-    """Forget the oldest half of what is too much."""
+    """Forget the oldest half once the bound is passed."""
     if len(known) > KNOWN_MAX:
         for key in list(known)[: KNOWN_MAX // 2]:
             del known[key]

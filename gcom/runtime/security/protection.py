@@ -19,7 +19,7 @@ from gcom.values import names
 
 @dataclass(frozen=True, slots=True)
 class Invitee:
-    """Whom an invitation is for, and at which registry."""
+    """The guest and the registry that an invitation names."""
 
     name: str
     registry: str

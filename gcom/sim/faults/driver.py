@@ -77,10 +77,7 @@ class FaultDriver:
         return {
             Fault.CRASH: (lambda node: self._population.may_crash and node.is_member, self._crash),
             Fault.PAUSE: (lambda node: node.is_member, self._pause),
-            Fault.SLOW_MEMBER: (
-                lambda node: node.is_member,
-                lambda node, event: self._network.slow(node.name, event),
-            ),
+            Fault.SLOW_MEMBER: (lambda node: node.is_member, lambda node, event: self._network.slow(node.name, event)),
             Fault.SLOW_READER: (lambda node: node.is_member and not node.reads_slowly, self._read_slowly),
             Move.LEAVE: (
                 lambda node: (self._population.may_leave or event.detail == DISSOLVES) and node.is_member,

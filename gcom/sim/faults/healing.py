@@ -29,12 +29,7 @@ class Healing:
     """The end of every fault, and the wait for progress."""
 
     def __init__(
-        self,
-        simulation: Simulation,
-        network: Network,
-        registries: Registries,
-        population: Population,
-        rng: Random,
+        self, simulation: Simulation, network: Network, registries: Registries, population: Population, rng: Random
     ) -> None:
         self._simulation, self._network, self._registries = simulation, network, registries
         self._population = population
