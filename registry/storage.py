@@ -166,11 +166,11 @@ def inspect(folder: Path) -> tuple[int, int]:
             return sum(1 for _ in _rows(base, path)), sum(1 for _ in _votes(base, path))
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise Unavailable(f"{str(path)!r} cannot be looked into: {error}") from error
+            raise Unavailable(f"{str(path)!r} cannot be read now: {error}") from error
         # No file, one of another user's, a folder, or a disk that fails: nobody uses it, and nobody could.
         raise BadValue(f"{str(path)!r} cannot be read: {error}; it is to be a file that this user may write") from error
     except sqlite3.Error as error:
-        raise BadValue(f"{str(path)!r} is not what a registry keeps: {error}") from error
+        raise BadValue(f"{str(path)!r} is no registry's database: {error}") from error
 
 
 def _votes(base: sqlite3.Connection, path: Path) -> Iterator[WitnessRecord]:

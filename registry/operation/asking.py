@@ -38,7 +38,7 @@ def status_of(address: Address, credentials: pyro.Credentials | pyro.UserSecret)
         ) from error
     if isinstance(told, dict) and told.keys() >= {field.name for field in fields(RegistryStatus)}:
         return told
-    raise PeerError(f"{address} answered a question for its status with nonsense: is it of another version?")
+    raise PeerError(f"malformed answer from {address} to a question for its status: is it of another version?")
 
 
 def ask_rights(wanted: ServiceSettings, question: str) -> dict[str, Any] | None:
@@ -55,7 +55,7 @@ def ask_rights(wanted: ServiceSettings, question: str) -> dict[str, Any] | None:
         raise RegistryUnavailable(str(error)) from error
     if isinstance(told, dict) and told.keys() >= {"rules", "trouble"}:
         return told
-    raise PeerError(f"{address} answered a question for its rules with nonsense: is it of another version?")
+    raise PeerError(f"malformed answer from {address} to a question for its rules: is it of another version?")
 
 
 def directory(wanted: ServiceSettings) -> DirectoryClient:

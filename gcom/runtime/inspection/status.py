@@ -107,7 +107,7 @@ def ask_member(
             raise NotPermitted(text)
         case {"status": dict() as fields}:
             return _read(fields, address)
-    raise PeerError(f"{address} answered a question for its status with nonsense: is its GCom another version?")
+    raise PeerError(f"malformed answer from {address} to a question for its status: is its GCom of another version?")
 
 
 def _read(fields: dict[str, Any], address: Address) -> MemberStatus:
@@ -125,7 +125,7 @@ def _read(fields: dict[str, Any], address: Address) -> MemberStatus:
             round_trip_s={str(who): float(seconds) for who, seconds in fields["round_trip_s"].items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise PeerError(f"{address} told a status that is none: {error!r:.100}") from error
+        raise PeerError(f"malformed status from {address}: {error!r:.100}; is its GCom of another version?") from error
 
 
 _PLAIN: dict[str, Any] = {

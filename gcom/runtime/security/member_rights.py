@@ -83,7 +83,7 @@ class RegistryRules:
                 try:
                     table = table_of(rows)
                 except BadValue as error:
-                    raise PeerError(f"its rules about rights are none: {error}") from error
+                    raise PeerError(f"malformed rules about rights: {error}") from error
                 # What was in force until now: a right to send that is new
                 # counts here only when the others have had time to learn of it.
                 self.before, self.changed_s = known or table, monotonic() if known else -SETTLE_S
@@ -91,7 +91,7 @@ class RegistryRules:
             case {"digest": self._digest}:
                 pass
             case _:
-                raise PeerError("its answer to a question for its rules about rights is none")
+                raise PeerError("malformed answer to a question for the rules about rights")
         # The time of the question, not of the answer: a change that came between the two may not be in it.
         self.learned_s = asked_s
         return self.table is not known
