@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # commands import what they need
     from gcom.cli.output import Output
     from gcom.runtime.registry.directory_client import DirectoryClient
 
+# `--config` is no setting, as it names where settings are; it is a flag of the top command all the same.
 FLAGS = frozenset(["--config", *(setting.flag for setting in SETTINGS)])
 
 app = typer.Typer(
@@ -143,6 +144,7 @@ def config(context: typer.Context, as_json: options.Json = False) -> None:
         if as_json:
             print(json.dumps(row, ensure_ascii=False))
         else:
+            # A dash for nothing: so each line has three words, and a script can split it.
             print(f"{setting.key:<11}{value.text or '-':<24}{value.source}")
     if found.file is None:
         _warn(f"no settings file was read; {str(default_file())!r} is read where it is there, or the one of --config")
@@ -187,6 +189,7 @@ def status(context: typer.Context, as_json: options.Json = False) -> None:
     with _complaining():
         told = registry_status(_settings(context))
     print(json.dumps(told, ensure_ascii=False) if as_json else "\n".join(page(told)))
+    # An answer alone does not say that newcomers may be sent to it: a probe that runs this command needs to know.
     sys.exit(EXIT_FAILED if told["unready"] else 0)
 
 
@@ -265,6 +268,7 @@ def invite(
         made, ends = invitation(authority_folder(_settings(context).get("data")), name, admin, expires)
     except BadValue as error:
         _complain(str(error), EXIT_USAGE)
+    # The invitation alone on standard output, so that a script can pass it on; the rest is for people.
     print(made)
     _warn(f"it works once, until {ends:%Y-%m-%d %H:%M} UTC; on {name}'s machine: gcom accept INVITATION")
 
@@ -325,6 +329,7 @@ def show_rights(
 
     with _complaining():
         rules, trouble, notes = rights_in_force(_settings(context), reread)
+    # Also where the file is wrong: these rules are in force, and whoever mends the file wants to see them.
     for rule in rules:
         print(json.dumps(rule.as_row()) if as_json else rule)
     for note in notes:

@@ -94,6 +94,8 @@ class Enrolment:
         try:
             certificate = self._authority.enrol(secret, request, now_utc())
         except BadValue as error:
+            # To the operator as well: here it shows that somebody tries an invitation that was used, or that nobody
+            # made.
             logger.warning("an enrolment was refused: {}", error)
             return {"refused": str(error)}
         return {"certificate": certificate}
@@ -119,6 +121,7 @@ def _reached(address: Address) -> str:
 
 def own_authority(folder: Path) -> tuple[Authority, bool]:
     """Return the authority in a folder, and whether it was made just now; raises BadValue."""
+    # By the key, which is written last: a folder without one holds the beginning of an authority at best.
     if (folder / KEY).exists():
         return Authority(folder), False
     return make_authority(folder, now_utc()), True

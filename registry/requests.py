@@ -31,6 +31,7 @@ class RequestLog:
         self._total_s: Counter[str] = Counter()
         self._lock = Lock()
 
+    # Kinds and outcomes are names of our own classes and errors, so no peer can make these tables grow.
     def note(self, kind: str, outcome: str, seconds: float) -> None:
         with self._lock:
             self._outcomes[kind, outcome] += 1

@@ -47,6 +47,8 @@ class Rights:
         """Refuse what neither a rule, nor the default, nor an administrator's right lets somebody remove."""
         creator = self._creators.of(request.group)
         said = [self._file.table.verdict(Right.REMOVE, name, request.group) for name in sorted(who.members)]
+        # A rule outranks having made the group. 1. A rule lets one of the names remove. 2. An administrator always
+        # may. 3. Its creator may, unless a rule denies it.
         if (
             True in said
             or self._file.table.administers(who, request.group)
@@ -86,9 +88,13 @@ class RightsTeller:
 
     def _answer(self, asked: object, who: Identity | None) -> dict[str, object]:
         match asked:
+            # Each member asks once a second, and nearly always nothing has changed: then the digest is all of the
+            # answer.
             case {"ask": "rights", "have": str() as digest}:
                 now, rows = self._file.digest, self._file.table.as_rows()
                 return {"digest": now} | ({} if digest == now else {"rules": rows})
+            # By the registry's own commands, which ask as itself: on loopback as the user, else by the registry's
+            # certificate.
             case {"ask": "reread"} if who is None or who.registries:
                 self._file.reread()
                 return {"rules": len(self._file.table.rules), "trouble": self._file.trouble}

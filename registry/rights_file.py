@@ -39,6 +39,7 @@ class RightsFile:
         self.table = RightsTable() if path is None or not (wanted or path.exists()) else read(path)
         self.trouble = ""  # why the file is not in force
         self.digest = _digest(self.table)
+        # A file that was there and is gone is a mistake, most likely; one that never was means the defaults.
         self._was_there = path is not None and path.exists()
 
     def reread(self) -> str:
@@ -87,6 +88,7 @@ def put_first(path: Path, rule: AccessRule) -> None:
     private_files.make_folder(path.parent)
     with _locked(path):
         before = private_files.read(path).decode() if path.exists() else _HEAD
+        # What is wrong already is told as the file's fault, and not as that of the new rule.
         if path.exists():
             _parsed(before.encode(), path)
         head, found, rest = before.partition(f"\n{_FIRST}")

@@ -55,6 +55,7 @@ def _with_own_certificate(
     if not (cert and key and ca):
         raise BadValue("--cert, --key and --ca belong together: give all three")
     credentials = pyro.Credentials(CertificateFiles(cert, key, ca))
+    # TLS would work with a member's certificate, too; but then any member could stand in for the registry.
     if not credentials.identity.registries:
         raise BadValue(
             f"certificate {cert!r} is of {credentials.identity}, and not of a registry: its alternative names want "

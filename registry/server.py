@@ -143,6 +143,8 @@ class RegistryServer:
 
     def look(self) -> RegistryStatus:
         """Return one look at it: for metrics, probes and `gcom-registry status`."""
+        # The two locks one after the other, and neither while the row is made: a scrape must not hold up a lookup or
+        # a serial.
         with self._lock:
             groups, members = self._directory.census()
             grace_s = self._directory.grace_ms / 1000
@@ -231,6 +233,7 @@ class RegistryServer:
         """Give serials; raises MalformedFrame or VersionMismatch, which the server counts and tells the peer."""
         request = sequencer_codec.decode_request(data)
         began = time.perf_counter()
+        # On loopback nobody is asked who he is: all are one user's processes, and each may do everything.
         if who := pyro.peer():
             with self._lock:
                 refused = self._rights.refusal(request, who, self._directory.askers(request))
@@ -318,5 +321,6 @@ def _without_authority(data: bytes) -> bytes:  # noqa: ARG001 - whatever is aske
     return pyro.pack({"refused": "this registry has no authority: its certificates are another's"})
 
 
+# Monotonic: a lease must not end because somebody sets the clock.
 def _now_ms() -> int:
     return time.monotonic_ns() // 1_000_000

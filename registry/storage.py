@@ -130,6 +130,7 @@ class Disk(Store):
 
     def creators(self) -> dict[str, str]:
         """Return the creators of the groups that are there, and forget the others."""
+        # A name may be another's by now: who made the group before has no right to remove that one.
         self._write("DELETE FROM creators WHERE name NOT IN (SELECT name FROM groups)", ())
         return dict(self._base.execute("SELECT name, creator FROM creators"))
 

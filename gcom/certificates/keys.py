@@ -149,6 +149,7 @@ def identity_in(found: x509.Certificate) -> Identity:
 def _uris(found: x509.Certificate) -> list[str]:
     try:
         names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    # No names at all, and no error: whoever asks then finds that it speaks for nobody.
     except (x509.ExtensionNotFound, *UNREADABLE):
         return []
     return names.get_values_for_type(x509.UniformResourceIdentifier)

@@ -26,9 +26,12 @@ from gcom.errors import BadValue, GComError, RegistryUnavailable
 if TYPE_CHECKING:  # commands import what they need
     from gcom.runtime.registry.directory_client import DirectoryClient
 
+# 69 is EX_UNAVAILABLE of sysexits.h: a script that sees it may wait and try again, which the other two do not mend.
 EXIT_FAILED, EXIT_USAGE, EXIT_NO_REGISTRY = 1, 2, 69
 REGISTRY_S = 2.0  # with the start of Python, an answer that there is none comes within 3 s
 
+# Errors are printed by `run`, one line each, and the traceback of a defect is to be whole: Typer's own boxes would
+# cut it. Without completion --help begins with the commands.
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
@@ -67,6 +70,7 @@ def run(words: Sequence[str] | None = None) -> int:
         return _fail(str(error), EXIT_NO_REGISTRY)
     except GComError as error:
         return _fail(str(error), EXIT_FAILED)
+    # Its reader had enough, as `head` has: nothing failed, and there is nobody to tell.
     except OutputClosed:
         return 0
     except OSError as error:
@@ -468,6 +472,8 @@ def _directory(registry: str | None) -> DirectoryClient:
     from gcom.runtime.registry.directory_client import DirectoryClient
     from gcom.runtime.security.process import registry_addresses
 
+    # All registries of the list are asked, since a group is at home at one of them; a notice tells of each that is
+    # silent while another answers.
     return DirectoryClient(",".join(registry_addresses(registry)), REGISTRY_S, tell=notice)
 
 

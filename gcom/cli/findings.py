@@ -33,5 +33,6 @@ def show(found: Iterable[Finding], output: Output, as_json: bool) -> bool:
 
 def lifetime(code: str, days: float, text: str, mend: str) -> Finding:
     """Return the warning about a certificate that has so many days left."""
+    # In hours where days would be none or one: then it matters whether it ends tonight.
     left = f"{days:.0f} days" if days >= 2 else f"{days * 24:.0f} hours"
     return Finding(code, True, f"{text} ends in {left}, past two thirds of its life: {mend}", warning=True)

@@ -62,6 +62,7 @@ class LineReader:
 
 def as_message(line: bytes) -> bytes | str:
     """Return text where the bytes are UTF-8, else the bytes."""
+    # By its bytes and not by the terminal's settings: what stands in a file is sent as what it is, on every machine.
     try:
         return line.decode()
     except UnicodeDecodeError:

@@ -88,6 +88,7 @@ Metrics = Annotated[
 Wait = Annotated[
     int, typer.Option(min=1, max=limits.MEMBERS_MAX, metavar="N", help="Send nothing until the view has N members.")
 ]
+# No default of its own: a member at a shell stays until somebody ends it, and only a script knows when it has enough.
 Linger = Annotated[
     float | None,
     typer.Option(

@@ -47,6 +47,8 @@ class Output:
             self.flush()
 
     def text(self, text: str) -> None:
+        # Halves of surrogates, which names of files may hold, cannot be written as UTF-8; question marks in their
+        # place can.
         self.line(text.encode("utf-8", "replace"))
 
     def row(self, row: Mapping[str, object]) -> None:

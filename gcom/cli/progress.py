@@ -55,6 +55,7 @@ def _columns(side: Side) -> list[str]:
         f"{percentile(latencies, 0.5):.1f}",
         f"{percentile(latencies, 0.99):.1f}",
         f"{sum(member.cpu_s for member in members) / len(members):.2f}",
+        # The largest: a machine must have room for each of them, and a mean would hide one that grows.
         f"{max(member.peak_bytes for member in members) / 1048576:.0f}",
     ]
 

@@ -168,6 +168,7 @@ def _messages(first: int, last: int) -> str:
 
 
 def describe(definition: gcom.Definition) -> str:
+    # Features that a group does not have are left out, and waiting times that are as usual: people read this line.
     members = f"static ({', '.join(definition.static)})" if definition.static else "dynamic"
     safe = ", safe" if definition.safe else ""
     signed = ", signed" if definition.signed else ""

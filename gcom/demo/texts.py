@@ -63,6 +63,7 @@ def split_lines(data: bytes) -> tuple[bytes, ...]:
 
 def _project_files() -> list[Path]:
     found = [path for path in (Path("README.md"), *sorted(Path("docs").glob("*.md"))) if path.is_file()]
+    # As many as a group can have: more files of the project are no error of the user's.
     return found[: limits.MEMBERS_MAX]
 
 

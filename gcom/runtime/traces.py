@@ -108,6 +108,7 @@ class TraceBuffer:
             oldest = self._kept.popleft()
             gone = min(excess, len(oldest))
             self._count -= gone
+            # The oldest run had not been taken yet: what goes of it is missing for whoever watches.
             if self._fresh > len(self._kept):
                 self.dropped += gone
             if gone < len(oldest):
@@ -229,5 +230,6 @@ def _order_end(machine: GroupMachine) -> int:
 
 
 def _forget_oldest(times: dict[K, float]) -> None:
+    # A dictionary is in the order in which its keys came, so the first one is the oldest.
     while len(times) > KEPT_MAX:
         del times[next(iter(times))]

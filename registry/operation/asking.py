@@ -67,10 +67,13 @@ def directory(wanted: ServiceSettings) -> DirectoryClient:
 def _way_to(wanted: ServiceSettings) -> tuple[Address, pyro.Credentials | pyro.UserSecret]:
     """Return where that registry is, and as whom to ask: as itself, by its own certificate."""
     cert, key, ca = (wanted.get(name) for name in ("cert", "key", "ca"))
+    # On loopback the settings say it all: no address is noted there, and the user's secret opens it.
     if wanted.get("listen") is None and not cert:
         host = wanted["host"]
         return f"[{host}]:{wanted['port']}" if ":" in host else f"{host}:{wanted['port']}", pyro.UserSecret()
     if cert and key and ca:
+        # With a certificate of the operator's own there is no authority's folder, where the address would be noted:
+        # it is worked out as the server does it.
         place = pyro.place(wanted.get("listen") or wanted["host"], wanted.get("advertise"), int(wanted["port"]))
         return pyro.dialled_address(place), pyro.Credentials(CertificateFiles(cert, key, ca))
     return _own_way(wanted)

@@ -80,6 +80,7 @@ SETTINGS = (
     Setting("log_format", f"{PREFIX}LOG_FORMAT", "text", "text, or json: one object a line", _one_of(LOG_FORMATS)),
     Setting("log_level", f"{PREFIX}LOG_LEVEL", "WARNING", "the least that is logged", _one_of(LOG_LEVELS)),
 )
+# The flags themselves are in options.py, with their help; this table is what all three sources are checked by.
 KEYS = tuple(setting.key for setting in SETTINGS)
 
 
@@ -118,6 +119,7 @@ def _value(
     setting: Setting, flag: str | None, environment: Mapping[str, str], in_file: Mapping[str, str], file: Path | None
 ) -> Value:
     if flag is not None:
+        # From the nearest to the furthest: what is typed now, what this start was given, what is always so.
         return Value(flag, FLAG)
     # Empty counts as not set: container files often pass on a variable that nobody has filled in.
     if text := environment.get(setting.variable):

@@ -43,6 +43,7 @@ def listed_again(groups: int, told: Told) -> tuple[float, ...]:
 
 
 def _round(children: Children, registry: Address, folder: Path, groups: int, told: Told) -> float:
+    # As a crash: nothing that a registry does at a good end may be needed for this.
     children.kill_one("registry")
     dialling = _FirstDial(registry)
     # It begins to listen some time before it says that it is ready.

@@ -163,6 +163,7 @@ def _succession(scenario: Scenario, kind: Definition) -> tuple[float | None, ...
     scenario.ensure(3)
     probers = scenario.form_group(kind)
     scenario.flow(probers)
+    # One of three is no majority: it may go on only because the kernel says that the other two are dead.
     *gone, last = probers
     at = max(scenario.kill(prober.name) for prober in gone)
     try:

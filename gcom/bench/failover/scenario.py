@@ -201,5 +201,6 @@ class Scenario:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # The processes first: the registry among them writes into the folder.
         self.children.__exit__(kind, error, trace)
         self._data.cleanup()

@@ -154,6 +154,7 @@ def _killed(kill: Kill, probers: list[Prober], scenario: Scenario, rng: Random) 
     left = [prober for prober in probers if prober is not victim]
     since = scenario.kill(victim.name if victim else REGISTRY)
     try:
+        # The registry is in no view, so after its end any message that was sent later shows that the group goes on.
         seen = scenario.watch(left, since, victim.process if victim else "", RESUME_S)
     except GComTimeout:
         # A result and no error: the other trials go on, and the kind counts as failed.

@@ -75,6 +75,8 @@ class Turns:
 
     def take(self, order: dict[str, Any]) -> dict[str, object]:
         """Send and listen as told; return what came of it."""
+        # Before the first send, and read after the last delivery: what sending and receiving cost is in it, and
+        # waiting costs nothing.
         began_s, switched = usage.cpu_s(), usage.switches()
         if order["sends"]:
             pace(self._rate, order["seconds"], lambda number: self._group.send(stamped(number, self._size)))

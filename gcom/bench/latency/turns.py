@@ -186,6 +186,7 @@ def start(children: Children, setup: LatencySetup) -> Address:
 def take_turn(children: Children, setup: LatencySetup) -> LatencyTurn:
     """Have the processes take a turn; raises Unavailable or GComTimeout."""
     echo = _echo(children, setup) if setup.baseline else None
+    # The registry too: where the order is total each message waits for a serial from it.
     processes = {name: children.process_id(name) for name in (*setup.names, _REGISTRY)}
     before_s = {name: usage.waited_s_of(process) for name, process in processes.items()}
     began, registry_s = monotonic(), usage.cpu_s_of(processes[_REGISTRY])

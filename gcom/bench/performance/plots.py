@@ -96,6 +96,7 @@ def _draw_scale(figure: Any, result: ScaleResult) -> None:
     single.set_ylabel(f"ms at {result.setup.rate:g} messages a second")
     single.legend(frameon=False)
     for axis in (many, single):
+        # From 0 on: a small difference must not look like a large one.
         axis.set_ylim(bottom=0)
         axis.set_xticks(sizes)
         axis.set_xlabel("members")

@@ -23,6 +23,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isdecimal() and int(word) > 1 for word in words):
         raise BadValue(f"members {text!r} must be numbers from 2 on, with commas between them: 3,8,16")
+    # Each size once, in the order given: to measure one twice would only take twice the time.
     return tuple(dict.fromkeys(map(int, words)))
 
 

@@ -21,6 +21,8 @@ REDIAL_S = 1.0  # faster, the kernel's queue would be measured, and not the serv
 LOOK_S = 0.02  # a slow look would be a gentle attack
 # The head of a TLS record that announces 65,535 bytes, more than a record may have.
 GARBAGE = b"\x16\x03\x01\xff\xff" + b"\xaa" * 500
+# Each holds another place: a worker that waits for a first byte, one within a handshake, one that every byte seems to
+# keep alive, and the parser.
 KINDS = ("silent", "half", "trickle", "garbage")
 
 

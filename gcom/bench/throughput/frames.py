@@ -39,6 +39,7 @@ class FrameMesh:
     def __init__(self, name: str, deliver: Callable[[FrameMessage], None]) -> None:
         self._name = name
         self._deliver = deliver
+        # Loopback and any free port, as GCom's members have it: both sides must take the same way through the kernel.
         self._daemon = api.Daemon(host="127.0.0.1", port=0)
         self.address = str(self._daemon.register(_Receiver(deliver), "frames"))
         self._peers = PeerQueues()

@@ -32,6 +32,8 @@ class GroupMesh:
     def _receive(self, group: gcom.Group) -> None:
         deliver = self._judge.deliver
         for event in group.events():
+            # `type` and not isinstance: this is the path of every message, and what the judge costs is measured as
+            # GCom's.
             if type(event) is gcom.Message:
                 deliver(event)
             elif type(event) is gcom.Lost:

@@ -74,6 +74,7 @@ class LogMesh:
         self._free.release()
 
     def flush(self) -> None:
+        # Each command that is applied frees a place: when all can be had, nothing is under way.
         for _ in range(WAITING_MAX):
             self._take()
 

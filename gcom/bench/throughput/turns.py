@@ -233,6 +233,7 @@ def take_turn(
 
 
 def _start(children: Children, setup: ThroughputSetup, side: str, logs: str) -> None:
+    # A baseline has no registry: its members are told each other's addresses (`peers`).
     if side in BASELINES:
         for name in setup.names:
             children.start(name, f"gcom.bench.throughput.{side}", *setup.plan(name).words())

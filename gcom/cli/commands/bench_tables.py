@@ -327,6 +327,7 @@ def _progress(total: int | None) -> Iterator[Told]:
         yield lambda text: progress.update(task, advance=1, description=text)
 
 
+# The log of a build would have thousands of lines else; a line now and then shows that the bench goes on.
 def _throttled() -> Told:
     last_s = 0.0
 

@@ -93,6 +93,7 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     state, dead = state_of(entry), _proven_dead(entry)
     notice(f"group {group!r} has in view {entry.view}: {_names(entry.members) or 'nobody'}; it is {state}")
     left = [process for process in entry.members if process not in dead]
+    # Those beside the view count as well: one of them may be the only one that still has what the group had.
     beside = [process for process, address in entry.others if not is_dead(address)]
     # A fork of nobody would only keep the name from being freed.
     if entry.members and not left and not beside:

@@ -45,6 +45,8 @@ def examine(registry: str | None = None, name: str | None = None) -> Iterator[Fi
     of = "registry" if len(addresses) == 1 else "registries"
     # Without the brackets of a repr: this is read by users.
     yield Finding("identity", True, f"{of} {', '.join(addresses)}, as {security!r}".replace("<", "").replace(">", ""))
+    # A member renews its certificate at two thirds of its life. One that is older is in use by nobody, or its renewal
+    # fails, and nothing else says so before it ends.
     if isinstance(security, pyro.Credentials) and security.needs_renewal():
         yield _ends_soon(security)
     sound: list[Address] = []
@@ -68,6 +70,7 @@ def _looks(address: Address, security: Security) -> Iterator[Finding]:
     yield Finding("listens", True, f"{address} answers a dial")
     if isinstance(security, pyro.Credentials):
         yield from _authority(address, security)
+    # Last: a request is answered only where all that was looked at before is right.
     _directory(address, security)
     yield Finding("directory", True, f"the directory at {address} answers us")
 

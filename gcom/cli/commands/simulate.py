@@ -70,6 +70,7 @@ def _folders(log_dir: Path | None, seeds: range, single: bool) -> dict[int, Path
 
 def _show(result: SeedResult, output: Output, as_json: bool) -> None:
     if as_json:
+        # A seed is a run of one commit: another one may draw other troubles from it. Only a broken run is replayed.
         output.row({**result.row(), "commit": commit()} if result.violation else result.row())
     else:
         # Flushed for each seed: a run of many takes hours, and is looked at meanwhile.
@@ -95,6 +96,7 @@ def summary(result: SeedResult) -> str:
 def commit() -> str:
     """Return the commit of the checkout that this code runs from, as far as git can say; else the version."""
     folder = Path(__file__).parent
+    # Each with a limit: a repository on a disk that hangs must not keep the result back.
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         inside = subprocess.run(  # an installed copy may lie in another project's checkout

@@ -56,12 +56,14 @@ def watch(directory: DirectoryClient, output: Output, group: str, as_json: bool,
     pause = Event()
     while True:
         if output.terminal and not as_json:
+            # Only where somebody looks: a program that reads would get the terminal's codes as text.
             output.text(CLEAR)
         try:
             show(directory, output, group, as_json)
         except RegistryUnavailable as error:  # it may be back at the next look
             notice(str(error))
         pause.wait(every_s)
+        # An empty line parts two pages of a file; JSON needs none, and a terminal was cleared.
         if not (as_json or output.terminal):
             output.text("")
 
@@ -134,6 +136,8 @@ def _cells(answer: Answer, rank: int, told: Sequence[MemberStatus]) -> tuple[str
 def _remarks(status: MemberStatus, entry: GroupInfo) -> Iterator[str]:
     """Yield the remarks below the table: which member holds up which, and suspicions."""
     me = name_of(status.process)
+    # Not wrong by itself: a view is in force a moment before its leader registers it. If it stays so, this member is
+    # not in the view that goes on.
     if status.view != entry.view:
         yield f"{me} is in view {status.view}, and the registry knows view {entry.view}"
     if status.waits_for:

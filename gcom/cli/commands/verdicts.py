@@ -55,6 +55,7 @@ class Outputs:
 
     def check(self) -> None:
         """Raise OSError for a file that cannot be written: better now than after all has been judged."""
+        # Not --parquet and --witness: these are folders, which are made where they are missing.
         for path in [Path(name) for name in (self.json, self.report, self.junit) if name is not None]:
             wrong = errno.EISDIR if path.is_dir() else 0 if path.parent.is_dir() else errno.ENOENT
             # Folders that are wrong, and no trial of writing: an old report stays whole until there is a new one.
@@ -185,6 +186,7 @@ def _import(file: Path, into: Path, regex: str) -> int:
 
 
 def _judged(found: Catalogue, how: Judging) -> AuditResult:
+    # First, as it refuses a folder that holds anything else: that must not be found out after minutes of reading.
     cache = None if how.incremental is None else IncrementalCache(how.incremental)
     if how.uses_spark(sum(found.sizes.values())):
         return _judged_by_spark(found, how, cache)

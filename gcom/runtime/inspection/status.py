@@ -128,6 +128,8 @@ def _read(fields: dict[str, Any], address: Address) -> MemberStatus:
         raise PeerError(f"malformed status from {address}: {error!r:.100}; is its GCom of another version?") from error
 
 
+# By `int(...)` and `str(...)`: a value of another kind is turned into one that can be shown, or refused by what
+# raises.
 _PLAIN: dict[str, Any] = {
     "process": str,
     "instance": str,
