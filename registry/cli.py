@@ -46,6 +46,7 @@ def _flags_first(words: Sequence[str]) -> list[str]:
     rest: list[str] = []
     given = iter(words)
     for word in given:
+        # Behind it nothing is a flag, whatever it looks like.
         if word == "--":
             rest += [word, *given]
         elif word.partition("=")[0] not in FLAGS:
@@ -103,6 +104,7 @@ def top(
     """
     where = {"listen": listen, "advertise": advertise, "host": host, "port": port, "data": data}
     files = {"cert": cert, "key": key, "ca": ca}
+    # For the sub-command, which works out the settings by these: `run`, and all others alike.
     context.obj = {
         **where,
         **files,

@@ -153,4 +153,5 @@ def noted_address(authority: Authority) -> Address:
     path = authority.folder / ADDRESS
     if not path.exists():
         raise BadValue("no registry has run with this authority: start one first, with gcom-registry --listen ADDRESS")
+    # Of a registry that is not running, too: an invitation is made beside it, and taken up later.
     return path.read_text().strip()

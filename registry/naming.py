@@ -88,6 +88,7 @@ def _no_regex(regex: object) -> None:
 
 
 def _tags(metadata: object) -> list[str]:
+    # With bounds on everything: what callers register stays in memory as long as this process lives.
     tags = metadata or []
     if (
         not isinstance(tags, list)

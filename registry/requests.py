@@ -42,5 +42,6 @@ class RequestLog:
 
     def counts(self) -> RequestCounts:
         with self._lock:
+            # Copies, taken together: what is counted meanwhile is in the next look as a whole.
             times = {kind: tuple(found) for kind, found in self._times.items()}
             return RequestCounts(dict(self._outcomes), times, dict(self._total_s))

@@ -109,6 +109,7 @@ def _wanted(
     """Return the right that a request needs, in which group, and the names that must have it."""
     match request:
         case Create(definition=definition):
+            # Of a group that is there only its entry is asked for, which needs no right.
             return (None if known else Right.CREATE), definition.group, who.members
         case Claim(group=group, process=process):
             return Right.JOIN, group, frozenset([names.name_of(process)])

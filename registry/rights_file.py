@@ -91,6 +91,7 @@ def put_first(path: Path, rule: AccessRule) -> None:
         # What is wrong already is told as the file's fault, and not as that of the new rule.
         if path.exists():
             _parsed(before.encode(), path)
+        # In front of the first rule and behind what precedes it, so that the file's own remarks stay at its top.
         head, found, rest = before.partition(f"\n{_FIRST}")
         if before.startswith(_FIRST):
             head, found, rest = "", _FIRST, before.removeprefix(_FIRST)
@@ -103,6 +104,7 @@ def put_first(path: Path, rule: AccessRule) -> None:
 
 
 def _text(rule: AccessRule) -> str:
+    # What JSON writes of texts and lists of them is TOML as well.
     lines = [f"{key} = {json.dumps(value)}" for key, value in rule.as_row().items()]
     return "\n".join([_FIRST, *lines, ""])
 

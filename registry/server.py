@@ -185,6 +185,7 @@ class RegistryServer:
 
     def close(self, drain_s: float = 0.0) -> None:
         """Stop, and answer first what is in progress, for `drain_s` seconds at most; may be called again."""
+        # First of all: `readyz` says so from here on, and newcomers are sent elsewhere.
         self._closing.set()
         # The server first, the disk last: a vote that is being answered must find the disk open.
         self._server.close(drain_s)

@@ -202,5 +202,6 @@ class DurableCreators(Creators):
         self._found = disk.creators()
 
     def add(self, group: str, creator: str) -> None:
+        # The disk first: what it does not take must not count in memory either.
         self._disk.add_creator(group, creator)
         super().add(group, creator)

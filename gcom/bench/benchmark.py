@@ -2,7 +2,7 @@
 
 A benchmark is a package with a setup, a result whose `row()` is one JSON object of plain values, and `measure(setup,
 told)`. Its setup derives from `BenchSetup` and adds its own fields, whose bounds are in their annotations. A figure to
-reach is a `Goal` where it is measured round by round, else a `Reach`.
+reach is a `Goal` where it is measured round by round, else a `Bounded`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def refused_load(setup: BenchSetup, senders: int, baseline: str | None, baseline
     return ""
 
 
-class Reach(NamedTuple):
+class Bounded(NamedTuple):
     """A figure and the bound that it must not exceed, or with `least` not fall below. `digits`: of its JSON row."""
 
     key: str
@@ -111,7 +111,7 @@ class Reach(NamedTuple):
         return self.value >= self.bound if self.least else self.value <= self.bound
 
 
-def verdict(figures: Sequence[Reach], **bounds: float) -> dict[str, object]:
+def verdict(figures: Sequence[Bounded], **bounds: float) -> dict[str, object]:
     """Return the last fields of a JSON row: the bounds, those of `bounds` in another unit, and whether all are kept."""
     to_reach = {it.key: it.bound for it in figures} | bounds
     return {"to_reach": to_reach, "met": all(it.met for it in figures)}
@@ -159,6 +159,7 @@ class Figure:
             "key": self.goal.key,
             "name": self.goal.name,
             "unit": self.goal.unit,
+            # Under the name of what counts, `worst` or `median`: the key says how it was reckoned.
             self.goal.by: None if self.value is None else round(self.value, 3),
             "rounds": rounds,
             "to_reach": self.goal.most,

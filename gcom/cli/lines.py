@@ -50,6 +50,7 @@ class LineReader:
     def _messages(self, lines: list[bytes]) -> list[bytes | str]:
         batch: list[bytes | str] = []
         for line in lines:
+            # Counted where a line is refused, too: users look for it by the number that an editor shows.
             self._number += 1
             size = len(line) + self._skipped
             self._skipped = 0

@@ -43,6 +43,7 @@ class Output:
         """Add one line, given without its end."""
         self._lines.append(line)
         self._size += len(line)
+        # Not line by line: a system call for each would cost more than all that makes the line.
         if self._size >= BUFFER_BYTES:
             self.flush()
 

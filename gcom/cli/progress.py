@@ -73,6 +73,7 @@ def demo(files: Sequence[Path], log_dir: Path, output: Output, as_json: bool) ->
         output.flush()
     else:
         show(_demo_table(results), output)
+    # Behind the table, as notices: what is wrong is read last, and is not in the data.
     for wrong in [what for result in results for what in result.wrong]:
         notice(f"wrong: {wrong}")
     notice(f"delivery logs are in {log_dir}/")

@@ -35,6 +35,7 @@ class Signals:
         self._ignored: set[int] = set(SIGNALS)
 
     def install(self) -> None:
+        # What was ignored before stays so: under nohup a command is to outlive its terminal.
         self._ignored = {number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN}  # nohup
         self.restore()
 

@@ -72,6 +72,7 @@ def _lines_of(path: Path) -> tuple[bytes, ...]:
         lines = split_lines(path.read_bytes())
     except OSError as error:
         raise BadValue(f"file {str(path)!r} cannot be read: {error.strerror}") from error
+    # Before the demo starts: a line that no message can hold would end it in the middle.
     for number, line in enumerate(lines, 1):
         if len(line) > limits.MESSAGE_BYTES_MAX:
             most = limits.MESSAGE_BYTES_MAX

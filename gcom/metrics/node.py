@@ -74,6 +74,7 @@ class NodeCollector(Collector):
         for reason, count in sorted(node.refused.items()):
             refused.add_metric((reason,), count)
         yield refused
+        # All snapshots first, so that the figures of one scrape are of about one moment.
         yield from _of_groups([group.snapshot() for group in self._groups])
 
 

@@ -52,6 +52,7 @@ class DeliveryLogs:
         finished = [process for process in self._logs if process not in used]
         for process in finished:
             self.troubles.pop(process, None)
+        # Taken out under the lock, and closed without it: closing waits for a disk.
         return [self._logs.pop(process) for process in finished]
 
     def flush(self) -> None:

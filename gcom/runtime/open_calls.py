@@ -48,6 +48,7 @@ class OpenCalls:
     def answer(self, number: int, member: Process, outcome: Outcome, payload: Payload) -> None:
         """Record a member's answer, unless the call is over."""
         call = self._calls.get(number)
+        # An answer to a call that is over came too late, and is no mistake of its sender's.
         if call is not None:
             call.put(member, outcome, payload)
             if call.over:

@@ -64,6 +64,7 @@ class CallServer:
     def close(self) -> None:
         """Serve no more."""
         self._closed = True
+        # Callers are not answered: their own view change tells them that this member is gone.
         self._requests.clear()
         self._ready.notify_all()
 

@@ -122,6 +122,7 @@ class TraceBuffer:
 
     def find(self, sender: Process, number: int) -> RunTrace | None:
         """Return the newest run that has a message."""
+        # The newest: in a successor the numbers of the same process begin again.
         return next((it for it in reversed(self._kept) if it.sender == sender and it.first <= number <= it.last), None)
 
 

@@ -255,6 +255,8 @@ class Application:
     def _consume(self, arrival: Handed | Ended) -> None:
         match arrival:
             case Deliver(run):
+                # The credit last, as in the runtime: a message counts as read when the callback is through, and may
+                # be answered from within.
                 self._take_in(arrival)
                 self._call_back(starts=str(run.payloads[0])[:3])
                 self._credit(arrival)

@@ -361,6 +361,7 @@ class _Call:
             return
         connection, dead = self._connection, reply is None and self._addresses.is_proven_dead(self._address)
 
+        # As the caller's own action: a paused caller learns the end when it goes on, and a dead one never.
         def end() -> None:
             self._caller.run(connection.next_end)
 

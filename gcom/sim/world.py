@@ -197,6 +197,7 @@ class World:
                 Healing(self.simulation, self.network, self.registries, self, self._rng).run()
                 self._must_have_happened()
             except Violation as violation:
+                # With the time: there a reader of the run's logs begins to look.
                 raise Violation(f"{violation} (at {self.now_ms} ms)") from None
             self.close_logs()
 

@@ -36,6 +36,7 @@ def status_of(address: Address, credentials: pyro.Credentials | pyro.UserSecret)
         raise RegistryUnavailable(
             f"{error}; gcom-registry starts one there, --port or --listen name another (gcom-registry config)"
         ) from error
+    # Every field: a registry of another version may tell fewer, and the page would fail in its middle.
     if isinstance(told, dict) and told.keys() >= {field.name for field in fields(RegistryStatus)}:
         return told
     raise PeerError(f"malformed answer from {address} to a question for its status: is it of another version?")

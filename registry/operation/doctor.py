@@ -27,6 +27,7 @@ from registry import enrolment, storage
 from registry.operation import serving
 from registry.operation.asking import status_of
 from registry.operation.settings import ServiceSettings, settings
+from registry.secure import own_credentials
 
 CLOCK_S = 120.0  # what was written by this machine's clock may be so far ahead of it
 RESOLVE_S = 3.0
@@ -37,6 +38,7 @@ def examine(flags: Mapping[str, str | None]) -> Iterator[Finding]:
     try:
         wanted = settings(flags)
         secure = serving.is_secure(wanted)
+        # Only to see whether there is one: without it no other check could be made.
         serving.place_of(wanted)
     except BadValue as error:
         yield Finding("settings", False, str(error))
@@ -86,6 +88,7 @@ def _data(wanted: ServiceSettings) -> Iterator[Finding]:
 
 def _database(wanted: ServiceSettings) -> Iterator[Finding]:
     folder = _folder(wanted)
+    # Nothing is kept, or nothing yet: the first start makes the file.
     if folder is None or not (folder / storage.FILE).exists():
         return
     try:
@@ -131,14 +134,10 @@ def _holder(wanted: ServiceSettings, place: pyro.Place, taken: str) -> Finding:
 
 
 def _certificates(wanted: ServiceSettings) -> Iterator[Finding]:
+    # A certificate of the operator's own: then the registry has no authority, and nothing renews it.
     files = serving.own_certificate(wanted)
     if any(files):
-        cert, key, ca = files
-        if not (cert and key and ca):
-            raise BadValue("--cert, --key and --ca belong together: give all three")
-        own = pyro.Credentials(CertificateFiles(cert, key, ca))
-        if not own.identity.registries:
-            raise BadValue(f"certificate {cert!r} is of {own.identity}, and not of a registry")
+        cert = own_credentials(files).files.cert
         mend = "nobody renews a certificate of one's own; put a new one there, and start the registry again"
         yield _lasting(
             "certificate", read_certificate(private_files.read(Path(cert)), cert), f"certificate {cert!r}", mend
@@ -164,6 +163,7 @@ def _certificates(wanted: ServiceSettings) -> Iterator[Finding]:
 def _own(authority: Authority) -> Iterator[Finding]:
     """Check the certificate that the registry made for itself."""
     path = Path(enrolment.noted_files(authority).cert)
+    # Before the first start there is none; that makes it.
     if not path.exists():
         return
     own = read_certificate(private_files.read(path), str(path))
@@ -193,6 +193,7 @@ def _advertised(wanted: ServiceSettings) -> Iterator[Finding]:
     place = serving.place_of(wanted)
     host, port = names.split_address(pyro.public_address(place, place.ports[0]))
     try:
+        # As this machine sees it, which others need not share; a name that is misspelt is found all the same.
         found = pyro.resolved(host, port or 1, time.monotonic() + RESOLVE_S)
     except OSError as error:
         raise BadValue(
@@ -208,6 +209,7 @@ def _advertised(wanted: ServiceSettings) -> Iterator[Finding]:
 def _clock(wanted: ServiceSettings) -> Iterator[Finding]:
     """Compare the clock with the times of files written by it, which shows only a clock that was set back."""
     folder, authority = _folder(wanted), serving.authority_folder(wanted.get("data"))
+    # There is nothing else to compare with: no other machine has to be there, and none would be believed.
     written = {
         str(path): path.stat().st_mtime
         for path in (folder and folder / storage.FILE, authority / CERTIFICATE, authority / enrolment.ADDRESS)

@@ -96,6 +96,7 @@ class ServiceSettings:
 
     def get(self, key: str) -> str | None:
         """Return a setting, or None where there is none."""
+        # Empty and missing are one: neither a variable nor a file has a word for none.
         return self.values[key].text or None
 
 

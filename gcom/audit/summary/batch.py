@@ -90,6 +90,7 @@ class Batch:
             "at": int(rows.at[row]),
             "view": int(rows.view[row]),
             "file": self.path,
+            # Lines count from 1, and the opening is the first of them.
             "line": row + 2,
             "sender": sender,
             "number": int(rows.number[row]),

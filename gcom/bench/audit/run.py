@@ -106,6 +106,8 @@ def growth(outcomes: list[AuditBenchResult]) -> float | None:
     None where half takes less than twice the start-up, whose noise would then be most of the difference.
     """
     sizes = sorted({outcome.deliveries for outcome in outcomes})
+    # Without the start-up, which is alike for both: with it twice the input would seem to take less than twice the
+    # time.
     start, half, whole = (median(each.seconds for each in outcomes if each.deliveries == size) for size in sizes)
     return None if half < 2 * start else (whole - start) / (half - start)
 

@@ -10,7 +10,7 @@ from threading import Event
 from time import monotonic
 from typing import Annotated
 
-from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Reach, Told, verdict
+from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Bounded, Told, verdict
 from gcom.bench.directory.members import PROCESSES
 from gcom.bench.directory.restart import listed_again
 from gcom.bench.processes import usage
@@ -68,15 +68,15 @@ class DirectoryBenchResult:
         return many / one
 
     @property
-    def figures(self) -> list[Reach]:
+    def figures(self) -> list[Bounded]:
         groups = self.setup.restarted
         again = f"s until {groups * PROCESSES} members in {groups} groups are listed again"
         return [
-            Reach("lookups_per_s", "lookups a second", self.lookups_per_s, LOOKUPS_LEAST, least=True),
-            Reach("processor", "% of a core for renewals", self.processor * 100, PROCESSOR_MOST * 100),
-            Reach("resident_mib", "resident MiB", self.resident_mib, RESIDENT_MIB_MOST),
-            Reach("sequenced", f"serials, {SEQUENCED} groups ÷ one", self.sequenced, SEQUENCED_LEAST, least=True),
-            Reach("listed_s", again, max(self.listed_s), LISTED_S_MOST),
+            Bounded("lookups_per_s", "lookups a second", self.lookups_per_s, LOOKUPS_LEAST, least=True),
+            Bounded("processor", "% of a core for renewals", self.processor * 100, PROCESSOR_MOST * 100),
+            Bounded("resident_mib", "resident MiB", self.resident_mib, RESIDENT_MIB_MOST),
+            Bounded("sequenced", f"serials, {SEQUENCED} groups ÷ one", self.sequenced, SEQUENCED_LEAST, least=True),
+            Bounded("listed_s", again, max(self.listed_s), LISTED_S_MOST),
         ]
 
     def row(self) -> dict[str, object]:
@@ -150,6 +150,7 @@ def _serials(seconds: float, told: Told) -> tuple[tuple[float, ...], tuple[float
         registry = children.start_registry()
         children.start("wanter", "gcom.bench.directory.wanter", registry, str(SEQUENCED))
         children.gather("ready", ["wanter"], START_S)
+        # In turns, so that what else the machine does falls on both sides.
         for _ in range(SEQUENCE_TURNS):
             for groups, found in rates.items():
                 children.tell("wanter", "want", groups=groups, seconds=seconds)

@@ -67,6 +67,7 @@ def main() -> None:
     """Register all groups once, then renew them, and tell how many were, until standard input ends."""
     registry, groups = sys.argv[1], int(sys.argv[2])
     with closing(DirectoryClient(registry, ASK_S)) as client:
+        # All of them before the first renewal: what is measured then finds its group, as a leader's renewal does.
         for number in range(groups):
             client.ask(registration(number))
     stop = Event()

@@ -183,6 +183,7 @@ class Scenario:
             left = deadline - monotonic()
             if left <= 0:
                 return False
+            # Reports of all are filed meanwhile: what another wait is about may come before that begins.
             heard = self.children.hear(left)
             if heard is not None:
                 self._file(*heard)

@@ -123,6 +123,7 @@ def spread_ms(seconds: list[float]) -> dict[str, float | None]:
 
 def measure(setup: FailoverSetup, scenario: Scenario, told: Told) -> Iterator[FailoverResult]:
     """Run every trial; `told` is called after each. Raises Unavailable or GComTimeout when a process fails."""
+    # One stream for all kinds: the same seed chooses the same instants and victims.
     rng = Random(setup.seed)
     for kill in setup.wanted:
         trials = []
@@ -168,6 +169,7 @@ def _victim(kill: Kill, probers: list[Prober], rng: Random) -> Prober | None:
         return None
     view = probers[0].view
     assert view is not None, "members in play have a view"
+    # By the view and not by who was started first: an earlier kill may have made another one the oldest.
     leader = next(prober for prober in probers if prober.process == view["members"][0])
     if kill is Kill.MEMBER:
         return rng.choice([prober for prober in probers if prober is not leader])

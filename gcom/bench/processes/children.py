@@ -80,6 +80,7 @@ class _Child:
 
     def last_words(self) -> str:
         """Return the last line on its standard error, where Python writes the exception."""
+        # Without the traceback: the parent's error is one line, and the exception says most.
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "it said nothing"
@@ -227,6 +228,7 @@ class Children:
 
 
 def _cause_of_end(child: _Child) -> str:
+    # Its output ends a moment before the process does, and only then there is a status to tell.
     child.process.wait(KILL_S)
     return f"process {child.name!r} ended with status {child.process.returncode}: {child.last_words()}"
 

@@ -117,6 +117,7 @@ class Attack:
                 self.most = max(self.most, self.open)
 
     def _step(self, selector: selectors.BaseSelector) -> None:
+        # A little for each connection at each look, and nothing that waits: so one thread holds a thousand of them.
         now = monotonic()
         for it in self._all:
             if it.due <= now and it.sock is None:

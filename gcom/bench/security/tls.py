@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated
 
-from gcom.bench.benchmark import BenchSetup, Between, Reach, Told, verdict
+from gcom.bench.benchmark import BenchSetup, Between, Bounded, Told, verdict
 from gcom.bench.latency import turns as pacing
 from gcom.bench.latency.turns import LatencySetup
 from gcom.bench.processes.children import START_S, Children
@@ -69,14 +69,14 @@ class TlsBenchResult:
     wrong: list[str]
 
     @property
-    def figures(self) -> list[Reach]:
+    def figures(self) -> list[Bounded]:
         signed, at = _ratio(self.rates, SIGNED, TLS), f"p50 at {self.setup.rate:,.0f}/s"
         return [
-            Reach("throughput_ratio", "throughput, TLS ÷ plain", _ratio(self.rates), THROUGHPUT_LEAST, least=True),
-            Reach("p50_ratio", f"{at}, TLS ÷ plain", _ratio(self.p50s_ms), P50_MOST),
-            Reach("join_ms", "join over TLS, ms", median(self.joins_ms[TLS]), JOIN_MS_MOST, digits=1),
-            Reach("signed_throughput_ratio", "throughput, signed ÷ TLS", signed, SIGNED_LEAST, least=True),
-            Reach("signed_p50_ratio", f"{at}, signed ÷ TLS", _ratio(self.p50s_ms, SIGNED, TLS), SIGNED_P50_MOST),
+            Bounded("throughput_ratio", "throughput, TLS ÷ plain", _ratio(self.rates), THROUGHPUT_LEAST, least=True),
+            Bounded("p50_ratio", f"{at}, TLS ÷ plain", _ratio(self.p50s_ms), P50_MOST),
+            Bounded("join_ms", "join over TLS, ms", median(self.joins_ms[TLS]), JOIN_MS_MOST, digits=1),
+            Bounded("signed_throughput_ratio", "throughput, signed ÷ TLS", signed, SIGNED_LEAST, least=True),
+            Bounded("signed_p50_ratio", f"{at}, signed ÷ TLS", _ratio(self.p50s_ms, SIGNED, TLS), SIGNED_P50_MOST),
         ]
 
     def row(self) -> dict[str, object]:

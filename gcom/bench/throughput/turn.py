@@ -161,6 +161,7 @@ class Judge:
             pause.wait(POLL_S)
             if self.count != seen:
                 seen, seen_at = self.count, monotonic()
+        # What comes after all have come was delivered twice, or made up: it must have its time to show.
         pause.wait(EXTRA_S)
 
     def wrong(self, expected: dict[str, int]) -> list[str]:

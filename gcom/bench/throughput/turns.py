@@ -194,6 +194,7 @@ def measure(setup: ThroughputSetup, told: Told = lambda _text: None) -> Throughp
     turns: dict[str, list[Turn]] = {}
     with _log_folder(setup) as logs:
         for number, side in enumerate(setup.turns, 1):
+            # Before it begins as well: a turn may take minutes, and somebody watches.
             told(f"turn {number} of {len(setup.turns)}: {side}")
             turn = take_turn(setup, side, number, logs if side == OURS else "")
             told(f"turn {number} of {len(setup.turns)}: {side}, {turn.rate:,.0f} messages/s")

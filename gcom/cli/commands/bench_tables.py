@@ -199,6 +199,8 @@ def _kill_table(setup: killing.FailoverSetup, kills: list[killing.FailoverResult
     titles = ("killed", "trials", "median ms", "p90 ms", "worst ms", "first message, worst ms", "to reach", "")
     title = f"From a kill until the rest goes on: {setup.members} members, {setup.promises}"
     table = _table(title, titles, ("killed", ""))
+    # Judged by the stricter time, which ends with a view without the dead. Beside it the other one: an order that
+    # waits for nobody goes on delivering before that view.
     for outcome in kills:
         resumed = killing.spread_ms(outcome.resumed_s)
         table.add_row(
@@ -234,6 +236,7 @@ def _latency_table(outcome: pacing.LatencyResult) -> Table:
         table.add_row("ratio", f"{outcome.ratio:.2f}")
     for name, length in outcome.stages_ms.items():
         table.add_row(f"  {name}", f"{length:.3f}")
+    # Per process: which of them waited for a core tells whether the machine was slow, or GCom.
     for name in turns[0].cores:
         waited = median(turn.waited[name] for turn in turns)
         table.add_row(name, "", "", f"{outcome.cores(name):.2f}", f"{waited:.2f}")

@@ -207,4 +207,5 @@ def _authority(folder: Path | None) -> Authority:
 def _when(seconds: int) -> str:
     from datetime import UTC, datetime
 
+    # UTC, as the machines that one certificate is looked at on may be in several time zones.
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -38,6 +38,7 @@ def show_groups(directory: DirectoryClient, output: Output, as_json: bool) -> No
     if starting:
         notice(STARTING)
     if not found:
+        # A notice: a program that counts lines must find none.
         notice("the registry knows no groups; make one with: gcom create GROUP")
 
 
@@ -79,6 +80,7 @@ def _tell_state(entry: GroupInfo, dead: Sequence[Process]) -> None:
 
 def create(directory: DirectoryClient, output: Output, wanted: Definition, as_json: bool) -> None:
     """Create a group, and print what is there now."""
+    # What is there now is shown: an equal group may have been made before, by somebody else.
     entry = directory.create(wanted)
     if as_json:
         output.row(_row(entry))
@@ -151,6 +153,7 @@ def _tell_who_takes_it(entry: GroupInfo, left: Sequence[Process]) -> None:
 
 def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
     """Print what a fork gives up: members, and their deliveries."""
+    # First what is certain, then who may take it up, then what is lost for it: whoever types the name has read all.
     if dead:
         notice(f"proven dead: {_names(dead)}")
     if left:
@@ -211,6 +214,7 @@ def _row(entry: GroupInfo) -> dict[str, object]:
         "alive": entry.alive,
         "detached": entry.detached,
         "forked": entry.forked,
+        # Null where it succeeds none: an empty name would have to be known as one.
         "after": {"instance": entry.after[0], "view": entry.after[1]} if entry.after[0] else None,
     }
 

@@ -162,6 +162,7 @@ def _versions(theirs: int) -> str:
 def _directory(address: Address, security: Security) -> None:
     with closing(DirectoryClient(address, CALL_S, credentials=security)) as client:
         try:
+            # A name that nobody has, most likely: a refusal shows as well that the directory answers.
             client.ask(Lookup("gcom"))
         except VersionMismatch as error:
             raise Ill("version", str(error)) from error

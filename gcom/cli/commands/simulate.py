@@ -22,6 +22,7 @@ SEEDS_MAX = 1_000_000  # more than a week of them: a typo, most likely
 
 def seed_range(text: str) -> range:
     """Return the seeds of `A..B`, both included; raises BadValue."""
+    # Digits are counted: `int` of a million of them takes seconds.
     match = re.fullmatch(r"([0-9]{1,15})\.\.([0-9]{1,15})", text)
     if not match or not int(match[1]) <= int(match[2]) < int(match[1]) + SEEDS_MAX:
         raise BadValue(f"seeds {text!r} are not A..B with A <= B and at most {SEEDS_MAX:,} of them, as in 1..300")

@@ -84,6 +84,7 @@ def _ask(process: Process, address: str, group: str, credentials: Security) -> A
         status = ask_member(address, name_of(process), group, credentials, ASK_S)
     except GComError as error:
         failure = str(error)
+    # Of those that do not answer as well: then it is how long they were waited for.
     return Answer(process, place_of(address), status, failure, monotonic() - began)
 
 

@@ -163,6 +163,7 @@ def _compact(folders: list[str], into: Path) -> int:
 
 
 def _saved(share: float) -> str:
+    # Told either way: whoever compacts small segments is to know that it does not pay.
     if share < 1:
         return f"{share:.0%} of the space"
     return f"{share:.1f} times the space, as each file has a head of its own: it pays for segments of megabytes"
@@ -276,6 +277,7 @@ def _progress() -> Iterator[_Telling]:
         TaskProgressColumn(),
         TimeElapsedColumn(),
     )
+    # On standard error, and gone at the end: standard output has the verdict alone.
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
         yield _Telling(progress)
 

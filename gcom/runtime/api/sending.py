@@ -111,6 +111,7 @@ class Sending(GroupHandle):
 
     def _await_room(self, timeout_s: float | None, deadline: float | None) -> Session:
         while True:
+            # Anew after each wait: this process may be in another session by now, or out of its group.
             session = self._session_to_send_in()
             if session.room:
                 return session

@@ -45,6 +45,7 @@ class MemberStatus:
 
 def asked(data: bytes) -> str:
     """Return the group that a question is about; raises MalformedFrame."""
+    # As MalformedFrame, which the server counts as this peer's misbehaviour, and answers so.
     try:
         question = pyro.unpack(data)
     except PeerError as error:
@@ -67,6 +68,8 @@ def answer(group: str, seen: Snapshot | None, who: Identity | None, admin: bool)
 
 
 def _status(seen: Snapshot) -> MemberStatus:
+    # With a bound: a member that holds back thousands of runs is asked when it is in trouble, and answers within one
+    # frame.
     shown = seen.held_back[:HELD_BACK_SHOWN]
     return MemberStatus(
         process=seen.process,

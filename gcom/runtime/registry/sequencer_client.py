@@ -164,6 +164,7 @@ class SequencerClient:
 
     def _fail(self, pipeline: pyro.Pipeline) -> None:
         with self._host.lock:
+            # Given up already: its requests were told so, and those of the next connection are none of its business.
             if pipeline is not self._pipeline:
                 return
             self._pipeline = None

@@ -98,6 +98,7 @@ def ask(registry: Address, asked: Mapping[str, object], credentials: pyro.Dialer
         for attempt in range(ATTEMPTS):
             try:
                 return pyro.unpack(caller.call(pyro.pack(asked), timeout_s))
+            # Not tried again: nobody listens there, and that is no answer that was lost.
             except pyro.ConnectionRefused as error:
                 raise RegistryUnavailable(f"nobody listens at {registry}: does its gcom-registry run?") from error
             except (pyro.ConnectionLost, pyro.TimedOut) as error:

@@ -61,6 +61,8 @@ class FaultDriver:
 
     def _happen_to_somebody(self, event: TroubleEvent) -> None:
         allowed, action = self._actions(event)[event.kind]
+        # The order was drawn with the plan, and the first to whom it can happen is hit: so no draw depends on the
+        # run.
         for name in event.order:
             node = self._population.node(name)
             # A process that stands still, or is dead, has nothing to leave, crash or read.
