@@ -39,8 +39,8 @@ class Rights:
         if isinstance(request, Fork) and self._file.table.administers(who, request.group):
             return None
         if not (askers is None or any(who.speaks_for(process) for process in askers)):
-            text = f"{_wording(request, who)}: {_allowed(askers)} may{_besides(request)}"
-            return Refusal("NotPermitted", text)
+            besides = f", {_ADMIN}" if isinstance(request, Fork) else ""
+            return Refusal("NotPermitted", f"{_wording(request, who)}: {_allowed(askers)} may{besides}")
         return self._by_rule(request, who, known)
 
     def _removal(self, request: Remove, who: Identity) -> Refusal | None:
@@ -130,10 +130,6 @@ def _denied(right: Right, members: Iterable[str], group: str) -> Refusal:
 
 
 _ADMIN = "and an administrator (gcom-registry invite NAME --admin)"
-
-
-def _besides(request: object) -> str:
-    return f", {_ADMIN}" if isinstance(request, Fork) else ""
 
 
 def _wording(request: object, who: Identity) -> str:

@@ -16,7 +16,7 @@ AGAIN_MS = 150  # until an event that found no node is tried again
 
 
 class FaultDriver:
-    """The timed faults and moves of a plan: each event happens to the first node in its order that it can happen to."""
+    """The timed faults and moves of a plan: each event hits the first node of its order that it can hit."""
 
     def __init__(
         self,
