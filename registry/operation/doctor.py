@@ -88,7 +88,7 @@ def _data(wanted: ServiceSettings) -> Iterator[Finding]:
 
 def _database(wanted: ServiceSettings) -> Iterator[Finding]:
     folder = _folder(wanted)
-    # Nothing is kept, or nothing yet: the first start makes the file.
+    # The registry keeps nothing, or it never ran: its first start makes the file.
     if folder is None or not (folder / storage.FILE).exists():
         return
     try:
@@ -163,7 +163,7 @@ def _certificates(wanted: ServiceSettings) -> Iterator[Finding]:
 def _own(authority: Authority) -> Iterator[Finding]:
     """Check the certificate that the registry made for itself."""
     path = Path(enrolment.noted_files(authority).cert)
-    # Before the first start there is none; that makes it.
+    # There is none before the registry's first start, which makes it.
     if not path.exists():
         return
     own = read_certificate(private_files.read(path), str(path))

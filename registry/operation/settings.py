@@ -66,6 +66,8 @@ def _one_of(words: Iterable[str]) -> Callable[[str], None]:
     return check
 
 
+# One table for flags, variables and the file, so that a value is checked alike wherever it comes from. The flags'
+# help is in options.py.
 SETTINGS = (
     Setting("listen", f"{PREFIX}LISTEN", "", "where to listen for other machines: HOST[:PORT[-PORT]]", pyro.place),
     Setting("advertise", f"{PREFIX}ADVERTISE", "", "the address for others, where it is another: HOST[:PORT]"),
@@ -80,7 +82,6 @@ SETTINGS = (
     Setting("log_format", f"{PREFIX}LOG_FORMAT", "text", "text, or json: one object a line", _one_of(LOG_FORMATS)),
     Setting("log_level", f"{PREFIX}LOG_LEVEL", "WARNING", "the least that is logged", _one_of(LOG_LEVELS)),
 )
-# The flags themselves are in options.py, with their help; this table is what all three sources are checked by.
 KEYS = tuple(setting.key for setting in SETTINGS)
 
 

@@ -134,7 +134,7 @@ def _settings(memory: str, *, local: bool) -> dict[str, str]:
         # would be 200 starts.
         "spark.sql.shuffle.partitions": "8",
         "spark.sql.adaptive.enabled": "true",
-        # A port that nobody looks at, and that others on this machine could.
+        # Nobody looks at Spark's page, and other users of this machine could.
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",

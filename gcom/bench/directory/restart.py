@@ -97,5 +97,6 @@ def _await_all(registry: Address, groups: int) -> float:
 
 def doubted(found: Sequence[GroupInfo]) -> list[GroupInfo]:
     """Return the groups that lack a member, or that nobody has registered since."""
-    # Both: at first the registry lists from its disk what nobody has registered with it yet.
+    # Neither alone would do: after its start the registry lists from its disk, with members but not alive, what nobody
+    # has registered with it yet.
     return [entry for entry in found if not entry.alive or len(entry.members) != PROCESSES]
