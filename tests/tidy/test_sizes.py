@@ -15,7 +15,7 @@ def file_lines_max(source: Source) -> int:
     return 470 if source.path.parts[:2] == ("gcom", "core") else 500  # the longest are routes between many parts
 
 
-def test_each_package_has_a_bound() -> None:
+def test_packages_have_a_bound_each() -> None:
     assert lines().keys() == LINES_MOST.keys(), "make figures prints each package beside its bound (decision 0016)"
 
 
