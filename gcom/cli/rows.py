@@ -164,12 +164,11 @@ _REASONS = {
 
 
 def _messages(first: int, last: int) -> str:
-    """Return a span of message numbers in words."""
     return f"message {first}" if first == last else f"messages {first} to {last}"
 
 
 def describe(definition: gcom.Definition) -> str:
-    """Return a definition in words."""
+    # Features that a group does not have are left out, and waiting times that are as usual: people read this line.
     members = f"static ({', '.join(definition.static)})" if definition.static else "dynamic"
     safe = ", safe" if definition.safe else ""
     signed = ", signed" if definition.signed else ""
@@ -190,6 +189,7 @@ def _view(view: gcom.View) -> dict[str, object]:
 
 def _base64(payload: bytes) -> str:
     """Return the field that gives bytes exactly, for bytes that are no UTF-8; empty for others."""
+    # Only where the text is not exact: nearly all payloads are text, and their rows would be twice as long.
     try:
         payload.decode()
     except UnicodeDecodeError:

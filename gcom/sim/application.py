@@ -85,7 +85,6 @@ class Application:
             self._reconciliation.leave(*self._had, merged)
 
     def start(self) -> None:
-        """Begin to send, once it is a member."""
         self._later(self._rng.randint(1, 100), self._write)
 
     def _later(self, delay_ms: int, action: object) -> None:
@@ -99,7 +98,6 @@ class Application:
         return self._session.is_member and self._session.machine.pending < PENDING_MAX
 
     def submit(self, count: int, mark: str = "") -> None:
-        """Send `count` messages."""
         payloads: list[Payload] = [self._compose(mark) for _ in range(count)]
         self._simulation.submitted += count
         self._session.checker.calls.submit(self._session.process, payloads)
@@ -147,7 +145,7 @@ class Application:
         return self._session.node.name in self._simulation.plan.keepers
 
     def posted(self, effect: OfMail | Ended) -> None:
-        """Take a unicast, its outcome or a call's; unicasts are read in turn with all else."""
+        """Take a unicast, or the outcome of a unicast or a call; only unicasts wait to be read in turn."""
         if isinstance(effect, DeliverUnicast):
             self.arrived(effect)
         else:
@@ -220,7 +218,6 @@ class Application:
 
     @property
     def has_read(self) -> bool:
-        """Tell whether every arrival has been dealt with."""
         return not self._queue.arrivals
 
     @property
@@ -262,6 +259,8 @@ class Application:
     def _consume(self, arrival: Handed | Ended) -> None:
         match arrival:
             case Deliver(run):
+                # The credit last, as in the runtime: a message counts as read when the callback is through, and may
+                # be answered from within.
                 self._take_in(arrival)
                 self._call_back(starts=str(run.payloads[0])[:3])
                 self._credit(arrival)

@@ -1,12 +1,43 @@
-"""A run: consecutive messages of one sender, the unit of protocol work (ARCHITECTURE 2); and a piece of its bytes."""
+"""Payloads; runs, consecutive messages of one sender, the unit of protocol work (ARCHITECTURE 2); pieces of a run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gcom.errors import BadValue, MessageTooLarge
 from gcom.values.names import Process
 
 Payload = bytes | str
+
+
+def check_payload(payload: object, bytes_max: int, what: str = "a message") -> None:
+    """Raise BadValue or MessageTooLarge unless `payload` may be sent."""
+    if type(payload) is bytes:
+        size = len(payload)
+    elif type(payload) is str:
+        # Most text is ASCII, and to encode a message only to count it would copy it once more for each send.
+        size = len(payload) if payload.isascii() else len(_utf8(payload))
+    else:
+        raise BadValue(f"{what} must be bytes or str; got {type(payload).__name__}")
+    if size > bytes_max:
+        raise MessageTooLarge(f"{what} of {size:,} bytes is over the limit of {bytes_max:,}: cut it up")
+
+
+def text_of(payload: Payload) -> str:
+    """Return a payload as text; bytes that are no UTF-8 are replaced."""
+    return payload if isinstance(payload, str) else payload.decode(errors="replace")
+
+
+def data_of(payload: Payload) -> bytes:
+    """Return a payload as bytes; text as UTF-8."""
+    return payload if isinstance(payload, bytes) else payload.encode()
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise BadValue(f"text must be encodable as UTF-8: {error.reason} at {error.start}; send bytes") from error
 
 
 class Brought(bytes):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gcom.runtime import payloads
 from gcom.values import names
+from gcom.values.run import data_of, text_of
 from gcom.values.view import View
 
 
@@ -27,12 +27,12 @@ class Message(NamedTuple):
     @property
     def text(self) -> str:
         """The payload as text; bytes that are no UTF-8 are replaced."""
-        return payloads.text_of(self.payload)
+        return text_of(self.payload)
 
     @property
     def data(self) -> bytes:
         """The payload as bytes; text as UTF-8."""
-        return payloads.data_of(self.payload)
+        return data_of(self.payload)
 
 
 class Unicast(NamedTuple):
@@ -50,12 +50,12 @@ class Unicast(NamedTuple):
     @property
     def text(self) -> str:
         """The payload as text; bytes that are no UTF-8 are replaced."""
-        return payloads.text_of(self.payload)
+        return text_of(self.payload)
 
     @property
     def data(self) -> bytes:
         """The payload as bytes; text as UTF-8."""
-        return payloads.data_of(self.payload)
+        return data_of(self.payload)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class Group(Sending, Calling, Inspecting, Receiving):
         """
         deadline = deadline_of(timeout_s)
         with self._host.lock:
+            # By `_session` anew each time: a process that comes back meanwhile is in another one.
             while self._session.ended or self._session.detached or len(self.view.members) < count:
                 guards.raise_if_over(self._membership)
                 if not self._session.wait(deadline):

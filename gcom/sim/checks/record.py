@@ -125,7 +125,7 @@ class SentStream:
     lasts: list[int] = field(default_factory=list)  # of `sends`, for bisection
 
     def of(self, first: int, last: int) -> Iterator[Send]:
-        """Return the sends that first…last are from."""
+        """Yield the sends of which the messages first…last are parts."""
         for index in range(bisect_left(self.lasts, first), len(self.sends)):
             if self.sends[index].first > last:
                 return
