@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from gcom.values.names import Process
 
 Payload = bytes | str
+Encoded = bytes | memoryview  # a view where the bytes are part of a frame that is kept for them
 
 
 class Brought(bytes):
@@ -42,7 +43,7 @@ class Run:
     first: int
     clock: dict[Process, int]
     payloads: list[Payload]
-    encoded: bytes
+    encoded: Encoded
     seal: Seal | None = None  # in a signed group
     last: int = field(init=False)  # computed once: every layer that a run passes asks for it
 
