@@ -18,7 +18,7 @@ from gcom.values.names import Process, name_of
 from gcom.values.run import Piece, Run
 from tests.core.network import Network
 
-LARGE = "x" * 400_000
+LARGE = "x" * 1_000_000
 Forge = Callable[["Forger", Process, int], Run]
 
 

@@ -18,7 +18,7 @@ from Pyro5 import protocol, serializers
 
 from gcom.errors import PeerError
 
-CALL_BYTES_MAX = 1024 * 1024  # one Pyro5 message: four frames, so our bound is met before Pyro5's
+CALL_BYTES_MAX = 1024 * 1024  # one Pyro5 message: two frames, so our bound is met before Pyro5's
 ANNOTATION_BYTES_MAX = 1024  # read and dropped: GCom uses none, a stock proxy's few are harmless
 MSGPACK = serializers.MsgpackSerializer.serializer_id
 POOL_FULL = "no free worker: too many connections"  # a full server's answer instead of a welcome
@@ -60,7 +60,7 @@ class WireMessage:
     serializer: int
     flags: int
     seq: int
-    # A view, no bytes: a frame of 256 KiB is not copied to be judged.
+    # A view, no bytes: a frame of 512 KiB is not copied to be judged.
     body: memoryview
 
 
