@@ -46,8 +46,9 @@ CREDENTIAL_BYTES_MAX = 4 * 1024
 # may overshoot it.
 WINDOW_MESSAGES_MAX = 32 * 1024
 WINDOW_BYTES_MAX = 4 * 1024 * 1024
-# Sent by the application, not yet numbered. At the bound `send` blocks.
-PENDING_MESSAGES_MAX = 8 * 1024
+# Sent by the application, not yet numbered. At the bound `send` blocks. One run of small messages: in a flood this is
+# the queue in which a message waits longest, and at four times as many it is not faster (docs/decisions/0014).
+PENDING_MESSAGES_MAX = RUN_MESSAGES_MAX
 PENDING_BYTES_MAX = 1024 * 1024
 
 # A letter, to one member or of a call, must fit a frame; a larger one is refused.
