@@ -8,7 +8,7 @@ held for as long as a step takes, and a callback, which runs without it, may sen
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Condition
 from time import monotonic
@@ -60,7 +60,7 @@ from gcom.runtime.traces import TraceRecorder
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
 from gcom.values.names import Process
-from gcom.values.run import Payload
+from gcom.values.run import Payload, up_to
 
 LOST_MAX = 1_000  # ranges of own messages that are known to be lost; the oldest are forgotten
 Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost
@@ -183,8 +183,7 @@ class Session:
         frame, effects = self.machine.take(peer, self._host.now_ms())
         if effects:
             self._carry_out(effects)
-        # A step without effects may still have woken links,
-        # and only those that are served look for what to put.
+        # A step without effects may still have woken links, and only those that are served look for what to put.
         elif self._woken:
             self._pump()
         return frame
@@ -241,14 +240,29 @@ class Session:
         """Queue a message, and hand it over unless others wait; return its number. Holds the lock."""
         self.last_number = number = self.last_number + 1
         if self.membership.recorder is not None:
-            self.membership.recorder.on_put(number)
+            self.membership.recorder.on_put(number, number)
         self._buffer.append(payload)
         self._waiting_size += len(payload)
+        self._hand_over_first()
+        return number
+
+    def put_many(self, payloads: Sequence[Payload]) -> int:
+        """Queue as many as there is room for, one at least; return how many. Holds the lock."""
+        room = max(1, limits.PENDING_MESSAGES_MAX - self.unnumbered)
+        taken = up_to(limits.PENDING_BYTES_MAX - self._waiting_size, payloads[:room])
+        if self.membership.recorder is not None:
+            self.membership.recorder.on_put(self.last_number + 1, self.last_number + len(taken))
+        self.last_number += len(taken)
+        self._buffer += taken
+        self._waiting_size += sum(map(len, taken))
+        self._hand_over_first()
+        return len(taken)
+
+    def _hand_over_first(self) -> None:
         # Where others wait for a number, links have as much under way as they may: what collects until one is answered
         # becomes one run, which costs as much as one message (decision 0001).
         if not self.machine.pending or not self.machine.peers:
             self._hand_over()
-        return number
 
     def take_unsent(self) -> list[Payload]:
         """Hand over what never got a number: it goes on with the process. Holds the lock."""
@@ -412,8 +426,7 @@ class Session:
             case KeepState():
                 self.state_awaited = False
             case MergeState(_, sender, data):
-                # Asked before the effect is put: a SetState opens the
-                # queue, and what was merged before it is in doubt.
+                # Asked before the effect is put: a SetState opens the queue, and what was merged before it is in doubt.
                 awaiting = not self._queue.is_open
                 self.membership.reconciliation.merged(self.machine.process, sender, data, awaiting=awaiting)
             case SetState():

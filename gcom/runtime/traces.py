@@ -146,9 +146,9 @@ class TraceRecorder:
         self._orders: deque[tuple[int, float | None]] = deque(maxlen=KEPT_MAX)  # the last known serial, and since when
         self._orders.append((order_end, None))
 
-    def on_put(self, number: int) -> None:
+    def on_put(self, first: int, last: int) -> None:
         # Here and not where it gets its number: the time that it waits for its turn is part of what a user sees.
-        self._sent[number] = monotonic()
+        self._sent.update(dict.fromkeys(range(first, last + 1), monotonic()))
         _forget_oldest(self._sent)
 
     def on_frame(self, frame: Frame) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 # Of frames and of what the registry is asked; raised when any of that changes (tests/core/test_wire.py).
 PROTOCOL_VERSION = 3
 
-# A frame is one Pyro5 call. Larger frames would hold up heartbeats behind them; at 100 B a message this one
-# already carries two thousand, far beyond where batching stops paying (docs/decisions/0001).
-FRAME_BYTES_MAX = 256 * 1024
+# A frame is one Pyro5 call, and costs as much as hundreds of messages: at half the size a flood of 1 KB is a quarter
+# slower (docs/decisions/0014). Larger ones would hold up what must not wait behind them: two of these take 80 ms at
+# 100 Mbit/s, and at 3 Mbit/s the time of a call.
+FRAME_BYTES_MAX = 512 * 1024
 # What a frame keeps free for its status and control items.
 FRAME_HEADER_BYTES = 40 * 1024
 CONTROL_ITEMS_TAKEN = 16  # into one frame, so that they fit there
@@ -25,7 +26,7 @@ RUN_MESSAGES_MAX = 2048
 FRAMES_IN_FLIGHT_MAX = 8
 LOADS_IN_FLIGHT_MAX = 2
 # Behind a smaller load the next waits for the answer, and collects meanwhile; a larger run does not wait for its order.
-LARGE_LOAD_BYTES = LOAD_BYTES_MAX // 4
+LARGE_LOAD_BYTES = 54 * 1024
 RUN_HEADER_BYTES = 5  # what a load has before each encoded run
 PIECE_HEADER_BYTES = 128  # of a piece, beside its data
 
@@ -45,8 +46,9 @@ CREDENTIAL_BYTES_MAX = 4 * 1024
 # may overshoot it.
 WINDOW_MESSAGES_MAX = 32 * 1024
 WINDOW_BYTES_MAX = 4 * 1024 * 1024
-# Sent by the application, not yet numbered. At the bound `send` blocks.
-PENDING_MESSAGES_MAX = 8 * 1024
+# Sent by the application, not yet numbered. At the bound `send` blocks. One run of small messages: in a flood this is
+# the queue in which a message waits longest, and at four times as many it is not faster (docs/decisions/0014).
+PENDING_MESSAGES_MAX = RUN_MESSAGES_MAX
 PENDING_BYTES_MAX = 1024 * 1024
 
 # A letter, to one member or of a call, must fit a frame; a larger one is refused.

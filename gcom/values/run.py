@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from gcom.errors import BadValue, MessageTooLarge
 from gcom.values.names import Process
 
 Payload = bytes | str
+Encoded = bytes | memoryview  # a view where the bytes are part of a frame that is kept for them
 
 
 def check_payload(payload: object, bytes_max: int, what: str = "a message") -> None:
@@ -21,6 +25,17 @@ def check_payload(payload: object, bytes_max: int, what: str = "a message") -> N
         raise BadValue(f"{what} must be bytes or str; got {type(payload).__name__}")
     if size > bytes_max:
         raise MessageTooLarge(f"{what} of {size:,} bytes is over the limit of {bytes_max:,}: cut it up")
+
+
+def are_bytes(payloads: Sequence[Payload], bytes_max: int) -> bool:
+    """Return whether each payload is bytes, of a size that may be sent."""
+    # In C loops: this is on the path of every message.
+    return set(map(type, payloads)) <= {bytes} and max(map(len, payloads), default=0) <= bytes_max
+
+
+def up_to(size: int, payloads: Sequence[Payload]) -> Sequence[Payload]:
+    """Return the first of these, as many as it takes to reach a size; one at least."""
+    return payloads[: 1 + bisect_left(list(accumulate(map(len, payloads))), size)]
 
 
 def text_of(payload: Payload) -> str:
@@ -73,7 +88,7 @@ class Run:
     first: int
     clock: dict[Process, int]
     payloads: list[Payload]
-    encoded: bytes
+    encoded: Encoded
     seal: Seal | None = None  # in a signed group
     last: int = field(init=False)  # computed once: every layer that a run passes asks for it
 

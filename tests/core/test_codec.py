@@ -147,13 +147,13 @@ A, B = "a#1", "b#1"
 PLAIN = Frame("g", "i", A, B, Status(1))
 FIELDS = [
     "version",
+    "runs",
     "group",
     "instance",
     "source",
     "target",
     "status",
     "control",
-    "runs",
     "pieces",
     "orders",
     "letters",
@@ -189,6 +189,54 @@ def test_a_control_item_comes_back_as_it_was(kind: type[Control]) -> None:
 @given(whole_frames)
 def test_a_frame_comes_back_as_it_was(frame: Frame) -> None:
     assert codec.decode(codec.encode(frame)) == frame
+
+
+def large(size: int = 5000) -> Run:
+    payloads: list[bytes | str] = [b"x" * size, "text"]
+    return Run(A, 1, 1, {B: 2}, payloads, codec.encode_run(A, 1, 1, {B: 2}, payloads))
+
+
+def test_a_large_run_is_copied_neither_into_its_frame_nor_out_of_it() -> None:
+    run = large()
+    frame = replace(PLAIN, runs=(run,))
+    parts = codec.encode_parts(frame)
+    assert parts[1] is run.encoded
+    assert msgpack.unpackb(b"".join(parts)) == msgpack.unpackb(codec.encode(frame))  # it is msgpack all the same
+    data = codec.encode(frame)
+    came = codec.decode(memoryview(data))
+    assert came == frame
+    assert isinstance(came.runs[0].encoded, memoryview)
+    assert came.runs[0].encoded.obj is data
+    assert codec.encode(came) == data  # as a relay sends it
+
+
+def test_a_run_beside_much_else_does_not_keep_the_memory_of_all() -> None:
+    letters = (Letter(1, Kind.UNICAST, 0, b"y" * 20_000),)
+    frame = replace(PLAIN, runs=(large(),), letters=letters)
+    came = codec.decode(codec.encode(frame))
+    assert came == frame
+    assert type(came.runs[0].encoded) is bytes
+
+
+@pytest.mark.parametrize("bent", ["longer", "shorter", "cut", "more", "another version", "no run"])
+def test_a_frame_of_a_large_run_that_is_none_is_refused(bent: str) -> None:
+    data = bytearray(codec.encode(replace(PLAIN, runs=(large(),))))
+    size = int.from_bytes(data[4:8])
+    match bent:
+        case "longer":
+            data[4:8] = (len(data) + 1).to_bytes(4)
+        case "shorter":
+            data[4:8] = (size - 1).to_bytes(4)
+        case "cut":
+            del data[8 + size + 5 :]
+        case "more":
+            data += b"\xc0"
+        case "another version":
+            data[1] += 1
+        case "no run":
+            data[8] = 0xC0
+    with pytest.raises((MalformedFrame, VersionMismatch)):
+        codec.decode(bytes(data))
 
 
 @given(st.sampled_from(["unknown", "elsewhere", "expelled", "version"]), texts)

@@ -240,7 +240,7 @@ class TestUnicast:
         """Both are more than a frame takes; neither waits until the other is done."""
         a, b = net.form("a", "b")
         for _ in range(20):
-            net.send(a, *[b"r" * 100_000] * 2)
+            net.send(a, *[b"r" * (limits.LOAD_BYTES_MAX // 2 - 1000)] * 2)
             net.handle(a, events.SendUnicast(b, b"u" * limits.LETTER_BYTES_MAX))
         first = len(net.carried)
         app.until(lambda: len(app.unicasts(b)) == 20 and len(net.delivered(b)) == 40)

@@ -10,7 +10,7 @@ import pytest
 
 from gcom.core.codec import frames as codec
 from gcom.core.messages.effects import Deliver
-from gcom.core.messages.frames import Frame
+from gcom.core.messages.frames import Frame, Status
 from gcom.core.multicast.signing import Signatures, Verify
 from gcom.errors import BadValue
 from gcom.values.definition import Definition, Multicast, Ordering
@@ -18,7 +18,7 @@ from gcom.values.names import Process, name_of
 from gcom.values.run import Piece, Run
 from tests.core.network import Network
 
-LARGE = "x" * 400_000
+LARGE = "x" * 1_000_000
 Forge = Callable[["Forger", Process, int], Run]
 
 
@@ -69,6 +69,22 @@ def test_all_deliver_what_is_signed(ordering: Ordering, multicast: Multicast) ->
         net.send(who, "late")
     net.until(lambda: texts(net, newcomer) == ["late"] * 3)
     assert [net.suspected(who) for who in members] == [[], [], []]
+
+
+def test_a_large_run_is_judged_where_it_lies_in_its_frame() -> None:
+    key, judge = (
+        Signatures(Key("a#1"), "a#1", "g", "i", may_lose=False),
+        Signatures(Key("b#1"), "b#1", "g", "i", may_lose=False),
+    )
+    payloads: list[bytes | str] = [LARGE[:50_000]]
+    encoded, seal = key.seal(codec.encode_run("a#1", 1, 1, {}, payloads))
+    frame = Frame("g", "i", "a#1", "b#1", Status(1), runs=(Run("a#1", 1, 1, {}, payloads, encoded, seal),))
+    data = bytearray(codec.encode(frame))
+    (run,) = codec.decode(bytes(data)).runs
+    assert isinstance(run.encoded, memoryview)
+    assert not judge.is_forged(run)
+    data[data.index(b"xxx")] = ord("y")
+    assert judge.is_forged(codec.decode(bytes(data)).runs[0])
 
 
 class Forger:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -70,7 +70,9 @@ class BytesStream:
 
 def targets() -> list[Target]:
     """Return all decoders. What they take is the same in every run."""
-    whole = [frames.encode(it) for it in _drawn(strategies.whole_frames, _PER_STRATEGY)]
+    drawn = _drawn(strategies.whole_frames, _PER_STRATEGY)
+    # Some with a large run, which is read in another way.
+    whole = [frames.encode(it) for it in (*drawn, *[replace(it, runs=(strategies.large(),)) for it in drawn[:10]])]
     refused = frames.encode(Refused("unknown", "a#1 is not here", 3, "h.l"))
     runs = [it.encoded for it in _drawn(strategies.runs(), 2 * _PER_STRATEGY) if len(it.payloads) == 1]
     made = _drawn(strategies.decisions(), _PER_STRATEGY)
@@ -99,6 +101,7 @@ def targets() -> list[Target]:
         Target("order request", sequencer.decode_request, asked, sequencer.encode_request),
         Target("order answer", sequencer.decode_answer, told, sequencer.encode_answer),
         Target("message", _read_message, [_message(body) for body in (*whole[:10], *_calls())], None, 2),
+        Target("call", _read_call, [_node_call(body) for body in whole[:10]]),
         Target("plain values", wire.unpack, [*_calls(), *_packed(requests)], wire.pack),
         Target("serpent", stock.read_serpent, [_serpent(it) for it in _PLAIN]),
         Target("rules", lambda data: table_of(wire.unpack(data)), [_rules()]),
@@ -185,6 +188,22 @@ def _message(body: bytes) -> bytes:
 
 def _read_message(data: bytes) -> Any:
     return wire.plain(wire.read(BytesStream(data)).body)
+
+
+_TO_NODE = wire.frame_call(wire.NODE)
+
+
+def _node_call(frame: bytes) -> bytes:
+    return b"".join((_TO_NODE, len(frame).to_bytes(4), frame, wire.FRAME_CALL_END))
+
+
+def _read_call(data: bytes) -> Any:
+    """Read a call as a server does: of what is written as ours are, the same must come as of any other."""
+    body = memoryview(data)
+    frame = wire.frame_of(body, _TO_NODE)
+    if frame is not None:
+        assert wire.plain(body) == [wire.NODE, "receive", [frame], {}]
+    return wire.plain(body)
 
 
 def _serpent(value: Any) -> bytes:

@@ -365,6 +365,34 @@ class TestSlowReader:
         assert sent == limits.WINDOW_MESSAGES_MAX + limits.PENDING_MESSAGES_MAX
         assert len(take(bob, sent)) == sent
 
+    def test_many_in_one_step_are_bounded_as_single_ones_are(self, here: Cluster) -> None:
+        alice, bob = here.members("alice", "bob")
+        alice.listen()
+        bound = limits.WINDOW_MESSAGES_MAX + limits.PENDING_MESSAGES_MAX
+        with pytest.raises(gcom.GComTimeout, match="to read its deliveries"):
+            alice.send_many([b"%d" % number for number in range(bound + 1)], 0.2)
+        assert [message.data for message in take(bob, bound)] == [b"%d" % number for number in range(bound)]
+        alice.send_many((b"last",))
+        assert take(bob, 1)[0].number == bound + 1
+
+    def test_many_in_one_step_are_bounded_in_bytes_too(self, here: Cluster) -> None:
+        alice, bob = here.members("alice", "bob")
+        alice.listen()
+        size = limits.RUN_BYTES_MAX // 2 - 100
+        with pytest.raises(gcom.GComTimeout, match="to read its deliveries"):
+            alice.send_many([bytes(size)] * 200, 0.2)
+        sent = alice._session.last_number
+        assert sent <= (limits.WINDOW_BYTES_MAX + limits.PENDING_BYTES_MAX) // size + 4
+        assert len(take(bob, sent)) == sent
+
+    def test_what_came_before_one_that_is_refused_is_sent(self, here: Cluster) -> None:
+        (alice,) = here.members("alice")
+        with pytest.raises(gcom.MessageTooLarge):
+            alice.send_many([b"a", b"b", bytes(limits.MESSAGE_BYTES_MAX + 1), b"c"])
+        with pytest.raises(gcom.BadValue):
+            alice.send_many([b"d", 5, b"e"])  # type: ignore[list-item]
+        assert [message.data for message in take(alice, 3)] == [b"a", b"b", b"d"]
+
     def test_scenario_13_a_slow_reader_that_leaves_sets_the_sender_free(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")
         alice.listen()

@@ -82,6 +82,24 @@ def test_what_the_socket_does_not_take_is_written_later() -> None:
         assert answers(pipeline, 60) == [b"%03d" % number for number in range(60)]
 
 
+@pytest.mark.parametrize("sizes", [(0,), (1, 0, 3), (5000,), (7, SIZE - 1000, 40), (100,) * 50])
+def test_a_call_in_parts_is_one_call(sizes: tuple[int, ...]) -> None:
+    came: list[bytes] = []
+
+    def take(frame: bytes) -> bytes:
+        came.append(bytes(frame))
+        return b""
+
+    server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(take)}, credentials=pyro.UserSecret())
+    server.start()
+    parts = [bytes([number]) * size for number, size in enumerate(sizes)]
+    with closing(server), pipeline_over(dialled(server)) as pipeline:
+        pipeline.put(*[memoryview(part) for part in parts])
+        pipeline.put(b"next")
+        answers(pipeline, 2)
+    assert came == [b"".join(parts), b"next"]
+
+
 @pytest.mark.parametrize(
     "numbers",
     [(1, 1), (2,), (1, 3), (2, 1)],

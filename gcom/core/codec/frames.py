@@ -1,7 +1,8 @@
 """Codec of frames: one call between two processes, and its reply.
 
-A frame is a msgpack array `[version, group, instance, source, target, status, control, runs, pieces, orders, letters]`;
-a run is encoded once, by its sender, and travels as a blob, or in pieces of it, to all peers and through relays.
+A frame is a msgpack array `[version, runs, group, instance, source, target, status, control, pieces, orders, letters]`;
+a run is encoded once, by its sender, and travels as a blob, or in pieces of it, to all peers and through relays. Runs
+are in front, so that a large one is neither copied into its frame nor out of it: what follows is read by itself.
 
 Status, runs, orders and letters are written by hand, not by a table: each message passes here, and their checks go
 through C loops (`map`, `set`), over all payloads of a run or all spans of an order at once.
@@ -38,7 +39,7 @@ from gcom.errors import MalformedFrame
 from gcom.values import limits
 from gcom.values.letter import Kind, Letter, LetterReceipt, size_of
 from gcom.values.names import Process
-from gcom.values.run import Brought, Payload, Piece, Run, Seal
+from gcom.values.run import Brought, Encoded, Payload, Piece, Run, Seal
 
 _pack: Callable[[tuple[Any, ...]], bytes] = msgpack.packb
 # The fields that travel, in the order of the wire; a status is in two rows, so that each is checked at once.
@@ -58,6 +59,11 @@ _REFUSED = record(
     settled=optional(NUMBER),
     life=text(80),
 )
+# A frame of one large run begins with these and four bytes of its length, and ends with what follows the run. They are
+# msgpack's: arrays of 11, 1 and 9, and bytes with a length of 32 bits.
+_LARGE_BYTES = 4096
+_ONE_RUN = bytes([0x9B, limits.PROTOCOL_VERSION, 0x91, 0xC6])
+_REST = b"\x99"
 _REFUSED_FIELDS = 5  # a frame has ten: no field needs to say which of the two came
 _SEALED_FIELDS = 3  # a run without a seal has five
 
@@ -89,20 +95,28 @@ def seal_run(encoded: bytes, signature: bytes, credential: bytes) -> tuple[bytes
 
 def encode(frame: Reply) -> bytes:
     """Return the bytes of a frame or of a refusal."""
+    return b"".join(encode_parts(frame))
+
+
+def encode_parts(frame: Reply) -> tuple[Encoded, ...]:
+    """Return the bytes of a frame or of a refusal, in parts: a large run is one of them, as it is."""
     if isinstance(frame, Refused):
-        return _pack((limits.PROTOCOL_VERSION, *_REFUSED.encode(frame)))
+        return (_pack((limits.PROTOCOL_VERSION, *_REFUSED.encode(frame))),)
     said = frame.status
     # In a group whose links are whole it is empty, and costs one byte.
     unheard = encode_unheard(said.unheard) if said.unheard else b""
     status = (_COUNTS(said), _FLAGS(said), said.leaving, said.suspects, _RECEIPT(said.receipt), unheard)
     control = tuple(map(encode_control, frame.control))
-    load = tuple(map(_ENCODED, frame.runs)), tuple(map(_PIECE.encode, frame.pieces))
-    orders = frame.orders and _SPANS(frame.orders)
-    head = (limits.PROTOCOL_VERSION, frame.group, frame.instance, frame.source, frame.target)
-    return _pack((*head, status, control, *load, orders, tuple(map(_LETTER, frame.letters))))
+    pieces, orders = tuple(map(_PIECE.encode, frame.pieces)), frame.orders and _SPANS(frame.orders)
+    head = (frame.group, frame.instance, frame.source, frame.target, status, control)
+    rest = (*head, pieces, orders, tuple(map(_LETTER, frame.letters)))
+    runs = tuple(map(_ENCODED, frame.runs))
+    if len(runs) != 1 or len(runs[0]) < _LARGE_BYTES:
+        return (_pack((limits.PROTOCOL_VERSION, runs, *rest)),)
+    return _ONE_RUN + len(runs[0]).to_bytes(4), runs[0], _pack(rest)[len(_REST) :]
 
 
-def decode(data: bytes) -> Frame:
+def decode(data: Encoded) -> Frame:
     """Return the frame of `data`; raise MalformedFrame or VersionMismatch."""
     reply = decode_reply(data)
     if isinstance(reply, Refused):
@@ -110,13 +124,13 @@ def decode(data: bytes) -> Frame:
     return reply
 
 
-def decode_reply(data: bytes) -> Reply:
+def decode_reply(data: Encoded) -> Reply:
     """Return the frame or refusal of `data`; raise MalformedFrame or VersionMismatch."""
     # Before unpacking: a peer must not make this process build more than a frame's worth of objects.
     if len(data) > limits.FRAME_BYTES_MAX:
         raise malformed("frame", f"at most {limits.FRAME_BYTES_MAX} bytes", len(data))
     try:
-        parts = msgpack.unpackb(data, **BOUNDS)
+        parts = _with_one_run(data) or msgpack.unpackb(data, **BOUNDS)
         version, *fields = parts
         if type(parts) is not list or type(version) is not int or version != limits.PROTOCOL_VERSION:
             raise not_spoken(parts)
@@ -127,6 +141,19 @@ def decode_reply(data: bytes) -> Reply:
         return _frame(fields)
     except NOT_OURS as error:
         raise MalformedFrame(f"malformed frame: {error}") from error
+
+
+def _with_one_run(data: Encoded) -> list[Any] | None:
+    """Return the fields of a frame in front of which is one large run, as a view; None: it is another."""
+    if len(data) < _LARGE_BYTES or data[: len(_ONE_RUN)] != _ONE_RUN:
+        return None
+    begin = len(_ONE_RUN) + 4
+    end = begin + int.from_bytes(data[begin - 4 : begin])
+    # A smaller one would keep the memory of the whole frame for as long as it is kept itself.
+    if not len(data) <= 2 * (end - begin) or end > len(data):
+        return None
+    rest: list[Any] = msgpack.unpackb(_REST + data[end:], **BOUNDS)
+    return [limits.PROTOCOL_VERSION, [memoryview(data)[begin:end]], *rest]
 
 
 def decode_run(encoded: bytes) -> Run:
@@ -142,7 +169,7 @@ def decode_run(encoded: bytes) -> Run:
 
 
 def _frame(fields: list[Any]) -> Frame:
-    group, instance, source, target, status, control, runs, pieces, orders, letters = fields
+    runs, group, instance, source, target, status, control, pieces, orders, letters = fields
     if {type(control), type(runs), type(pieces), type(letters)} != {list}:
         raise malformed("frame", "lists of control items, runs, pieces and letters", type(control))
     # 512 letters and 256 items: more in one frame is an attempt to occupy this process.
@@ -195,12 +222,12 @@ ORDERS = Record(_orders, _SPANS, Orders)
 
 
 def _whole_run(encoded: Any) -> Run:
-    if type(encoded) is not bytes or len(encoded) + limits.RUN_HEADER_BYTES > limits.LOAD_BYTES_MAX:
+    if type(encoded) not in (bytes, memoryview) or len(encoded) + limits.RUN_HEADER_BYTES > limits.LOAD_BYTES_MAX:
         raise malformed("run", f"at most {limits.LOAD_BYTES_MAX} bytes", encoded)
     return _run(encoded)
 
 
-def _run(encoded: bytes) -> Run:
+def _run(encoded: Encoded) -> Run:
     parts = msgpack.unpackb(encoded, **BOUNDS)
     seal = None
     if len(parts) == _SEALED_FIELDS:

@@ -108,7 +108,7 @@ def _cut(run: Run, at_byte: int, bytes_max: int) -> Piece:
     # A peer may claim more bytes than there are; then the run begins anew, or nothing would ever go out.
     at_byte = at_byte if at_byte < total else 0
     # A byte at least, however little room the frame has: a load without any would be taken again and again.
-    data = run.encoded[at_byte : at_byte + max(1, bytes_max - limits.PIECE_HEADER_BYTES)]
+    data = bytes(run.encoded[at_byte : at_byte + max(1, bytes_max - limits.PIECE_HEADER_BYTES)])
     return Piece(run.sender, run.view, run.first, at_byte, total, data)
 
 

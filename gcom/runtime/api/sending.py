@@ -12,7 +12,7 @@ from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.session import Session
 from gcom.values import limits
 from gcom.values.definition import Multicast
-from gcom.values.run import check_payload
+from gcom.values.run import are_bytes, check_payload
 
 HeldBy = Literal["sender", "majority", "all"]
 
@@ -51,20 +51,32 @@ class Sending(GroupHandle):
         if held_by != "sender":
             return self._send_and_wait(payload, timeout_s, held_by)
         with self._host.lock:
-            rights = self._host.rights
-            # Asked once for each set of rules: this is the path of every message.
-            if rights is not None and self._membership.may_send_by is not rights.in_force:
-                self._membership.raise_if_silent()
-            session = self._membership.session
-            # The usual case first: this is the path of every message.
-            if session.ended is not None or session.detached or session.leaving or not session.room:
-                session = self._await_room(timeout_s, deadline_of(timeout_s))
-            return session.put(payload)
+            return self._with_room(timeout_s).put(payload)
 
     def send_many(self, payloads: Iterable[bytes | str], timeout_s: float | None = 10.0) -> None:
         """Send each; `timeout_s` holds for each. Messages sent before an error stay sent."""
-        for payload in payloads:
-            self.send(payload, timeout_s)
+        # One by one what is perhaps made only while it is sent, and what has to be measured, or refused, in its turn.
+        if not isinstance(payloads, list | tuple) or not are_bytes(payloads, limits.MESSAGE_BYTES_MAX):
+            for payload in payloads:
+                self.send(payload, timeout_s)
+            return
+        sent = 0
+        while sent < len(payloads):
+            # As many as there is room for in one step: alone, each would cost ten times as much.
+            with self._host.lock:
+                sent += self._with_room(timeout_s).put_many(payloads[sent : sent + limits.RUN_MESSAGES_MAX])
+
+    def _with_room(self, timeout_s: float | None) -> Session:
+        """Return the session, once there is room for a message. Holds the lock."""
+        rights = self._host.rights
+        # Asked once for each set of rules: this is the path of every message.
+        if rights is not None and self._membership.may_send_by is not rights.in_force:
+            self._membership.raise_if_silent()
+        session = self._membership.session
+        # The usual case first: this is the path of every message.
+        if session.ended is not None or session.detached or session.leaving or not session.room:
+            session = self._await_room(timeout_s, deadline_of(timeout_s))
+        return session
 
     def flush(self, timeout_s: float | None = 10.0) -> None:
         """Wait until every member holds all that was sent here, unicasts too.

@@ -216,7 +216,7 @@ class Link:
         taken.session.log_before_frame()
         # The socket's buffer is full: the reader writes the rest,
         # since a thread of the application must not wait for a peer.
-        if not pipeline.put(codec.encode(taken.frame)):
+        if not pipeline.put(*codec.encode_parts(taken.frame)):
             self._host.reader.want(self, pipeline)
 
     # reading, in the reader's thread

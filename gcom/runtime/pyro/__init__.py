@@ -48,9 +48,8 @@ from gcom.runtime.pyro.places import (  # noqa: E402
 from gcom.runtime.pyro.secret import UserSecret  # noqa: E402
 from gcom.runtime.pyro.server import Endpoint, Server, settings  # noqa: E402
 from gcom.runtime.pyro.tls import peer, peer_serial  # noqa: E402
-from gcom.runtime.pyro.wire import CALL_BYTES_MAX, pack, unpack  # noqa: E402
+from gcom.runtime.pyro.wire import CALL_BYTES_MAX, NODE, pack, unpack  # noqa: E402
 
-NODE = "gcom.node"  # the object that every node serves
 DIRECTORY = "gcom.directory"  # the objects that a registry serves
 SEQUENCER = "gcom.sequencer"
 STATUS = "gcom.status"  # of nodes and registries: they tell how they stand

@@ -7,6 +7,7 @@ order of the calls. Neither side of this ever waits: what the socket does not ta
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from threading import Lock
 
 from Pyro5 import protocol
@@ -14,8 +15,11 @@ from Pyro5 import protocol
 from gcom.errors import PeerError
 from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.caller import ConnectionLost, answer_of
-from gcom.runtime.pyro.wire import HEADER_BYTES, Bad, WireMessage, message, pack, parse, shut
+from gcom.runtime.pyro.wire import FRAME_CALL_END, HEADER_BYTES, Bad, WireMessage, frame_call, header, parse, shut
+from gcom.values.run import Encoded
 
+BUFFERS_MAX = 16  # in one call of the kernel, which takes some hundred
+LARGE_BYTES = 4096  # a smaller call is written from one buffer
 READ_BYTES = 64 * 1024  # a full load in four reads, and no more memory per connection than that
 
 
@@ -26,7 +30,7 @@ class Pipeline:
         self._sock = sock
         if not isinstance(sock, tls.SecureSocket):  # its own never blocks
             sock.setblocking(False)
-        self._object_id = object_id
+        self._call = frame_call(object_id)
         self._lock = Lock()
         self._left: deque[memoryview] = deque()  # what the socket did not take
         self._put = 0
@@ -41,24 +45,31 @@ class Pipeline:
     def fileno(self) -> int:
         return self._sock.fileno()
 
-    def put(self, data: bytes) -> bool:
+    def put(self, *data: Encoded) -> bool:
         """Call with `data`, behind the calls before; tell whether the socket has it all: else `flush` later.
 
-        Where the connection has broken, `answers` says so.
+        Its parts are written as they are, not copied into one. Where the connection has broken, `answers` says so.
         """
+        size = sum(map(len, data))
+        call = self._call + size.to_bytes(4)
+        body_bytes = len(call) + size + len(FRAME_CALL_END)
         with self._lock:
             # Number and bytes under one lock: a call that overtakes another would be answered as that one.
             self._put = (self._put + 1) & 0xFFFF
-            body = pack((self._object_id, "receive", (data,), {}))
-            call = message(protocol.MSG_INVOKE, 0, self._put, body)
-            try:
-                self._left.append(memoryview(self._sealed(call)))
-            except OSError:  # of TLS: the reader has found the end a moment ago, and OpenSSL encrypts no more
-                self._break()
+            head = header(protocol.MSG_INVOKE, 0, self._put, body_bytes)
+            self._append((head, call, *data, FRAME_CALL_END), joined=size < LARGE_BYTES)
             return self._flush()
 
-    def _sealed(self, call: bytes) -> bytes:
-        return self._sock.seal(call) if isinstance(self._sock, tls.SecureSocket) else call
+    def _append(self, parts: tuple[Encoded, ...], joined: bool) -> None:
+        try:
+            if isinstance(self._sock, tls.SecureSocket):
+                parts = (self._sock.seal(b"".join(parts)),)
+            elif joined:
+                parts = (b"".join(parts),)
+        except OSError:  # of TLS: the reader has found the end a moment ago, and OpenSSL encrypts no more
+            self._break()
+        else:
+            self._left += map(memoryview, parts)
 
     def flush(self) -> bool:
         """Write what is left; tell whether the socket has it all."""
@@ -68,10 +79,11 @@ class Pipeline:
     def _flush(self) -> bool:
         try:
             while self._left:
-                count = self._send(self._left[0])
-                self._left[0] = self._left[0][count:]
-                if not self._left[0]:
-                    self._left.popleft()
+                count = self._send()
+                while self._left and count >= len(self._left[0]):
+                    count -= len(self._left.popleft())
+                if count:
+                    self._left[0] = self._left[0][count:]
         except BlockingIOError:
             return False
         except OSError:
@@ -83,8 +95,12 @@ class Pipeline:
         shut(self._sock)
         self._left.clear()
 
-    def _send(self, data: memoryview) -> int:
-        return self._sock.send_sealed(data) if isinstance(self._sock, tls.SecureSocket) else self._sock.send(data)
+    def _send(self) -> int:
+        if isinstance(self._sock, tls.SecureSocket):
+            return self._sock.send_sealed(self._left[0])
+        if len(self._left) == 1:
+            return self._sock.send(self._left[0])
+        return self._sock.sendmsg(islice(self._left, BUFFERS_MAX))
 
     def _recv(self) -> bytes:
         sock = self._sock

@@ -34,10 +34,13 @@ from gcom.runtime.pyro.secret import NONCE_BYTES, Exchange, UserSecret
 from gcom.runtime.pyro.wire import (
     CALL_BYTES_MAX,
     MSGPACK,
+    NODE,
     NOT_TRUSTED,
     POOL_FULL,
     Bad,
     WireMessage,
+    frame_call,
+    frame_of,
     pack,
     plain,
     read,
@@ -51,6 +54,7 @@ from gcom.values.names import Address
 HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
 WORKERS_SPARE = 32  # beyond the connections at once: they end those that give way, and tell others that all are busy
 ACCEPT_PAUSE_S = 0.05  # after accept failed for want of descriptors or threads
+_TO_NODE = frame_call(NODE)
 _THIS_USER = contextlib.nullcontext()  # a process of this very user is served under no name, and most requests are
 
 
@@ -78,14 +82,14 @@ def settings(connections: int = limits.CONNECTIONS_MAX) -> None:
 
 
 class Endpoint:
-    """The object behind an id: one method, `receive(bytes) -> bytes`, two-way."""
+    """The object behind an id: one method, `receive(bytes) -> bytes`, two-way. A node's takes a view of bytes, too."""
 
     def __init__(self, handler: Callable[[bytes], bytes]) -> None:
         self._handler = handler
 
     @pyro_server.expose  # type: ignore[untyped-decorator]
     def receive(self, frame: bytes) -> bytes:
-        if type(frame) is not bytes:
+        if type(frame) not in (bytes, memoryview):
             raise Bad("argument", "receive takes one bytes frame")
         if len(frame) > limits.FRAME_BYTES_MAX:
             raise Bad("argument", f"a frame of {len(frame)} bytes is too large: at most {limits.FRAME_BYTES_MAX}")
@@ -304,6 +308,10 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     def _call(self, request: WireMessage) -> Any:
         if request.flags & protocol.FLAGS_BATCH:
             raise Bad("batch", "batches are not served: make single calls")
+        frame = frame_of(request.body, _TO_NODE) if request.serializer == MSGPACK else None
+        # As most calls are written; the rest is read value by value.
+        if frame is not None and (node := self._objects().get(NODE)) is not None:
+            return node.receive(frame)
         match plain(request.body) if request.serializer == MSGPACK else stock.read_body(request):
             case [str() as name, str() as method, [*positional], dict() as named] if name in (it := self._objects()):
                 # Only what is exposed by name: else `__class__`

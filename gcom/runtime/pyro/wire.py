@@ -18,12 +18,15 @@ from Pyro5 import protocol, serializers
 
 from gcom.errors import PeerError
 
-CALL_BYTES_MAX = 1024 * 1024  # one Pyro5 message: four frames, so our bound is met before Pyro5's
+CALL_BYTES_MAX = 1024 * 1024  # one Pyro5 message: two frames, so our bound is met before Pyro5's
 ANNOTATION_BYTES_MAX = 1024  # read and dropped: GCom uses none, a stock proxy's few are harmless
 MSGPACK = serializers.MsgpackSerializer.serializer_id
 POOL_FULL = "no free worker: too many connections"  # a full server's answer instead of a welcome
 
+NODE = "gcom.node"  # the object that every node serves
 NOT_TRUSTED = "not trusted: "  # how a refusal begins that is about who the caller is
+
+FRAME_CALL_END = b"\x80"  # no named arguments
 
 _HEADER = struct.Struct("!4sHBBHHII16sHH")
 HEADER_BYTES = _HEADER.size
@@ -57,7 +60,7 @@ class WireMessage:
     serializer: int
     flags: int
     seq: int
-    # A view, no bytes: a frame of 256 KiB is not copied to be judged.
+    # A view, no bytes: a frame of 512 KiB is not copied to be judged.
     body: memoryview
 
 
@@ -76,8 +79,29 @@ def write(sock: Stream, kind: int, flags: int, seq: int, body: bytes, serializer
 
 def message(kind: int, flags: int, seq: int, body: bytes, serializer: int = MSGPACK) -> bytes:
     """Return a message as it travels."""
-    head = (b"PYRO", protocol.PROTOCOL_VERSION, kind, serializer, flags, seq, len(body), 0, _NO_CORRELATION, 0, _MAGIC)
-    return _HEADER.pack(*head) + body
+    return header(kind, flags, seq, len(body), serializer) + body
+
+
+def header(kind: int, flags: int, seq: int, size: int, serializer: int = MSGPACK) -> bytes:
+    """Return what goes in front of a body of so many bytes."""
+    head = (b"PYRO", protocol.PROTOCOL_VERSION, kind, serializer, flags, seq, size, 0, _NO_CORRELATION, 0, _MAGIC)
+    return _HEADER.pack(*head)
+
+
+def frame_call(object_id: str) -> bytes:
+    """Return the body of a call of `receive` with a frame, up to the frame's length in 4 bytes; FRAME_CALL_END ends it.
+
+    It is the msgpack of (object_id, "receive", (frame,), {}).
+    """
+    return b"\x94" + pack(object_id) + pack("receive") + b"\x91\xc6"
+
+
+def frame_of(body: memoryview, call: bytes) -> memoryview | None:
+    """Return the frame of a body that begins with `call`, uncopied; None: it is another call, or written otherwise."""
+    begin = len(call) + 4
+    whole = body[: len(call)] == call and body[-1:] == FRAME_CALL_END
+    whole = whole and int.from_bytes(body[len(call) : begin]) == len(body) - begin - len(FRAME_CALL_END)
+    return body[begin : -len(FRAME_CALL_END)] if whole else None
 
 
 def read(sock: Stream, deadline: float | None = None) -> WireMessage:
