@@ -397,8 +397,7 @@ class Member:
             self.effects.append(AskRegistry(Unregister(self.group, self.instance, self.view.number)))
         if self.definition.total:
             self.effects.append(AskSequencer(Close(self.group, self.instance)))  # else it stays for long
-        change = self._view_change
-        change.finish(Ended(self.view.number, change.leaves_for, into=change.goes_into))
+        self._view_change.finish(Ended(self.view.number, self.leaves_for, into=self._view_change.goes_into))
 
     def on_registry(self, request: Request, answer: Answer | None, now_ms: int) -> None:
         match request:
@@ -423,8 +422,8 @@ class Member:
         elif verdict is Verdict.GIVE_UP_UNHEARD:
             self._triggers.give_up_unheard()
         elif verdict is not Verdict.GO_ON:
-            another = isinstance(answer, GroupInfo) and answer.instance != self.instance
-            self.end(verdict.value, answer.instance if isinstance(answer, GroupInfo) and another else "")
+            into = answer.instance if isinstance(answer, GroupInfo) else ""
+            self.end(verdict.value, into if into != self.instance else "")
 
     def _on_rival(self, rival: GroupInfo, now_ms: int) -> None:
         """Handle that another instance has the name, and stands above."""
@@ -449,8 +448,7 @@ class Member:
         self._view_change.end(reason, into)
 
     def _register(self, now_ms: int) -> None:
-        asked = self._registration.due(self.view, self._view_change.detached, now_ms)
-        self.effects += [AskRegistry(request) for request in asked]
+        self.effects += map(AskRegistry, self._registration.due(self.view, self._view_change.detached, now_ms))
 
     def _note(self, now_ms: int) -> None:
         joiners = self._triggers.admission.to_note(now_ms)
