@@ -313,7 +313,7 @@ class Member:
             return
         if peer not in members:
             if self._merge.on_reply(peer, reply, self.view, now_ms) and not self.leaves_for:
-                self.leave(now_ms, "merge")
+                self.leave(now_ms, "merge", self._merge.into)
             return
         self._triggers.detector.answered(peer)  # both directions of the link work; `heard` alone shows one
         if isinstance(reply, Frame):
@@ -381,9 +381,9 @@ class Member:
         """The reason for which it has asked to go; empty: it has not."""
         return self._view_change.leaves_for
 
-    def leave(self, now_ms: int, reason: str = "request") -> None:
+    def leave(self, now_ms: int, reason: str = "request", into: str = "") -> None:
         """Ask to go: every status says so, and the leader takes it into the next change."""
-        self._view_change.leaves_for = reason
+        self._view_change.leaves_for, self._view_change.goes_into = reason, into
         if not self._view_change.others:
             self._leave_alone()
             return
@@ -397,7 +397,7 @@ class Member:
             self.effects.append(AskRegistry(Unregister(self.group, self.instance, self.view.number)))
         if self.definition.total:
             self.effects.append(AskSequencer(Close(self.group, self.instance)))  # else it stays for long
-        self._view_change.finish(Ended(self.view.number, self._view_change.leaves_for))
+        self._view_change.finish(Ended(self.view.number, self.leaves_for, into=self._view_change.goes_into))
 
     def on_registry(self, request: Request, answer: Answer | None, now_ms: int) -> None:
         match request:
@@ -422,7 +422,8 @@ class Member:
         elif verdict is Verdict.GIVE_UP_UNHEARD:
             self._triggers.give_up_unheard()
         elif verdict is not Verdict.GO_ON:
-            self.end(verdict.value)
+            into = answer.instance if isinstance(answer, GroupInfo) else ""
+            self.end(verdict.value, into if into != self.instance else "")
 
     def _on_rival(self, rival: GroupInfo, now_ms: int) -> None:
         """Handle that another instance has the name, and stands above."""
@@ -430,7 +431,7 @@ class Member:
             self._merge.on_registered(rival, self.view, now_ms)
         # A detached member yields only once no quorum of its view can be again: until then its instance may go on.
         elif self._triggers.survivors is not None:
-            self.end("merge")
+            self.end("merge", rival.instance)
 
     def on_hail(self, frame: Frame, hail: frames.OfHail, now_ms: int) -> frames.OfHail | None:
         """Answer a call from elsewhere in the group; None where this instance may be over soon."""
@@ -443,12 +444,11 @@ class Member:
     def away(self) -> tuple[tuple[Process, Address], ...]:
         return tuple(self._merge.away)
 
-    def end(self, reason: str) -> None:
-        self._view_change.end(reason)
+    def end(self, reason: str, into: str = "") -> None:
+        self._view_change.end(reason, into)
 
     def _register(self, now_ms: int) -> None:
-        asked = self._registration.due(self.view, self._view_change.detached, now_ms)
-        self.effects += [AskRegistry(request) for request in asked]
+        self.effects += map(AskRegistry, self._registration.due(self.view, self._view_change.detached, now_ms))
 
     def _note(self, now_ms: int) -> None:
         joiners = self._triggers.admission.to_note(now_ms)

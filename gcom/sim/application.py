@@ -29,7 +29,7 @@ from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.sim.checks.state import BEFORE, State
 from gcom.sim.plan.events import Fault
 from gcom.sim.unicasts import MemberSession, UnicastTraffic
-from gcom.values.definition import Netsplit
+from gcom.values.definition import Multicast, Netsplit
 from gcom.values.lineage import carries_on, rank
 from gcom.values.run import Brought, Payload
 from gcom.values.view import View
@@ -58,6 +58,7 @@ class Application:
         self._view = 0  # installed, but not reached by the reader
         self._reading = False
         self._composed = 0
+        self._unconfirmed = 0  # the last message sent when it last asked who holds what; 0: it waits for none
         # With a random stream of its own: a plan in which nobody writes letters draws the same messages
         # as one with letters.
         self._endpoint = UnicastTraffic(session, Random(f"mail {rng.random()}"), lambda: self.has_state)
@@ -114,6 +115,7 @@ class Application:
     def _write(self) -> None:
         if self._session.is_over:
             return
+        self._confirm()
         if self.has_room:
             # Bursts and silence in turn: runs of many messages, and of one, and links that are idle.
             count = self._burst()
@@ -122,6 +124,20 @@ class Application:
         if not self._simulation.silent:
             self._endpoint.write()
         self._later(self._rng.randint(5, 150), self._write)
+
+    def _confirm(self) -> None:
+        """Have one own message at a time confirmed: the last one, and the next when a majority holds that."""
+        machine = self._session.machine
+        members = len(machine.view.members) if machine.view else 0
+        reliable = self._simulation.plan.definition.multicast is Multicast.RELIABLE
+        # Nothing is confirmed to a detached sender: `send` raises there.
+        if not reliable or not self._session.is_member or machine.detached:
+            return
+        number = self._unconfirmed
+        if number and machine.placed(number) and 2 * len(machine.lacking(number)) < members:
+            self._session.confirm(number)
+            self._unconfirmed = 0
+        self._unconfirmed = self._unconfirmed or machine.number
 
     def _burst(self) -> int:
         """Return how many messages to send now, one or a burst, so that all members together send the plan's total."""

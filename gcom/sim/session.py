@@ -379,6 +379,12 @@ class SimSession:
                     )
                 self._log.record(definition, self.machine.instance, effect)
 
+    def confirm(self, number: int) -> None:
+        """Log that the application was told that a majority holds its message, as `send(held_by=...)` does."""
+        definition, view = self.machine.definition, self.machine.view
+        if self._log and definition and view:
+            self._log.confirm(definition, self.machine.instance, view.number, number, "majority")
+
     def _log_before_frame(self) -> None:
         if self._log:
             self._log.flush_before_frame()

@@ -50,6 +50,8 @@ class MemberSession(Protocol):
 
     def handle(self, event: events.Event) -> None: ...
 
+    def confirm(self, number: int) -> None: ...
+
 
 class UnicastTraffic:
     """The unicasts and calls of one session. `is_ready` tells whether it has its state: before, it answers nothing."""

@@ -30,6 +30,7 @@ class History:
     number: int = 0
     sent: dict[str, int] = field(default_factory=dict)
     serial: int = 0
+    away: list[str] = field(default_factory=list)  # put out, and not back; the latest last
     stateful: bool = True
     anew: bool = False  # numbers begin at 1 again in each instance, and what those before had is in no base
     openings: dict[str, tuple[int, Record]] = field(
@@ -70,6 +71,7 @@ class History:
         incarnations = {name: sum(who.startswith(f"{name}#") for who in self.logs) + 1 for name in names}
         new = [f"{name}#{incarnation}" for name, incarnation in incarnations.items()]
         self.living += new
+        self.away = [who for who in self.away if who[0] not in names]
         self.install(new)
         for who in new if self.stateful else ():
             self.log(who, "adopt", **{"from": self.living[0], "cut": {each: n for each, n in self.sent.items() if n}})
@@ -89,13 +91,24 @@ class History:
         self.sent = {} if self.anew else self.sent
         self.install(list(self.living), [said])
 
+    def put_out(self) -> None:
+        """One is put out, and the others go on."""
+        self.away.append(self.living.pop(self.chance.randrange(len(self.living))))
+        self.log(self.away[-1], "detach", reason="expelled")
+        self.install([])
+
     def begin_anew(self) -> None:
-        """All leave, and one begins the name again."""
+        """All leave, or all crash but one that was put out; one begins the name again, with what that one has."""
+        back = self.away[-1] if self.away and self.chance.random() < 0.7 else ""
         for who in self.living:
-            self.log(who, "leave", reason="request")
+            if back:
+                self.endings[who] = self.chance.choice(("crash", "torn"))
+            else:
+                self.log(who, "leave", reason="request")
         said = {"instance": self.instance, "view": self.number, "by": "ended", "gone": {}, "gives_up": []}
         self.instance, self.number, self.serial = f"i{int(self.instance[1:]) + 1}", 0, 0
-        name = self.chance.choice(NAMES)
+        name = back[0] if back else self.chance.choice(NAMES)
+        self.away = []
         self.living = [f"{name}#{sum(who.startswith(f'{name}#') for who in self.logs) + 1}"]
         self.sent = {}
         self.install(list(self.living), [said])
@@ -112,7 +125,10 @@ def history(seed: int) -> History:
     for _ in range(chance.randint(1, 3)):
         made.talk()
         _let_come(made)
-        if chance.random() < 0.8:
+        if len(made.living) > 1 and chance.random() < 0.4:
+            made.put_out()
+            made.talk()
+        if chance.random() < (0.6 if made.away else 0.8):
             made.succeed()
         else:
             made.begin_anew()
@@ -321,7 +337,7 @@ DAMAGES: dict[str, Operator] = {
     "no succeeds": _field("view", "succeeds", None),
     "base": _field("view", "base_serial", 1, 4, None),
     "into": _field("leave", "into", "i1", "i2", "i3", "i4", "nowhere", None),
-    "reason": _field("leave", "reason", "request", "expelled", "merge", "succession", None),
+    "reason": _field("leave", "reason", "request", "expelled", "merge", "succession", "dissolved", None),
     "detach": _field("leave", "type", "detach"),
     "settled": _field("leave", "settled", 1, 2, 3),
     "confirmed": _field("confirm", "number", 1, 3, 9),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from gcom.audit.explain.result import result_of
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.contract import problem_of
 from gcom.audit.input.reading import list_segments
@@ -17,7 +19,8 @@ from gcom.audit.spark import session
 from gcom.errors import AuditUnavailable, NotALog
 from tests.audit.here import audit
 from tests.audit.lives import broken
-from tests.oracle.build import A, life, write, write_segments
+from tests.oracle import judge
+from tests.oracle.build import A, deliver, life, send, view, write, write_segments
 
 
 def _logs(folder: Path) -> Path:
@@ -56,6 +59,17 @@ def test_a_file_that_is_no_log_is_named(tmp_path: Path) -> None:
     outcome = audit(folder)
     assert any("x/1/000000.jsonl:1: no delivery log" in note for note in outcome.notes)
     assert _verdicts(outcome) == {"PASS"}, "the others' logs are whole"
+
+
+def test_a_process_without_any_segment_is_named_and_may_hide_a_group(tmp_path: Path) -> None:
+    write(tmp_path / "logs", {A: [view(1, A), send(1, 1, {}), deliver(1, A, 1)]})
+    (tmp_path / "logs" / "b" / "1").mkdir(parents=True)
+    (tmp_path / "logs" / "notes").mkdir()
+    shutil.copytree(tmp_path / "logs" / "a", tmp_path / "logs" / "copy" / "a")
+    found = result_of(audit(tmp_path / "logs"))
+    assert found.unread == [f"{tmp_path / 'logs/b/1'}: the folder of a process, without a segment of its log"]
+    assert (found.verdict, judge(tmp_path / "logs").verdict) == ("UNKNOWN", "UNKNOWN")
+    assert not result_of(audit(tmp_path / "logs" / "a")).unread  # what lies beside was not asked for
 
 
 def test_another_version_is_a_gap_that_says_so(tmp_path: Path) -> None:

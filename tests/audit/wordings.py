@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.audit.foundings import FOUNDINGS
 from tests.audit.lineages import (
     A2,
     B2,
@@ -324,7 +325,7 @@ def serials_begin_again() -> Told:
     return Told(logs, "FAIL")
 
 
-WORDINGS: dict[str, Callable[[], Told]] = {
+WORDINGS: dict[str, Callable[[], Told]] = FOUNDINGS | {
     each.__name__: each
     for each in (
         detached_with_what_was_confirmed,

@@ -432,6 +432,7 @@ def test_those_whom_an_operator_gave_up_come_over_after_the_heal() -> None:
     net.heal()
     net.until_view(A, B, "c#2", "d#2", "e#2")
     assert instance(net, "c#2") == instance(net, A)
+    assert net.end(C).into == instance(net, A)  # type: ignore[union-attr]
 
 
 def test_an_operators_order_gives_up_who_was_only_noted_too() -> None:

@@ -6,75 +6,23 @@ instance begins and who enters it at the one that begins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from tests.oracle.events import Adopt, Confirm, Deliver, End, Gap, History, Message, Process, Succession, View
-from tests.oracle.replay import at_end, walk
+from tests.oracle.events import Adopt, Confirm, Deliver, History, Process
+from tests.oracle.instances import (
+    Instance,
+    Link,
+    ancestors,
+    delivered,
+    descends,
+    end_of,
+    goes_into,
+    has_gap,
+    installed,
+    name_of,
+    outlives,
+    settled_at_end,
+)
+from tests.oracle.returns import Beginning, by_cut, check_returns, told_of_the_end
 from tests.oracle.rules import Tally
-
-_GONE_FOR_GOOD = ("request", "exit", "expelled", "defect")  # of who ends so, and goes nowhere, nothing is owed
-
-
-@dataclass(slots=True)
-class Instance:
-    """One life of a name; `firsts` are the records of its view 1, by process."""
-
-    name: str
-    histories: list[History]
-    tally: Tally = field(default_factory=Tally)
-    views: dict[int, View] = field(default_factory=dict)
-    firsts: dict[Process, View] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for history in sorted(self.histories, key=lambda each: each.process):
-            for event in history.events:
-                if isinstance(event, View):
-                    self.views.setdefault(event.view, event)
-                    if event.view == 1:
-                        self.firsts.setdefault(history.process, event)
-
-    @property
-    def definition(self) -> View | None:
-        return self.views[min(self.views)] if self.views else None
-
-    @property
-    def primary(self) -> bool:
-        return self.definition is None or self.definition.netsplit == "PRIMARY"
-
-    @property
-    def reliable(self) -> bool:
-        return self.definition is not None and self.definition.multicast == "RELIABLE"
-
-    @property
-    def succeeds(self) -> tuple[Succession, ...]:
-        return self.firsts[min(self.firsts)].succeeds if self.firsts else ()
-
-    def parents(self) -> list[str]:
-        return sorted({each.instance for each in self.succeeds})
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    old: Instance
-    new: Instance
-    said: Succession
-
-    def required(self) -> set[Message]:
-        """Return the messages in the cut, without those that nobody held."""
-        return self.whole() - self.said.without
-
-    def whole(self) -> set[Message]:
-        return {(who, n) for who, last in (self.said.cut or {}).items() for n in range(1, last + 1)}
-
-    def required_anew(self) -> set[Message]:
-        """Of what is required, what has a number in the new instance: its base has it."""
-        base = self.new.firsts[min(self.new.firsts)].base
-        return {(who, n) for who, n in self.required() if n <= base.get(who, 0)}
-
-    def concerns(self, sender: Process) -> bool:
-        """The streams of others ended in earlier views."""
-        view = self.old.views.get(self.said.view or 0)
-        return sender in (self.said.cut or {}) or (view is not None and sender in view.members)
 
 
 def continuity(by_instance: dict[str, list[History]], closed: set[Process]) -> dict[str, Tally]:
@@ -95,6 +43,7 @@ def continuity(by_instance: dict[str, list[History]], closed: set[Process]) -> d
             if link.said.by != "ended":
                 _check_link(link, closed)
         _check_adoptions(instance, instances)
+    check_returns(instances, check_confirmed)
     return {name: instance.tally for name, instance in instances.items()}
 
 
@@ -108,7 +57,7 @@ def _check_origins(instances: dict[str, Instance]) -> None:
         return
     origins = [each for each in instances.values() if each.firsts and not each.succeeds]
     known = any(each.succeeds for each in instances.values()) or any(
-        end.into is not None for each in instances.values() for history in each.histories for end in _ends(history)
+        goes_into(history) is not None for each in instances.values() for history in each.histories
     )
     for each in instances.values():
         each.tally.evaluated += 1
@@ -126,15 +75,11 @@ def _components(instances: dict[str, Instance]) -> list[set[str]]:
     """Instances that succeed one another, or from one to the other of which somebody went, are together."""
     parts = [{name} for name in instances]
     for name, each in instances.items():
-        went = {end.into for history in each.histories for end in _ends(history)[:1]}
+        went = {goes_into(history) for history in each.histories}
         for other in {*each.parents(), *went} & instances.keys():
             joined = [part for part in parts if part & {name, other}]
             parts = [part for part in parts if part not in joined] + [set().union(*joined)]
     return parts
-
-
-def _ends(history: History) -> list[End]:
-    return [event for event in history.events if isinstance(event, End) and event.seen]
 
 
 def _check_beginning(new: Instance, instances: dict[str, Instance]) -> None:
@@ -146,7 +91,7 @@ def _check_beginning(new: Instance, instances: dict[str, Instance]) -> None:
         new.tally.violations.append(f"those who installed the first view of {new.name} name unlike predecessors")
     if new.primary and len(new.parents()) > 1:
         new.tally.violations.append(f"{new.name} has several predecessors")
-    if _descends(new.name, new.name, instances) is True:
+    if descends(new.name, new.name, instances) is True:
         new.tally.violations.append(f"{new.name} succeeds itself")
     _check_serial(new)
     for each in new.succeeds:
@@ -166,50 +111,24 @@ def _check_serial(new: Instance) -> None:
             new.tally.violations.append(f"{who} began {new.name} after serial {first.base_serial}, not after {last}")
 
 
-def _ancestors(name: str, instances: dict[str, Instance]) -> tuple[set[str], bool]:
-    """All that lie before `name`, and whether these are all."""
-    found: set[str] = set()
-    whole = True
-    open_ends = [name]
-    while open_ends:
-        each = instances.get(open_ends.pop())
-        if each is None or not each.firsts:
-            whole = False
-            continue
-        new = set(each.parents()) - found
-        found |= new
-        open_ends += sorted(new)
-    return found, whole
-
-
-def _descends(name: str, ancestor: str, instances: dict[str, Instance]) -> bool | None:
-    """None: the logs do not tell."""
-    found, whole = _ancestors(name, instances)
-    return True if ancestor in found else False if whole else None
-
-
 def _check_destinations(old: Instance, instances: dict[str, Instance]) -> None:
     """`into` leads to descendants; of a PARTITIONABLE name, to one of the same origin."""
     for history in old.histories:
-        for end in _ends(history)[:1]:
-            if end.into is None:
-                continue
+        if (into := goes_into(history)) is not None:
             old.tally.evaluated += 1
-            fits = _fits(old, end.into, instances)
+            fits = _fits(old, into, instances)
             if fits is not True:
-                said = f"{history.process} went from {old.name} into {end.into}"
-                old.tally.wrong_or_unknown(fits is False, said)
+                old.tally.wrong_or_unknown(fits is False, f"{history.process} went from {old.name} into {into}")
 
 
 def _fits(old: Instance, into: str, instances: dict[str, Instance]) -> bool | None:
     if into == old.name:
         return False
     if old.primary or into not in instances:
-        return _descends(into, old.name, instances)
-    mine, whole = _ancestors(old.name, instances)
-    theirs, whole_too = _ancestors(into, instances)
-    related = {*mine, old.name} & {*theirs, into}
-    return True if related else False if whole and whole_too else None
+        return descends(into, old.name, instances)
+    mine, _ = ancestors(old.name, instances)
+    theirs, _ = ancestors(into, instances)
+    return True if {*mine, old.name} & {*theirs, into} else None  # a side that begins anew does not say what it follows
 
 
 def _check_successors(old: Instance, links: list[Link]) -> None:
@@ -222,24 +141,10 @@ def _check_successors(old: Instance, links: list[Link]) -> None:
 def _check_last(old: Instance) -> None:
     """Check that those detached in the last view of an instance without successor wait, or lost what they had."""
     for history in old.histories:
-        ends = _ends(history)[:1]
-        if not ends or ends[0].into is not None or not _outlives(history) or _has_gap(history):
+        if end_of(history) is None or goes_into(history) is not None or not outlives(history) or has_gap(history):
             continue
-        if max(_installed(history)) == max(old.views):
+        if max(installed(history)) == max(old.views):
             old.tally.unknowns.append(f"{history.process} detached in the last view of {old.name}")
-
-
-def _outlives(history: History) -> bool:
-    """Whether the process went on, as far as its log tells."""
-    if not any(isinstance(event, View) for event in history.events):
-        return False
-    for end in _ends(history)[:1]:
-        return end.into is not None or end.reason not in _GONE_FOR_GOOD
-    return history.closed
-
-
-def _installed(history: History) -> list[int]:
-    return [event.view for event in history.events if isinstance(event, View)]
 
 
 def _check_later_views(link: Link) -> None:
@@ -249,10 +154,10 @@ def _check_later_views(link: Link) -> None:
     old.tally.evaluated += 1
     for history in old.histories:
         who = history.process
-        later = [view for view in _installed(history) if view > said.view]
-        if later and _outlives(history) and who not in said.gives_up:
+        later = [view for view in installed(history) if view > said.view]
+        if later and outlives(history) and who not in said.gives_up:
             old.tally.violations.append(f"{who} installed view {later[0]} of {old.name}, and {link.new.name} succeeds")
-        if who in said.gone and any(end.into is not None for end in _ends(history)[:1]):
+        if who in said.gone and goes_into(history) == link.new.name:
             old.tally.violations.append(f"{who} was proved dead, and went over")
 
 
@@ -265,7 +170,7 @@ def _check_link(link: Link, closed: set[Process]) -> None:
     if said.view is not None:
         _check_settled(link, said.view)
     if old.primary:
-        _check_confirmed(link)
+        check_confirmed(link, by_cut(link))
 
 
 def _check_ends_are_known(link: Link, view: int, closed: set[Process]) -> None:
@@ -276,56 +181,46 @@ def _check_ends_are_known(link: Link, view: int, closed: set[Process]) -> None:
     by_process = {history.process: history for history in old.histories}
     for who in sorted({who for each in last for who in each.members} - link.said.gone - link.said.gives_up):
         history = by_process.get(who)
-        if who not in closed and (history is None or not _ends(history)):
+        if who not in closed and (history is None or end_of(history) is None):
             old.tally.unknowns.append(f"nothing tells how the session of {who} ended")
-
-
-def _settled(history: History) -> set[Message]:
-    """At the end of the session."""
-    for place, event in walk(history):
-        if isinstance(event, End) and event.seen:
-            return set(place.settled)
-    return at_end(history).settled
-
-
-def _has_gap(history: History) -> bool:
-    return any(isinstance(event, Gap) for event in history.events)
 
 
 def _check_settled(link: Link, view: int) -> None:
     for history in link.old.histories:
-        ends = _ends(history)[:1]
-        if _has_gap(history) or not ends or ends[0].into != link.new.name or history.process in link.said.gives_up:
+        end = end_of(history)
+        if has_gap(history) or end is None or end.into != link.new.name or history.process in link.said.gives_up:
             continue
-        if max(_installed(history), default=0) == view:
+        if end.reason == "expelled":
+            continue  # it comes back as another process
+        if max(installed(history), default=0) == view:
             link.old.tally.evaluated += 1
-            settled = {message for message in _settled(history) if link.concerns(message[0])}
+            settled = {message for message in settled_at_end(history) if link.concerns(message[0])}
             if not link.required() <= settled <= link.whole():
                 link.old.tally.violations.append(f"{history.process} had not settled exactly the cut of view {view}")
 
 
-def _check_confirmed(link: Link) -> None:
+def check_confirmed(link: Link, has: Beginning) -> None:
+    """Who outlives the old instance and had what was confirmed there finds it in the new one."""
     old = link.old
-    outliving = {history.process for history in old.histories if _outlives(history)} - link.said.gives_up
-    delivered = {
-        history.process: {event.message for event in history.events if isinstance(event, Deliver)}
-        for history in old.histories
+    outliving = {history.process: history for history in old.histories if outlives(history)}
+    outliving = {who: history for who, history in outliving.items() if who not in link.said.gives_up}
+    holders = {
+        message: {who for who in outliving if message in delivered(outliving[who])} for message in old.confirmed()
     }
-    confirmed: dict[Message, set[Process]] = {}  # with who outlives and must have held it
-    if old.definition is not None and old.definition.safe:
-        confirmed = {message: set() for messages in delivered.values() for message in messages}
-    else:
+    if old.definition is not None and not old.definition.safe:
         for history in old.histories:
             for event in history.events:
                 if isinstance(event, Confirm):
-                    held = confirmed.setdefault((history.process, event.number), set())
-                    held |= _must_hold(event, old, outliving)
-    confirmed = {message: held for message, held in confirmed.items() if link.concerns(message[0])}
-    old.tally.evaluated += len(confirmed)
-    for message, held in confirmed.items():
-        holders = held | {who for who in outliving if message in delivered[who]}
-        if message not in link.required() and holders:
-            old.tally.violations.append(f"{message} was confirmed, {sorted(holders)} had it, and it is not in the cut")
+                    holders[history.process, event.number] |= _must_hold(event, old, set(outliving))
+    for message, had in holders.items():
+        if has.asked(message):
+            old.tally.evaluated += 1
+            if had and message not in has.messages:
+                sure = has.sure and any(not told_of_the_end(link, outliving[who]) for who in had)
+                said = (
+                    f"{message} was confirmed, {sorted(had)} had it, and it is not in what {link.new.name} begins with"
+                )
+                old.tally.wrong_or_unknown(sure, said)
 
 
 def _must_hold(event: Confirm, old: Instance, outliving: set[Process]) -> set[Process]:
@@ -338,13 +233,13 @@ def _must_hold(event: Confirm, old: Instance, outliving: set[Process]) -> set[Pr
 
 def _check_adoptions(new: Instance, instances: dict[str, Instance]) -> None:
     """A process that enters and had not settled the cut takes over a state with it, before it delivers."""
-    before, _ = _ancestors(new.name, instances)
+    before, _ = ancestors(new.name, instances)
     earlier = {name_of(who) for name in before & instances.keys() for who in _with_views(instances[name])}
     stateful = any(
         isinstance(event, Adopt) for it in instances.values() for each in it.histories for event in each.events
     )
     for history in new.histories:
-        if not _installed(history) or _has_gap(history):
+        if not installed(history) or has_gap(history):
             continue
         lacking = [link for link in _links_to(new, instances) if not _has_cut(link, history.process)]
         returns = stateful and name_of(history.process) in earlier
@@ -353,11 +248,7 @@ def _check_adoptions(new: Instance, instances: dict[str, Instance]) -> None:
 
 
 def _with_views(instance: Instance) -> list[Process]:
-    return [history.process for history in instance.histories if _installed(history)]
-
-
-def name_of(process: Process) -> str:
-    return process.partition("#")[0]
+    return [history.process for history in instance.histories if installed(history)]
 
 
 def _links_to(new: Instance, instances: dict[str, Instance]) -> list[Link]:
@@ -372,12 +263,11 @@ def _links_to(new: Instance, instances: dict[str, Instance]) -> list[Link]:
 def _has_cut(link: Link, process: Process) -> bool:
     """Whether it, or the same member before, went over with all that is in the cut; a gap may hide that."""
     for history in link.old.histories:
-        ends = _ends(history)[:1]
-        over = bool(ends) and ends[0].into == link.new.name and name_of(history.process) == name_of(process)
+        over = goes_into(history) == link.new.name and name_of(history.process) == name_of(process)
         if (
-            _installed(history)
+            installed(history)
             and (over or history.process == process)
-            and (_has_gap(history) or link.required() <= _settled(history))
+            and (has_gap(history) or link.required() <= settled_at_end(history))
         ):
             return True
     return False

@@ -97,6 +97,9 @@ def read(folder: Path) -> Logs:
             logs.unread.append(str(path.relative_to(folder)))
         else:
             segments.setdefault(segment.opening["process"], []).append(segment)
+    for home in sorted(path for path in folder.glob("*/*") if path.is_dir() and not list(path.rglob("*.jsonl"))):
+        logs.unread.append(str(home.relative_to(folder)))
+        logs.notes.append(f"{logs.unread[-1]} has no segment")
     for process in sorted(segments):
         ordered = _of_one_writer(segments[process])
         if len(ordered) < len({int(segment.opening["segment"]) for segment in segments[process]}):

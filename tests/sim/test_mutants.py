@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sim.mutants import MUTANTS, TOLD, hunt, replay
+from tests.sim.mutants.lost import is_told_apart
 from tests.sim.mutants.table import TRIES, recorded
 
 QUICK = (
@@ -26,6 +27,7 @@ def _check(name: str) -> None:
     assert catch.said, (
         f"seed {catch.seed} does not catch {name} any more: `make seeds` hunts it and records the seed that does"
     )
+    assert is_told_apart(name, catch.said), f"the table of tests/sim/mutants/lost.py, of {name}: {catch.said}"
 
 
 @pytest.mark.parametrize("name", QUICK)

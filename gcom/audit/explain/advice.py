@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gcom.audit.explain.result import AuditResult, GroupResult
+from gcom.audit.input.catalogue import NO_SEGMENT
 from gcom.audit.rules.views.succession import NAME
 from gcom.trace.segment import folder_name
 
@@ -31,6 +32,8 @@ def advice_of(result: AuditResult) -> list[str]:
     found += _of_gaps(result, [who for who, state in sorted(result.coverage.items()) if state == "lost"])
     # What was listed and could not be read; of a gap the log itself is there, and is told above.
     files = [each for each in result.unread if each in result.notes]
+    if absent:  # the folders without a segment are theirs
+        files = [each for each in files if not each.endswith(NO_SEGMENT)]
     if files and result.groups:
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         found.append(f"A log could not be read, nor whose it is: {files[0]}{more}. {_WHOLE}.")

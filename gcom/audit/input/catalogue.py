@@ -9,6 +9,8 @@ from gcom.audit.input.files import read_file
 from gcom.audit.input.reading import Listing, read_opening
 from gcom.audit.input.segments import Opening
 
+NO_SEGMENT = "the folder of a process, without a segment of its log"
+
 
 @dataclass(frozen=True, slots=True)
 class Chain:
@@ -48,6 +50,9 @@ def catalogue(listing: Listing) -> Catalogue:
         else:
             found.openings[path] = opening
             by_process[opening.process].append((opening.segment, path))
+    for folder in listing.bare:
+        found.notes.append(f"{folder}: {NO_SEGMENT}")
+        found.unread.append(found.notes[-1])
     for process, segments in sorted(by_process.items()):
         found.paths[process] = _without_copies(process, sorted(segments), found.notes)
     return found

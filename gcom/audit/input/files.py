@@ -6,6 +6,7 @@ environment, as Arrow takes them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,19 @@ def list_files(folder: str) -> dict[str, int]:
         raise NotALog(f"{folder} is a file: expected a folder of delivery logs; {WRITTEN_BY}")
     # Sorted, so that notes and examples come in one order on every machine.
     return {str(path): path.stat().st_size for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def folders_without(folder: str, files: Iterable[str]) -> list[str]:
+    """Return the folders of processes under `folder` that have none of its segments; remote ones are not looked at."""
+    if is_remote(folder):
+        return []
+    # A process makes its folder and its first segment at once, so somebody took the segments away.
+    kept = {local(name).parent for name in files}
+    logs = {home.parent.parent for home in kept}
+    found = {home for log in logs if log.is_relative_to(local(folder)) for home in log.glob("[!.]*/[!.]*")}
+    # A log that was copied beside others has its processes a level deeper.
+    bare = [home for home in found - kept if home.is_dir() and not any(each.is_dir() for each in home.iterdir())]
+    return sorted(map(str, bare))
 
 
 def read_file(name: str) -> bytes:

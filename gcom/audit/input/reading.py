@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gcom.audit.input.compact import compact_opening, from_parquet, to_parquet
-from gcom.audit.input.files import WRITTEN_BY, list_files, read_file, read_first_line
+from gcom.audit.input.files import WRITTEN_BY, folders_without, list_files, read_file, read_first_line
 from gcom.audit.input.segments import LogSegment, Opening, opening_of, read_segment
 from gcom.errors import BadValue, NotALog
 from gcom.trace.segment import folder_name
@@ -23,10 +23,13 @@ _NAME = re.compile(r"\.?\d{6,}\.jsonl|\d{6,}\.parquet")
 
 @dataclass(slots=True)
 class Listing:
-    """The files of `gcom audit LOGDIR...`; `notes` are about other files that lie there."""
+    """The files of `gcom audit LOGDIR...`; `notes` are about other files that lie there, `bare` names folders of
+    processes without a segment.
+    """
 
     sizes: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    bare: list[str] = field(default_factory=list)
     others: int = 0  # files that are none
 
 
@@ -37,6 +40,7 @@ def list_segments(folders: Iterable[str]) -> Listing:
         files = list_files(folder)
         found = {path: size for path, size in files.items() if _NAME.fullmatch(_base(path))}
         listing.others += len(files) - len(found)
+        listing.bare += folders_without(folder, found)
         for path, size in found.items():
             # A process was killed between writing the sealed name and removing the other, or somebody copied in
             # between. The sealed one is whole.

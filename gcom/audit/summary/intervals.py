@@ -132,6 +132,9 @@ class Intervals:
         return Intervals((max(first, number + 1), last) for first, last in self if last > number)
 
 
+Numbers = dict[str, Intervals]  # of messages, by sender
+
+
 def add_numbers(mine: dict[Key, Intervals], theirs: dict[Key, Intervals]) -> None:
     """Add the numbers of `theirs` to those that `mine` has under the same key."""
     for key, numbers in theirs.items():

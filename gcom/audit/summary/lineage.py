@@ -145,16 +145,19 @@ class SessionSummary:
         into: str | None = self.end.get("into")
         return into
 
+    @property
+    def reason(self) -> str:
+        """Return the reason of its end; empty if none was seen."""
+        told: str = self.end.get("reason", "")
+        return told or ({"leave": "request", "detach": "quorum"}[self.end["type"]] if self.end else "")
+
     def outlives(self, closed: bool) -> bool:
         """Tell whether it went on after the instance, as far as its log tells; `closed` is of that log."""
         if not self.views:
             return False
         # CONTINUITY, outlives: "ended by `leave` or `detach` with `into`, or it is `closed` without leaving". A log
         # that merely stops may be a crash: nothing shows that its process went on.
-        if not self.end:
-            return closed
-        reason = self.end.get("reason") or ("request" if self.end["type"] == "leave" else "quorum")
-        return self.into is not None or reason not in _FOR_GOOD
+        return (self.into is not None or self.reason not in _FOR_GOOD) if self.end else closed
 
 
 def session_of(summary: ProcessSummary, *, has_gap: bool) -> SessionSummary:

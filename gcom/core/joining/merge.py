@@ -32,6 +32,7 @@ class Merge:
         known: Iterable[tuple[Process, Address]] = (),
     ) -> None:
         self.rival: GiveWay | None = None
+        self.into = ""  # the rival's instance, as far as this process was told
         self._process = process
         self._instance = instance
         self._partitionable = netsplit is Netsplit.PARTITIONABLE
@@ -92,7 +93,7 @@ class Merge:
             if name_of(other.process) not in view.names:
                 self._miss(other.process, other.address)  # so that it hears of this instance
             return
-        self._give_way(GiveWay(other.process, other.address), view, now_ms)
+        self._give_way(GiveWay(other.process, other.address), instance, view, now_ms)
 
     def on_reply(self, peer: Process, reply: Reply, view: View, now_ms: int) -> bool:
         """Take an answer of a process that is no member; return whether to leave now."""
@@ -100,6 +101,8 @@ class Merge:
         # give up the members that it has for some that it cannot have.
         if self.rival and peer == self.rival.process and self._is_elsewhere(reply):
             self._links.close(peer)
+            if not isinstance(reply, Refused):
+                self.into = reply.instance
             return True
         if isinstance(reply, Refused):
             self._forget(peer)  # it left, and knows that; or nobody is there
@@ -134,11 +137,12 @@ class Merge:
     def on_registered(self, entry: GroupInfo, view: View, now_ms: int) -> None:
         """Take the registry's word that it holds another instance."""
         if entry.members:
-            self._give_way(GiveWay(entry.members[0], entry.addresses[0]), view, now_ms)
+            self._give_way(GiveWay(entry.members[0], entry.addresses[0]), entry.instance, view, now_ms)
 
-    def _give_way(self, to: GiveWay, view: View, now_ms: int) -> None:
+    def _give_way(self, to: GiveWay, into: str, view: View, now_ms: int) -> None:
         """Have this instance give way to a rival: call that, and tell the others."""
         self._see(to, view, now_ms)
+        self.into = into
         if self.rival:
             for peer in view.members:
                 self._links.say(peer, self.rival)
@@ -157,7 +161,8 @@ class Merge:
         # admits.
         if self.rival and self.rival != told and self.rival.process not in view.members:
             self._links.close(self.rival.process)
-        self.rival = told
+        if told != self.rival:
+            self.rival, self.into = told, ""
         self.look(now_ms)
 
     def look(self, now_ms: int) -> None:

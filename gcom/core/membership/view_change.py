@@ -53,6 +53,7 @@ class ViewChanger:
         self.ended: Ended | None = None
         self.busy = False  # a change is under way or wanted, as it was when the last step had done all that it could
         self.leaves_for = ""  # why this process leaves, if it does
+        self.goes_into = ""  # the instance for which it leaves, if it knows that
         self.effects: list[Effect] = []
         self.triggers = Triggers(process, found.definition, found.instance, entry.decision.view)
         self.tombstones = Tombstones()
@@ -185,7 +186,7 @@ class ViewChanger:
         takes_part = self.process in decision.view.members or decision.left.get(self.process) in LEAVES_FOR
         # Not `within`: it has delivered, or numbered, what the cut leaves out, so its promise was not in the union.
         if not takes_part or not self._streams.within(decision.cut):
-            self.expel(decision.cut.get(self.process))
+            self.expel(decision.cut.get(self.process), decision.succession.instance if decision.succession else "")
             return
         self._decided_by = ballot
         self.own_leave.begin(decision, set(self.others), now_ms)
@@ -338,7 +339,7 @@ class ViewChanger:
         elif self.own_leave.may_go(self.triggers.detector.dead.keys()):
             self._install(wanted, now_ms)
         elif self.own_leave.is_late(now_ms):
-            self.end(self.leaves_for or "request")
+            self.end(self.leaves_for or "request", self.goes_into)
 
     def _install_everywhere(self, decision: Decision, ballot: Ballot, now_ms: int) -> None:
         """Tell all who take part, and the joiners, a value that was decided."""
@@ -362,7 +363,7 @@ class ViewChanger:
         if self.process not in decision.view.members:
             # None: the views of a successor have numbers of their own.
             settled = None if decision.succession else decision.view.number
-            self.finish(Ended(self.view.number, self.leaves_for or "request", settled))
+            self.finish(Ended(self.view.number, self.leaves_for or "request", settled, into=self.goes_into))
             return
         install = Install(decision, serial, self._decided_by)
         if decision.succession:
@@ -406,17 +407,17 @@ class ViewChanger:
 
     # the end, and time
 
-    def end(self, reason: str) -> None:
+    def end(self, reason: str, into: str = "") -> None:
         """End the session without a cut; say which of this process's messages may not have arrived."""
-        self.finish(Ended(self.view.number, reason, None, self._streams.unconfirmed))
+        self.finish(Ended(self.view.number, reason, None, self._streams.unconfirmed, into))
 
-    def expel(self, arrived: int | None) -> None:
+    def expel(self, arrived: int | None, into: str = "") -> None:
         """End: the group goes on without this process, with its messages up to `arrived`; None: that is not known."""
         doubt = self._streams.unconfirmed
         if arrived is not None and doubt:
             self.effects += self.doubt.settle_by_cut(self.process, doubt, arrived, self.view.number)
             doubt = None
-        self.finish(Ended(self.view.number, "expelled", None, doubt, arrived=arrived))
+        self.finish(Ended(self.view.number, "expelled", None, doubt, into, arrived))
 
     def settle_doubt(self) -> None:
         """Settle what was in doubt while this process was detached, once every member of the view holds it."""

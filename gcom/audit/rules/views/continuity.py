@@ -5,6 +5,7 @@ The clauses (a) to (d) of DELIVERY_LOG.md, as decision 0005 reads them:
 a. `_Lineage` judges what succeeds what: one origin, one predecessor and at most one successor of an instance, and no
    process that goes on above the view that was succeeded.
 b. `judge_succession` judges what goes over: the cut is what each process had settled, and has what was confirmed.
+   `Inheritance` judges this where there is no cut, and for who was put out and comes back.
 c. `_Lineage._judge_destinations` judges that `into` leads to descendants.
 d. `_Lineage._judge_adoptions` judges that a process without the cut takes over a state that has it.
 
@@ -19,6 +20,7 @@ from typing import Any
 
 from gcom.audit.rules.judgement import Judgement
 from gcom.audit.rules.rule import AuditRule, Projection, always, place_of
+from gcom.audit.rules.views.inheritance import Inheritance
 from gcom.audit.rules.views.succession import (
     ENDED,
     NAME,
@@ -64,9 +66,12 @@ class _Lineage:
         notes = []
         for link in self._links:
             judge_later_views(link)
-            # A group that was dissolved and made again left nothing: it has clauses (a) and (c) only (decision 0005).
+            # Where the name was founded anew there is no cut: `Inheritance` tells what is lost.
             if link.claim.by != ENDED:
                 notes += judge_succession(link)
+        # Of an instance that succeeds itself, which is a violation, nobody can say what it began with.
+        if not any(self._descends(name, name) for name in self._instances):
+            Inheritance(self._instances, self._links, lambda name: self._ancestors(name)[0]).judge()
         self._judge_adoptions()
         return notes
 
@@ -192,12 +197,12 @@ class _Lineage:
         # go over to the other's instance. 3. That is no descendant of theirs, but has the same origin.
         if old.primary or into not in self._instances:
             return self._descends(into, old.name)
-        mine, whole = self._ancestors(old.name)
-        theirs, whole_too = self._ancestors(into)
+        mine, _ = self._ancestors(old.name)
+        theirs, _ = self._ancestors(into)
         # The same origin: they share an instance, or one is the other's ancestor.
         related = {*mine, old.name} & {*theirs, into}
-        # Related or not is known only where both lineages are in the logs as a whole.
-        return True if related else False if whole and whole_too else None
+        # Not related is never known: a side that begins anew does not say what it follows (decision 0005).
+        return True if related else None
 
     def _judge_successors(self, old: JudgedInstance) -> None:
         """Judge that a PRIMARY instance has at most one successor."""
@@ -239,7 +244,7 @@ class _Lineage:
 
 def _sentence(e: dict[str, Any]) -> str:
     text = _SENTENCES[e["kind"]].format(**e, listed=", ".join(e.get("others", ())), what=_what(e))
-    return text[0].upper() + text[1:] if e["kind"] == "confirmed" else text
+    return text[0].upper() + text[1:] if e["kind"] in ("confirmed", "returned") else text
 
 
 def _what(e: dict[str, Any]) -> str:
@@ -260,6 +265,8 @@ _SENTENCES = {
     "beyond": "{process} went from instance {instance} into {other_instance} with {what}, which is not in the cut.",
     "confirmed": "{what} was confirmed in instance {instance}, and {process} went on, "
     "but it is not in what {other_instance} begins with.",
+    "returned": "{what} was confirmed in instance {instance}, and {process} had it and came back to {other_instance}, "
+    "which began without it (what an application was handed to keep aside the group has lost all the same).",
     "serial": "{process} began instance {instance} after serial {serial}, but {other_instance} ended with {last}.",
     "poor": "{process} took over a state of instance {instance} without {what}, which {other_instance} had.",
 }

@@ -5,20 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
 from gcom.audit.rules.judgement import Judgement
 from gcom.audit.rules.rule import place_of
-from gcom.audit.summary.intervals import Intervals, add_numbers
+from gcom.audit.summary.intervals import Intervals, Numbers, add_numbers
 from gcom.audit.summary.lineage import SessionSummary, SucceedsRecord, successions_in
 from gcom.values.names import name_of
 
 NAME = "CONTINUITY"
-ENDED = "ended"  # dissolved and made again: nothing went over
-Numbers = dict[str, Intervals]
+ENDED = "ended"  # founded anew, as all had left or died: there is no cut
 
 
 class JudgedInstance:
@@ -44,6 +42,20 @@ class JudgedInstance:
         self.reliable = lowest.get("multicast") == "RELIABLE"
         self.safe = lowest.get("safe", False)
         self.base: dict[str, int] = self.founders[0].first.get("base", {}) if self.founders else {}
+        self.confirmed: Numbers = {}
+        for session in self.sessions.values():
+            if self.safe:  # a SAFE delivery anywhere is a confirmation
+                add_numbers(self.confirmed, session.delivered)
+            else:
+                for numbers in session.confirmed.values():
+                    add_numbers(self.confirmed, {session.process: numbers})
+
+    @property
+    def is_dissolved(self) -> bool:
+        """Tell whether all members of its last view have left by their own will: then nobody is owed anything."""
+        last = self.members[max(self.members)] if self.members else []
+        left = (self.sessions[who].reason == "request" for who in last if who in self.sessions)
+        return bool(last) and all(who in self.sessions for who in last) and all(left)
 
     def destinations(self) -> set[str]:
         """Return the instances that its members went over to."""
@@ -64,6 +76,39 @@ class JudgedInstance:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """The messages of an earlier instance that one begins with.
+
+    `owed` are the senders of whose messages it should have all; None: of all senders. Without `sure` it may have more.
+    """
+
+    numbers: Numbers = field(default_factory=dict)
+    owed: frozenset[str] | None = None
+    sure: bool = True
+
+    def owed_of(self, wanted: Numbers) -> Numbers:
+        return {who: each for who, each in wanted.items() if self.owed is None or who in self.owed}
+
+    def lacks(self, wanted: Numbers) -> Numbers:
+        """Return those of the wanted messages that are owed and not here."""
+        owed = self.owed_of(wanted)
+        missing = {who: each.minus(self.numbers.get(who, Intervals())) for who, each in owed.items()}
+        return {who: each for who, each in sorted(missing.items()) if each}
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The messages of a sender that were confirmed in one instance, and are not in a later one, which lost them."""
+
+    kind: str
+    process: str  # had them
+    instance: str
+    lost_in: str
+    sender: str
+    numbers: Intervals
+
+
+@dataclass(frozen=True, slots=True)
 class SuccessionLink:
     """A succession: view 1 of `new` claims to succeed `old`."""
 
@@ -73,10 +118,16 @@ class SuccessionLink:
 
     @property
     def streams(self) -> set[str]:
-        """Return the senders that the cut tells of: those in it, and the members of the succeeded view, of which it may
-        have nothing. The messages of earlier members were settled in earlier views.
+        """Return the senders that the cut tells of: those in it, and the members of the succeeded view and of later
+        ones, of which it may have nothing. The messages of earlier members were settled in earlier views.
         """
-        return {*(self.claim.cut or {}), *self.old.members.get(self.claim.view or 0, ())}
+        later = (members for view, members in self.old.members.items() if view >= (self.claim.view or 0))
+        return {*(self.claim.cut or {}), *(who for members in later for who in members)}
+
+    @property
+    def share(self) -> Share:
+        """Return what the new instance has of the old one by its cut."""
+        return Share(self.claim.required, frozenset(self.streams))
 
 
 # (a) and (b): what goes over from one instance to the next
@@ -98,7 +149,7 @@ def judge_later_views(link: SuccessionLink) -> None:
             old.tally.violate(1, kind="later", succeeded=claim.view, **where, **more)
     for session in old.sessions.values():
         # `gone` says that its death was proved, and it went over alive: the proof was none (decision 0005).
-        if session.process in claim.gone and session.into is not None:
+        if session.process in claim.gone and session.into == link.new.name:
             old.tally.violate(1, kind="gone", **place_of(session.end), **more)
 
 
@@ -124,7 +175,7 @@ def judge_succession(link: SuccessionLink) -> list[str]:
         return []
     if claim.view is not None:
         _judge_settled(link, claim.view)
-    return _judge_confirmed(link) if old.primary else []
+    return judge_confirmed(link, link.share) if old.primary else []
 
 
 def _judge_coverage(link: SuccessionLink, view: int) -> None:
@@ -149,6 +200,7 @@ def _judge_settled(link: SuccessionLink, view: int) -> None:
         if (
             session.has_gap
             or session.into != link.new.name
+            or session.reason == "expelled"  # it comes back as another process, and is given the state
             or session.process in claim.gives_up
             or session.views[-1:] != [view]
         ):
@@ -165,28 +217,31 @@ def _judge_settled(link: SuccessionLink, view: int) -> None:
                 old.tally.violate(1, kind=kind, number=number, **place_of(session.end), **more)
 
 
-def _judge_confirmed(link: SuccessionLink) -> list[str]:
-    """Judge that the cut has each confirmed message that a process going on had.
+def judge_confirmed(link: SuccessionLink, share: Share) -> list[str]:
+    """Judge that the new instance has each confirmed message that a process going on had.
 
     Return a note if messages were lost that only processes had which an operator gave up: these are exempt.
     """
     old, claim = link.old, link.claim
-    outliving = old.outliving(claim.gives_up)
+    # Last those who were told that all have left, by a log that is not here: such a loss is only a doubt.
+    outliving = sorted(old.outliving(claim.gives_up), key=lambda session: told_of_the_end(claim, session))
     given_up = [session for who, session in old.sessions.items() if who in claim.gives_up]
+    owed = share.owed_of(old.confirmed)
+    old.tally.evaluated += sum(map(len, owed.values()))
+    held = _held(old, outliving)
     exempt = 0
-    for sender, confirmed, held in _confirmed(link, outliving):
-        # What the cut has goes on with everybody; only the rest may be lost.
-        missing = confirmed.minus(claim.required.get(sender, Intervals()))
-        lost = held.common(missing)
+    # What the new one has goes on with everybody; only the rest may be lost.
+    for sender, missing in share.lacks(owed).items():
+        lost = held.get(sender, Intervals()).common(missing)
         # Any of those who go on may have held it, and one did: the first by name stands for them.
-        blamed = min((session.process for session in outliving), default="") if lost else ""
+        blamed = outliving[0] if lost else None
         for session in outliving:
             had = missing.common(session.delivered.get(sender, Intervals()))
-            blamed = session.process if had and not lost else blamed
+            blamed = session if had and not lost else blamed
             lost = lost.union(had)
-        if lost:
-            more = {"instance": old.name, "other_instance": link.new.name, "number": lost.lowest}
-            old.tally.violate(len(lost), kind="confirmed", process=blamed, sender=sender, **more)
+        if blamed:
+            sure = share.sure and not told_of_the_end(claim, blamed)
+            record_loss(old, Loss("confirmed", blamed.process, old.name, link.new.name, sender, lost), sure=sure)
         gone: Numbers = {}
         for session in given_up:
             add_numbers(gone, {sender: missing.common(session.delivered.get(sender, Intervals()))})
@@ -197,24 +252,30 @@ def _judge_confirmed(link: SuccessionLink) -> list[str]:
     return [told] if exempt else []
 
 
-def _confirmed(link: SuccessionLink, outliving: list[SessionSummary]) -> Iterator[tuple[str, Intervals, Intervals]]:
-    """Yield per sender the confirmed messages, and those of them that some process going on must have held."""
-    old = link.old
-    confirmed: Numbers = {}
+def told_of_the_end(claim: SucceedsRecord, session: SessionSummary) -> bool:
+    """Tell whether the process was told that all have left, where the name was founded anew since."""
+    return claim.by == ENDED and session.reason == "dissolved"
+
+
+def record_loss(old: JudgedInstance, loss: Loss, *, sure: bool) -> None:
+    """Record a violation, or a doubt where the logs do not show all that the new instance has."""
+    if sure:
+        where = {"instance": loss.instance, "other_instance": loss.lost_in, "number": loss.numbers.lowest}
+        old.tally.violate(len(loss.numbers), kind=loss.kind, process=loss.process, sender=loss.sender, **where)
+    else:
+        told = f"message {loss.numbers.lowest} of {loss.sender}, confirmed in {loss.instance}"
+        old.tally.doubt(1, f"no log tells whether {loss.lost_in} has {told}, which {loss.process} had")
+
+
+def _held(old: JudgedInstance, outliving: list[SessionSummary]) -> Numbers:
+    """Return the confirmed messages that some process going on must have held, whether it delivered them or not."""
     held: Numbers = {}
-    for session in old.sessions.values():
-        if old.safe:  # a SAFE delivery anywhere is a confirmation
-            add_numbers(confirmed, session.delivered)
-            continue
+    for session in old.sessions.values() if not old.safe else ():
         for (view, by), numbers in session.confirmed.items():
-            add_numbers(confirmed, {session.process: numbers})
-            # Who *held* it counts, and holding is in no record: only numbers can show that somebody among those who
-            # go on did (decision 0005).
+            # Holding is in no record: only numbers can show that somebody among those who go on did (decision 0005).
             if _one_held(old.members.get(view, []), by, outliving):
                 add_numbers(held, {session.process: numbers})
-    for sender, numbers in sorted((sender, each) for sender, each in confirmed.items() if sender in link.streams):
-        old.tally.evaluated += len(numbers)
-        yield sender, numbers, held.get(sender, Intervals())
+    return held
 
 
 def _one_held(members: list[str], by: str, outliving: list[SessionSummary]) -> bool:

@@ -1,0 +1,214 @@
+"""The messages that an instance has of those before it, and the loss of what somebody had who came back (CONTINUITY).
+
+Numbers begin again in each instance, so no `adopt` tells what a state has of an earlier one. The first member tells:
+
+- A view 1 that succeeds a view has the cut of that view, and all that its predecessor had.
+- A view 1 that follows an instance which is over (`ended`) has what its founder had: an earlier incarnation of it, put
+  out and on its way back, takes its state along; anybody else has nothing.
+
+All who enter are given that state. So a process that comes back, and adopts a state there, has lost what is not in it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+from gcom.audit.rules.views.succession import (
+    ENDED,
+    JudgedInstance,
+    Loss,
+    Share,
+    SuccessionLink,
+    judge_confirmed,
+    record_loss,
+    told_of_the_end,
+)
+from gcom.audit.summary.intervals import Numbers, add_numbers
+from gcom.audit.summary.lineage import SessionSummary
+from gcom.values.names import name_of
+
+# Ends of who brings nothing back: by its own will, by a defect, or as all have left.
+_FOR_GOOD = ("request", "exit", "defect", "dissolved")
+
+
+_NOTHING_OWED = Share(owed=frozenset())
+
+
+class Inheritance:
+    """All instances of one name, of which none succeeds itself; `before` returns the instances before one."""
+
+    def __init__(
+        self, instances: dict[str, JudgedInstance], links: list[SuccessionLink], before: Callable[[str], set[str]]
+    ) -> None:
+        self._instances = instances
+        self._links = links
+        self._before = {name: before(name) & instances.keys() for name in instances}
+        self._shares: dict[str, dict[str, Share]] = {}
+        self._sessions: dict[str, list[tuple[JudgedInstance, SessionSummary]]] = defaultdict(list)  # by member
+        for each in instances.values():
+            for session in each.sessions.values():
+                if session.views:
+                    self._sessions[name_of(session.process)].append((each, session))
+
+    def judge(self) -> None:
+        """Judge what was lost where a name was founded anew, and what they lost who came back."""
+        for link in self._links:
+            if link.claim.by == ENDED and _is_judged(link.old) and not link.old.is_dissolved:
+                self._judge_founding(link)
+        for old in self._instances.values():
+            if _is_judged(old) and not old.is_dissolved:
+                for session in old.sessions.values():
+                    self._judge_return(old, session)
+
+    def _judge_founding(self, link: SuccessionLink) -> None:
+        """Judge that the new instance has what was confirmed in the old one, and before, and goes on at somebody."""
+        judge_confirmed(link, self._of(link.new.name)[link.old.name])
+        for session in link.old.outliving(link.claim.gives_up):
+            inherited = [(each, had) for each, had in self._had(link.old, session) if each is not link.old]
+            self._lose(
+                link.new, link.old, session, inherited, "confirmed", sure=not told_of_the_end(link.claim, session)
+            )
+
+    def _judge_return(self, old: JudgedInstance, session: SessionSummary) -> None:
+        """Judge that a process that was put out, and came back to another instance, finds there what it had."""
+        back = self._back(old, session)
+        had = [(each, common(each.confirmed, numbers)) for each, numbers in self._had(old, session)]
+        if back is None or not any(numbers for _, numbers in had):
+            return
+        old.tally.evaluated += 1
+        new, follows = back
+        if not follows:
+            told = f"{session.process} came back to {new.name}, and no log tells whether that follows {old.name}"
+            old.tally.doubt(1, told)
+            return
+        # 1. It is put out, and its node dies on the way back. 2. It is started again under that name, with nothing.
+        # Only a log that goes on to a clean exit tells that this was not so.
+        returned = self._sessions[name_of(session.process)]
+        adopted = any(each is new and _is_founders(new, other, set()) for each, other in returned)
+        sure = adopted and session.process in old.closed
+        self._lose(new, old, session, had, "returned", sure=sure)
+
+    def _back(self, old: JudgedInstance, session: SessionSummary) -> tuple[JudgedInstance, bool] | None:
+        """Return the instance to which the process came back first, and whether that follows the one that it left.
+
+        None: to none, or to one of which another judgement tells.
+        """
+        if not session.views or not session.end or session.reason in _FOR_GOOD:
+            return None
+        found = self._sessions[name_of(session.process)]
+        # Back in the same instance, which tells for both.
+        if any(each is old and other.views[0] > session.views[-1] for each, other in found):
+            return None
+        names = {each.name for each, _ in found} - {old.name} - self._before[old.name]
+        after = [name for name in names if old.name in self._before[name]]
+        if not after:
+            # Of who went `into` an instance (c) tells.
+            strange = names and session.into is None
+            return (self._instances[min(names)], False) if strange else None
+        new = self._instances[min(after, key=lambda name: (len(self._before[name]), name))]
+        on_the_way = [link for link in self._links if link.new.name in {new.name, *self._before[new.name]}]
+        if not _is_judged(new) or any(session.process in link.claim.gives_up for link in on_the_way):
+            return None
+        outlives = session.outlives(session.process in old.closed)
+        # Who outlives the old instance is judged with the link that follows it.
+        judged = outlives and any(link.old is old and link.new is new for link in self._links)
+        return None if judged else (new, True)
+
+    def _lose(
+        self,
+        new: JudgedInstance,
+        old: JudgedInstance,
+        session: SessionSummary,
+        had: list[tuple[JudgedInstance, Numbers]],
+        kind: str,
+        *,
+        sure: bool,
+    ) -> None:
+        """Record each confirmed message of those that a process had which the new instance has not."""
+        for each, numbers in had:
+            share = self._of(new.name).get(each.name, _NOTHING_OWED)
+            for sender, lost in share.lacks(common(each.confirmed, numbers)).items():
+                loss = Loss(kind, session.process, each.name, new.name, sender, lost)
+                record_loss(old, loss, sure=sure and share.sure)
+
+    def _had(self, old: JudgedInstance, session: SessionSummary) -> Iterator[tuple[JudgedInstance, Numbers]]:
+        """Yield the messages that a process had, by the instance of their numbers."""
+        yield old, session.delivered
+        # What was before, it has with the state that the instance began with.
+        if session.first or session.adopts:
+            for name, share in self._of(old.name).items():
+                yield self._instances[name], share.numbers
+
+    def _of(self, name: str) -> dict[str, Share]:
+        """Return what an instance begins with, by each instance before it."""
+        if name not in self._shares:
+            shares: dict[str, Share] = {}
+            for link in self._links:
+                if link.new.name == name:
+                    shares |= self._by_founder(link) if link.claim.by == ENDED else self._by_cut(link)
+            self._shares[name] = shares
+        return self._shares[name]
+
+    def _by_cut(self, link: SuccessionLink) -> dict[str, Share]:
+        claim = link.claim
+        # Without a cut it is unknown what it has (`_judge_beginning`).
+        cut = _NOTHING_OWED if claim.cut is None else link.share
+        return {**self._of(link.old.name), link.old.name: cut}
+
+    def _by_founder(self, link: SuccessionLink) -> dict[str, Share]:
+        names = {link.old.name, *self._before[link.old.name]}
+        if link.old.is_dissolved:
+            return dict.fromkeys(names, _NOTHING_OWED)  # all left, and nobody is owed anything
+        founder = link.new.founders[0].process
+        shares = dict.fromkeys(names, Share())
+        # The latest instance in which it was: with the most before it.
+        for name in sorted(names, key=lambda name: (len(self._before[name]), name), reverse=True):
+            own = _own_share(self._instances[name], founder)
+            if own is not None:
+                return {**shares, **self._of(name), name: own}
+        return shares
+
+
+def _own_share(instance: JudgedInstance, founder: str) -> Share | None:
+    """Return what a founder has of an instance in which it was under another incarnation; None: it was not."""
+    former = {who for members in instance.members.values() for who in members if name_of(who) == name_of(founder)}
+    former -= {founder}
+    sessions = [instance.sessions[who] for who in sorted(former & instance.sessions.keys())]
+    sessions = [session for session in sessions if session.views]
+    # A session without an end, of a log that merely stops, may have had one.
+    kept = [
+        each for each in sessions if (each.reason not in _FOR_GOOD if each.end else each.process not in instance.closed)
+    ]
+    sure = len(sessions) == len(former) and all(each.end and not each.has_gap for each in kept)
+    if not kept:
+        return None if sure else Share(sure=False)
+    numbers: Numbers = {}
+    for session in kept:
+        add_numbers(numbers, session.settled)
+    # What ended before its first view it was given with the state.
+    since = min(session.views[0] for session in kept)
+    senders = (who for view, members in instance.members.items() if view >= since for who in members)
+    return Share(numbers, frozenset(senders), sure)
+
+
+def _is_judged(instance: JudgedInstance) -> bool:
+    # Sides of a PARTITIONABLE name have states of their own, and BASIC promises no common one.
+    return instance.primary and instance.reliable
+
+
+def common(some: Numbers, others: Numbers) -> Numbers:
+    both = {who: each.common(others[who]) for who, each in some.items() if who in others}
+    return {who: each for who, each in both.items() if each}
+
+
+def _is_founders(new: JudgedInstance, session: SessionSummary, asked: set[str]) -> bool:
+    """Tell whether a process was given the state with which the instance began, by whatever hands."""
+    # Else a donor may have given what it had itself, put out as this one was, as the founder's state was lost.
+    for adopt in session.adopts:
+        giver = new.sessions.get(adopt["from"])
+        if giver is None or giver.process in asked:
+            continue
+        if giver.first or _is_founders(new, giver, asked | {giver.process}):
+            return True
+    return False
