@@ -197,7 +197,7 @@ def large(size: int = 5000) -> Run:
 
 def test_a_large_run_is_copied_neither_into_its_frame_nor_out_of_it() -> None:
     run = large()
-    frame = replace(PLAIN, runs=(run,))
+    frame = PLAIN._replace(runs=(run,))
     parts = codec.encode_parts(frame)
     assert parts[1] is run.encoded
     assert msgpack.unpackb(b"".join(parts)) == msgpack.unpackb(codec.encode(frame))  # it is msgpack all the same
@@ -211,7 +211,7 @@ def test_a_large_run_is_copied_neither_into_its_frame_nor_out_of_it() -> None:
 
 def test_a_run_beside_much_else_does_not_keep_the_memory_of_all() -> None:
     letters = (Letter(1, Kind.UNICAST, 0, b"y" * 20_000),)
-    frame = replace(PLAIN, runs=(large(),), letters=letters)
+    frame = PLAIN._replace(runs=(large(),), letters=letters)
     came = codec.decode(codec.encode(frame))
     assert came == frame
     assert type(came.runs[0].encoded) is bytes
@@ -219,7 +219,7 @@ def test_a_run_beside_much_else_does_not_keep_the_memory_of_all() -> None:
 
 @pytest.mark.parametrize("bent", ["longer", "shorter", "cut", "more", "another version", "no run"])
 def test_a_frame_of_a_large_run_that_is_none_is_refused(bent: str) -> None:
-    data = bytearray(codec.encode(replace(PLAIN, runs=(large(),))))
+    data = bytearray(codec.encode(PLAIN._replace(runs=(large(),))))
     size = int.from_bytes(data[4:8])
     match bent:
         case "longer":
