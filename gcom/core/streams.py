@@ -13,7 +13,7 @@ from itertools import accumulate, chain
 from gcom.core.codec import frames as codec
 from gcom.core.hold_back import MAJORITY, PLACE, VIEW, HeldRun, HoldTimes
 from gcom.core.messages.effects import Deliver, Delivery, Effect, Sent
-from gcom.core.messages.frames import NO_RECEIPT, ORDER, Decision, Misses, Status
+from gcom.core.messages.frames import NO_MISSES, NO_RECEIPT, ORDER, Decision, Misses, Status
 from gcom.core.messages.orders import Orders
 from gcom.core.multicast.basic import Basic
 from gcom.core.multicast.reliable import Range, Reliable
@@ -420,7 +420,7 @@ class Streams:
             receipt=receipt,
             state=state,
             seeking=seeking,
-            unheard=unheard or {},
+            unheard=unheard or NO_MISSES,
         )
 
     def extent(self, instance: InstanceId) -> Extent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from gcom.values import limits
 from gcom.values.run import Payload
@@ -38,8 +39,7 @@ class Letter:
         return self.size + limits.LETTER_HEADER_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class LetterReceipt:
+class LetterReceipt(NamedTuple):
     """The receipt for the target's letters, in a status; every field only grows."""
 
     held: int = 0  # letters 1…held are here

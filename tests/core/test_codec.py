@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import msgpack
@@ -531,6 +530,6 @@ def test_an_install_of_a_full_group_and_a_piece_of_the_order_fit_beside_runs() -
     frame = _full_group(32, "h" * 253)
     spans = tuple((who, limits.NUMBER_MAX, limits.NUMBER_MAX) for who in frame.status.suspects * 2)
     orders = Orders(limits.NUMBER_MAX, limits.NUMBER_MAX, spans[:PIECE_SPANS])
-    beside = replace(frame, control=frame.control[:1], orders=orders)
+    beside = frame._replace(control=frame.control[:1], orders=orders)
     assert len(orders.spans) == PIECE_SPANS
     assert len(codec.encode(beside)) <= limits.FRAME_HEADER_BYTES

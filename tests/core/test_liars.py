@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from random import Random
 
@@ -192,7 +191,7 @@ class Liar:
         marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
         status = Status(*marks, *flags, leaving, partial=self._number(), receipt=receipt)
         unheard = {one: self._rng.getrandbits(limits.MEMBERS_MAX) & ~(1 << one) for one in range(5) if self._chance(5)}
-        status = replace(status, state=self._number(), seeking=self._chance(10), unheard=unheard)
+        status = status._replace(state=self._number(), seeking=self._chance(10), unheard=unheard)
         control = tuple(self._control() for _ in range(self._rng.randint(0, 3)))
         runs = tuple(self._run() for _ in range(self._rng.randint(0, 2)))
         pieces = tuple(self._piece() for _ in range(self._rng.randint(0, 2)))

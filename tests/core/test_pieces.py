@@ -63,7 +63,7 @@ def test_the_pieces_of_a_run_fit_and_are_its_bytes(size: int, bytes_max: int) ->
     assert b"".join(piece.data for piece in pieces) == whole.encoded
     head = Frame("g", "i", B, A, Status(1))
     for piece in pieces[:2] + pieces[-1:]:
-        carried = len(codec.encode(replace(head, pieces=(piece,)))) - len(codec.encode(head))
+        carried = len(codec.encode(head._replace(pieces=(piece,)))) - len(codec.encode(head))
         assert carried <= bytes_max
 
 

@@ -86,7 +86,7 @@ class Forger:
         if frame.source != self._leader or frame.status.view != 3 or not others:
             return frame
         victim = min(others)
-        return replace(frame, runs=(self._forge(self, victim, self.net.machines[victim].number + 1),))
+        return frame._replace(runs=(self._forge(self, victim, self.net.machines[victim].number + 1),))
 
     def seal(self, encoded: bytes) -> bytes:
         """Sign as another would, for all that this process can do."""
@@ -151,7 +151,7 @@ def _changed(frame: Frame) -> Frame:
     """Return a frame with another payload in the runs and pieces of its source's peers."""
     runs = tuple(_other(run) if run.sender != frame.source else run for run in frame.runs)
     pieces = tuple(_bent(piece) if piece.sender != frame.source else piece for piece in frame.pieces)
-    return replace(frame, runs=runs, pieces=pieces)
+    return frame._replace(runs=runs, pieces=pieces)
 
 
 def _other(run: Run) -> Run:

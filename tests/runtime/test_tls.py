@@ -132,7 +132,7 @@ def test_a_frame_of_another_source_is_refused(
         frame = Frame("news", group.instance, f"{claimed}#1", group.process, Status(1))
         with pytest.raises(PeerError, match=f"is of member/bob, and not of {claimed}#1"):
             caller.call(codec.encode(frame), LIMIT_S)
-        caller.call(codec.encode(replace(frame, source="bob#1")), LIMIT_S)  # which is for the core to judge
+        caller.call(codec.encode(frame._replace(source="bob#1")), LIMIT_S)  # which is for the core to judge
         until(lambda: alice.refused["Untrusted"] == 1)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -127,7 +126,7 @@ def test_who_installs_late_counts_again_where_a_change_waits_for_it() -> None:
     net.kill(A)
     net.pass_ms(limits.SILENCE_MS)
     prepare = frames.Prepare(3, (1, 0))
-    status = replace(net.machines[B]._status(A), view=3)
+    status = net.machines[B]._status(A)._replace(view=3)
     net.resume(B)
     net.pass_ms(20)
     assert (C, "stuck") in net.suspected(B)

@@ -294,7 +294,7 @@ def a_joiner_is_not_believed_that_it_was_let_in(patch: Patch) -> None:
     def deaf(self: Member, frame: Any, now_ms: int) -> Any:
         known = frame.source in self.view.members or frame.source in self._view_change.consensus.noted
         heard = tuple(item for item in frame.control if known or not isinstance(item, frames.Install))
-        return receive(self, replace(frame, control=heard), now_ms)
+        return receive(self, frame._replace(control=heard), now_ms)
 
     patch.setattr(Member, "receive", deaf)
 

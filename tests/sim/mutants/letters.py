@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from gcom.core.directory.witness import Vote, Witness, WitnessRecord
@@ -87,7 +86,7 @@ def letters_that_were_never_put_are_not_told_of(patch: Patch) -> None:
 @mutant(posting)
 def that_letters_were_read_is_never_told(patch: Patch) -> None:
     receipt = Channels.receipt
-    patch.setattr(Channels, "receipt", lambda self, peer: replace(receipt(self, peer), read=0, served=0))
+    patch.setattr(Channels, "receipt", lambda self, peer: receipt(self, peer)._replace(read=0, served=0))
 
 
 @mutant(posting)
