@@ -301,7 +301,7 @@ def test_an_install_that_comes_late_is_void_once_a_succession_is_promised(after:
     net = formed("a", "b", "c")
     frame = late(net, 4, C)
     (install,) = [item for item in frame.control if isinstance(item, frames.Install)]
-    frame = replace(frame, control=(replace(install, ballot=(attempt, 0)),))
+    frame = frame._replace(control=(replace(install, ballot=(attempt, 0)),))
     kill(net, A, B)
     asked: list[object] = []
 

@@ -45,7 +45,7 @@ def attempt(target: Target, data: bytes) -> bool:
 def _shown(value: Any) -> str:
     """Return a value's text, in which a view of bytes says what they are, not where."""
     if isinstance(value, Frame):
-        value = replace(value, runs=tuple(replace(run, encoded=bytes(run.encoded)) for run in value.runs))
+        value = value._replace(runs=tuple(replace(run, encoded=bytes(run.encoded)) for run in value.runs))
     return repr(value)
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from types import MappingProxyType
 from typing import NamedTuple
 
 from gcom.core.messages.orders import Orders
@@ -23,7 +22,7 @@ from gcom.values.run import Piece, Run
 from gcom.values.view import View
 
 Misses = Mapping[int, int]  # by rank, the members that each misses, as bits of their ranks
-NO_MISSES: Misses = MappingProxyType({})
+NO_MISSES: Misses = {}
 
 ORDER: Process = ""  # the log of the view's order, where it counts as one more stream beside the senders'
 Ballot = tuple[int, int]  # (attempt, proposer's rank in the view that is left); a rank has one process, so none clash
