@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # commands import what they need
     from gcom.cli.output import Output
     from gcom.runtime.registry.directory_client import DirectoryClient
 
+# `--config` is no setting, as it names where settings are; it is a flag of the top command all the same.
 FLAGS = frozenset(["--config", *(setting.flag for setting in SETTINGS)])
 
 app = typer.Typer(
@@ -32,7 +33,6 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run as the entry point of the script."""
     from gcom.cli.output import open_standard_descriptors
 
     open_standard_descriptors()
@@ -46,6 +46,7 @@ def _flags_first(words: Sequence[str]) -> list[str]:
     rest: list[str] = []
     given = iter(words)
     for word in given:
+        # Behind it nothing is a flag, whatever it looks like.
         if word == "--":
             rest += [word, *given]
         elif word.partition("=")[0] not in FLAGS:
@@ -103,6 +104,7 @@ def top(
     """
     where = {"listen": listen, "advertise": advertise, "host": host, "port": port, "data": data}
     files = {"cert": cert, "key": key, "ca": ca}
+    # For the sub-command, which works out the settings by these: `run`, and all others alike.
     context.obj = {
         **where,
         **files,
@@ -144,6 +146,7 @@ def config(context: typer.Context, as_json: options.Json = False) -> None:
         if as_json:
             print(json.dumps(row, ensure_ascii=False))
         else:
+            # A dash for nothing: so each line has three words, and a script can split it.
             print(f"{setting.key:<11}{value.text or '-':<24}{value.source}")
     if found.file is None:
         _warn(f"no settings file was read; {str(default_file())!r} is read where it is there, or the one of --config")
@@ -188,6 +191,7 @@ def status(context: typer.Context, as_json: options.Json = False) -> None:
     with _complaining():
         told = registry_status(_settings(context))
     print(json.dumps(told, ensure_ascii=False) if as_json else "\n".join(page(told)))
+    # An answer alone does not say that newcomers may be sent to it: a probe that runs this command needs to know.
     sys.exit(EXIT_FAILED if told["unready"] else 0)
 
 
@@ -224,7 +228,7 @@ def members(
 
 
 def _show(context: typer.Context, show: Callable[[DirectoryClient, Output], None]) -> None:
-    """Show what the directory of the registry of these settings says, or end."""
+    """Show part of the directory of the registry of these settings, or exit with a status."""
     from gcom.cli.output import Output, OutputClosed
     from registry.operation.asking import directory
 
@@ -234,7 +238,7 @@ def _show(context: typer.Context, show: Callable[[DirectoryClient, Output], None
 
 @contextmanager
 def _complaining() -> Iterator[None]:
-    """End with the status of whatever is raised."""
+    """Print an error that the block raises, and exit with its status."""
     try:
         yield
     except BadValue as error:
@@ -266,6 +270,7 @@ def invite(
         made, ends = invitation(authority_folder(_settings(context).get("data")), name, admin, expires)
     except BadValue as error:
         _complain(str(error), EXIT_USAGE)
+    # The invitation alone on standard output, so that a script can pass it on; the rest is for people.
     print(made)
     _warn(f"it works once, until {ends:%Y-%m-%d %H:%M} UTC; on {name}'s machine: gcom accept INVITATION")
 
@@ -326,6 +331,7 @@ def show_rights(
 
     with _complaining():
         rules, trouble, notes = rights_in_force(_settings(context), reread)
+    # Also where the file is wrong: these rules are in force, and whoever mends the file wants to see them.
     for rule in rules:
         print(json.dumps(rule.as_row()) if as_json else rule)
     for note in notes:

@@ -94,6 +94,8 @@ class Enrolment:
         try:
             certificate = self._authority.enrol(secret, request, now_utc())
         except BadValue as error:
+            # To the operator as well: here it shows that somebody tries an invitation that was used, or that nobody
+            # made.
             logger.warning("an enrolment was refused: {}", error)
             return {"refused": str(error)}
         return {"certificate": certificate}
@@ -109,7 +111,7 @@ def refuse_revoked(authority: Authority, credentials: pyro.Credentials) -> froze
 
 
 def _reached(address: Address) -> str:
-    """Dial a member's own address, for its `gcom doctor`; return what went wrong, empty if nothing did."""
+    """Dial a member's address for its `gcom doctor`; return the failure in words, empty if there was none."""
     try:
         with pyro.dial(*names.split_address(address), monotonic() + REACH_S):
             return ""
@@ -119,6 +121,7 @@ def _reached(address: Address) -> str:
 
 def own_authority(folder: Path) -> tuple[Authority, bool]:
     """Return the authority in a folder, and whether it was made just now; raises BadValue."""
+    # By the key, which is written last: a folder without one holds the beginning of an authority at best.
     if (folder / KEY).exists():
         return Authority(folder), False
     return make_authority(folder, now_utc()), True
@@ -150,4 +153,5 @@ def noted_address(authority: Authority) -> Address:
     path = authority.folder / ADDRESS
     if not path.exists():
         raise BadValue("no registry has run with this authority: start one first, with gcom-registry --listen ADDRESS")
+    # Of a registry that is not running, too: an invitation is made beside it, and taken up later.
     return path.read_text().strip()

@@ -15,6 +15,7 @@ from registry.enrolment import noted_address
 def invitation(authority_folder: Path, name: str, admin: bool, expires: str) -> tuple[str, datetime]:
     """Return an invitation, and when it ends; raises BadValue."""
     who, lives = identity.member(name, admin=admin), timedelta(seconds=lifetime_s(expires))
+    # Not made here: an authority that no registry uses would sign certificates that nobody believes.
     if not (authority_folder / KEY).exists():
         raise BadValue(
             f"no registry has made an authority in {str(authority_folder)!r}: start one with gcom-registry --listen "

@@ -18,6 +18,7 @@ from Pyro5.server import expose
 from gcom.values.names import Address
 
 NAME_SERVER = core.NAMESERVER_NAME  # the object id that Pyro5's locate_ns looks for
+# Names under which stock programs find this registry's own objects: who could change one would get their calls.
 PROTECTED = ("gcom.", "Pyro.")
 ENTRIES_MAX = 1000  # so that a list of all fits one answer
 NAME_CHARS_MAX = 200  # with the bound on URIs: a list of all names fits one answer
@@ -87,6 +88,7 @@ def _no_regex(regex: object) -> None:
 
 
 def _tags(metadata: object) -> list[str]:
+    # With bounds on everything: what callers register stays in memory as long as this process lives.
     tags = metadata or []
     if (
         not isinstance(tags, list)

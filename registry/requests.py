@@ -1,4 +1,4 @@
-"""Counts and times of what a registry was asked, kept as plain numbers: one addition for each request."""
+"""Counts and times of a registry's requests, as plain numbers: one addition per request."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class RequestLog:
         self._total_s: Counter[str] = Counter()
         self._lock = Lock()
 
+    # Kinds and outcomes are names of our own classes and errors, so no peer can make these tables grow.
     def note(self, kind: str, outcome: str, seconds: float) -> None:
         with self._lock:
             self._outcomes[kind, outcome] += 1
@@ -41,5 +42,6 @@ class RequestLog:
 
     def counts(self) -> RequestCounts:
         with self._lock:
+            # Copies, taken together: what is counted meanwhile is in the next look as a whole.
             times = {kind: tuple(found) for kind, found in self._times.items()}
             return RequestCounts(dict(self._outcomes), times, dict(self._total_s))

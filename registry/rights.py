@@ -9,18 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gcom.core.directory.askers import Askers
-from gcom.core.messages.registry import (
-    Answer,
-    Claim,
-    Create,
-    Fork,
-    GroupInfo,
-    Note,
-    Refusal,
-    Register,
-    Remove,
-    Request,
-)
+from gcom.core.messages.registry import Answer, Claim, Create, Fork, GroupInfo, Note, Refusal, Register, Remove, Request
 from gcom.core.messages.sequencer import SequencerRequest, Want
 from gcom.runtime import pyro
 from gcom.values import names
@@ -50,14 +39,16 @@ class Rights:
         if isinstance(request, Fork) and self._file.table.administers(who, request.group):
             return None
         if not (askers is None or any(who.speaks_for(process) for process in askers)):
-            text = f"{_wording(request, who)}: {_allowed(askers)} may{_besides(request)}"
-            return Refusal("NotPermitted", text)
+            besides = f", {_ADMIN}" if isinstance(request, Fork) else ""
+            return Refusal("NotPermitted", f"{_wording(request, who)}: {_allowed(askers)} may{besides}")
         return self._by_rule(request, who, known)
 
     def _removal(self, request: Remove, who: Identity) -> Refusal | None:
         """Refuse what neither a rule, nor the default, nor an administrator's right lets somebody remove."""
         creator = self._creators.of(request.group)
         said = [self._file.table.verdict(Right.REMOVE, name, request.group) for name in sorted(who.members)]
+        # A rule outranks having made the group. 1. A rule lets one of the names remove. 2. An administrator always
+        # may. 3. Its creator may, unless a rule denies it.
         if (
             True in said
             or self._file.table.administers(who, request.group)
@@ -97,9 +88,13 @@ class RightsTeller:
 
     def _answer(self, asked: object, who: Identity | None) -> dict[str, object]:
         match asked:
+            # Each member asks once a second, and nearly always nothing has changed: then the digest is all of the
+            # answer.
             case {"ask": "rights", "have": str() as digest}:
                 now, rows = self._file.digest, self._file.table.as_rows()
                 return {"digest": now} | ({} if digest == now else {"rules": rows})
+            # By the registry's own commands, which ask as itself: on loopback as the user, else by the registry's
+            # certificate.
             case {"ask": "reread"} if who is None or who.registries:
                 self._file.reread()
                 return {"rules": len(self._file.table.rules), "trouble": self._file.trouble}
@@ -114,6 +109,7 @@ def _wanted(
     """Return the right that a request needs, in which group, and the names that must have it."""
     match request:
         case Create(definition=definition):
+            # Of a group that is there only its entry is asked for, which needs no right.
             return (None if known else Right.CREATE), definition.group, who.members
         case Claim(group=group, process=process):
             return Right.JOIN, group, frozenset([names.name_of(process)])
@@ -134,10 +130,6 @@ def _denied(right: Right, members: Iterable[str], group: str) -> Refusal:
 
 
 _ADMIN = "and an administrator (gcom-registry invite NAME --admin)"
-
-
-def _besides(request: object) -> str:
-    return f", {_ADMIN}" if isinstance(request, Fork) else ""
 
 
 def _wording(request: object, who: Identity) -> str:

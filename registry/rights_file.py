@@ -39,6 +39,7 @@ class RightsFile:
         self.table = RightsTable() if path is None or not (wanted or path.exists()) else read(path)
         self.trouble = ""  # why the file is not in force
         self.digest = _digest(self.table)
+        # A file that was there and is gone is a mistake, most likely; one that never was means the defaults.
         self._was_there = path is not None and path.exists()
 
     def reread(self) -> str:
@@ -87,8 +88,10 @@ def put_first(path: Path, rule: AccessRule) -> None:
     private_files.make_folder(path.parent)
     with _locked(path):
         before = private_files.read(path).decode() if path.exists() else _HEAD
+        # What is wrong already is told as the file's fault, and not as that of the new rule.
         if path.exists():
             _parsed(before.encode(), path)
+        # In front of the first rule and behind what precedes it, so that the file's own remarks stay at its top.
         head, found, rest = before.partition(f"\n{_FIRST}")
         if before.startswith(_FIRST):
             head, found, rest = "", _FIRST, before.removeprefix(_FIRST)
@@ -101,6 +104,7 @@ def put_first(path: Path, rule: AccessRule) -> None:
 
 
 def _text(rule: AccessRule) -> str:
+    # What JSON writes of texts and lists of them is TOML as well.
     lines = [f"{key} = {json.dumps(value)}" for key, value in rule.as_row().items()]
     return "\n".join([_FIRST, *lines, ""])
 

@@ -30,10 +30,11 @@ def secure_server(
     Where no certificate is given, its authority makes one; where there is no authority, that is made first.
     """
     if any(files):
-        return _with_own_certificate(place, data, files, rights)
+        return RegistryServer(place, data=data, credentials=own_credentials(files), rights=rights)
     authority, fresh = enrolment.own_authority(authority_folder)
     if fresh:
         tell(f"made an authority, which signs all certificates, in {str(authority_folder)!r}: keep its key secret")
+    # Worked out before the port is taken: an address that cannot be found is the settings' fault.
     hosts = _hosts(place)
     credentials = pyro.Credentials(enrolment.own_files(authority, hosts))
     enrol, upkeep = Enrolment(authority, credentials), Upkeep(authority, credentials, hosts)
@@ -48,19 +49,19 @@ def secure_server(
     return server
 
 
-def _with_own_certificate(
-    place: pyro.Place, data: Path | None, files: Files, rights: RightsFile | None
-) -> RegistryServer:
+def own_credentials(files: Files) -> pyro.Credentials:
+    """Return a registry's credentials by a certificate of the operator's own; raises BadValue."""
     cert, key, ca = files
     if not (cert and key and ca):
         raise BadValue("--cert, --key and --ca belong together: give all three")
     credentials = pyro.Credentials(CertificateFiles(cert, key, ca))
+    # TLS would work with a member's certificate, too; but then any member could stand in for the registry.
     if not credentials.identity.registries:
         raise BadValue(
             f"certificate {cert!r} is of {credentials.identity}, and not of a registry: its alternative names want "
             "URI:gcom://registry/NAME (gcom certs issue NAME --registry)"
         )
-    return RegistryServer(place, data=data, credentials=credentials, rights=rights)
+    return credentials
 
 
 def _hosts(place: pyro.Place) -> list[str]:

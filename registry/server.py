@@ -79,10 +79,7 @@ class RegistryServer:
         name_server = SafeNameServer()
         self._sequencer = Sequencer()
         self._sequencing = threading.Lock()  # its own: giving serials waits for no lookup
-        endpoints = {
-            pyro.DIRECTORY: pyro.Endpoint(self._receive),
-            pyro.SEQUENCER: pyro.Endpoint(self._order),
-        }
+        endpoints = {pyro.DIRECTORY: pyro.Endpoint(self._receive), pyro.SEQUENCER: pyro.Endpoint(self._order)}
         credentials = credentials or pyro.UserSecret()
         self.secure = isinstance(credentials, pyro.Credentials)
         # A stock Pyro5 proxy proves nothing; what it may change on loopback nobody of ours believes.
@@ -146,6 +143,8 @@ class RegistryServer:
 
     def look(self) -> RegistryStatus:
         """Return one look at it: for metrics, probes and `gcom-registry status`."""
+        # The two locks one after the other, and neither while the row is made: a scrape must not hold up a lookup or
+        # a serial.
         with self._lock:
             groups, members = self._directory.census()
             grace_s = self._directory.grace_ms / 1000
@@ -186,6 +185,7 @@ class RegistryServer:
 
     def close(self, drain_s: float = 0.0) -> None:
         """Stop, and answer first what is in progress, for `drain_s` seconds at most; may be called again."""
+        # First of all: `readyz` says so from here on, and newcomers are sent elsewhere.
         self._closing.set()
         # The server first, the disk last: a vote that is being answered must find the disk open.
         self._server.close(drain_s)
@@ -234,6 +234,7 @@ class RegistryServer:
         """Give serials; raises MalformedFrame or VersionMismatch, which the server counts and tells the peer."""
         request = sequencer_codec.decode_request(data)
         began = time.perf_counter()
+        # On loopback nobody is asked who he is: all are one user's processes, and each may do everything.
         if who := pyro.peer():
             with self._lock:
                 refused = self._rights.refusal(request, who, self._directory.askers(request))
@@ -321,5 +322,6 @@ def _without_authority(data: bytes) -> bytes:  # noqa: ARG001 - whatever is aske
     return pyro.pack({"refused": "this registry has no authority: its certificates are another's"})
 
 
+# Monotonic: a lease must not end because somebody sets the clock.
 def _now_ms() -> int:
     return time.monotonic_ns() // 1_000_000

@@ -42,7 +42,6 @@ class Creators:
         self._found: dict[str, str] = {}
 
     def of(self, group: str) -> str | None:
-        """Return the name of a group's creator, if it is known."""
         return self._found.get(group)
 
     def add(self, group: str, creator: str) -> None:
@@ -131,6 +130,7 @@ class Disk(Store):
 
     def creators(self) -> dict[str, str]:
         """Return the creators of the groups that are there, and forget the others."""
+        # A name may be another's by now: who made the group before has no right to remove that one.
         self._write("DELETE FROM creators WHERE name NOT IN (SELECT name FROM groups)", ())
         return dict(self._base.execute("SELECT name, creator FROM creators"))
 
@@ -167,11 +167,11 @@ def inspect(folder: Path) -> tuple[int, int]:
             return sum(1 for _ in _rows(base, path)), sum(1 for _ in _votes(base, path))
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise Unavailable(f"{str(path)!r} cannot be looked into: {error}") from error
+            raise Unavailable(f"{str(path)!r} cannot be read now: {error}") from error
         # No file, one of another user's, a folder, or a disk that fails: nobody uses it, and nobody could.
         raise BadValue(f"{str(path)!r} cannot be read: {error}; it is to be a file that this user may write") from error
     except sqlite3.Error as error:
-        raise BadValue(f"{str(path)!r} is not what a registry keeps: {error}") from error
+        raise BadValue(f"{str(path)!r} is no registry's database: {error}") from error
 
 
 def _votes(base: sqlite3.Connection, path: Path) -> Iterator[WitnessRecord]:
@@ -202,5 +202,6 @@ class DurableCreators(Creators):
         self._found = disk.creators()
 
     def add(self, group: str, creator: str) -> None:
+        # The disk first: what it does not take must not count in memory either.
         self._disk.add_creator(group, creator)
         super().add(group, creator)

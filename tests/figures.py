@@ -29,6 +29,23 @@ CODE = f"{ROOT / 'gcom'}/"
 SENDS = 25
 QUIET_S = 0.02  # nothing has been called for so long: acknowledgements and credit have gone back
 LIMIT_S = 30.0
+# A little more than each package has, so that a feature has to pay for its lines (docs/decisions/0016). `gcom` stands
+# for the files beside its packages.
+LINES_MOST = {
+    "gcom": 400,
+    "gcom/audit": 10_000,
+    "gcom/bench": 5_200,
+    "gcom/certificates": 1_000,
+    "gcom/cli": 3_900,
+    "gcom/core": 12_600,
+    "gcom/demo": 600,
+    "gcom/metrics": 400,
+    "gcom/runtime": 9_200,
+    "gcom/sim": 5_800,
+    "gcom/trace": 700,
+    "gcom/values": 1_400,
+    "registry": 2_800,
+}
 
 
 @dataclass(frozen=True)
@@ -65,9 +82,15 @@ def crowd() -> int:
     return max(Counter(path.parent for path in files() if path.name != "__init__.py").values())
 
 
-def lines() -> int:
-    """Return the number of lines of code but for the chat's, comments and blank lines included."""
-    return sum(len(path.read_text("utf-8").splitlines()) for path in files() if CHAT not in path.parents)
+def lines() -> Counter[str]:
+    """Return the number of lines by package, but for the chat's; comments and blank lines are included."""
+    found: Counter[str] = Counter()
+    for path in files():
+        if CHAT not in path.parents:
+            top, *below = path.relative_to(ROOT).parts
+            package = f"{top}/{below[0]}" if top == "gcom" and len(below) > 1 else top
+            found[package] += len(path.read_text("utf-8").splitlines())
+    return found
 
 
 def commented() -> float:
@@ -149,7 +172,11 @@ def _message(group: gcom.Group) -> None:
 def figures() -> Iterator[Figure]:
     """Yield every figure, those that take no time first."""
     yield Figure("files in the fullest folder", crowd(), most=15)
-    yield Figure("lines of code, without chat and tests", lines(), most=27_000)
+    counted = lines()
+    # The first bound stays, though it cannot be reached with what has been built since: decision 0016 says why.
+    yield Figure("lines of code, without chat and tests", counted.total(), most=27_000)
+    for package, size in sorted(counted.items()):
+        yield Figure(f"lines of {package}", size, most=LINES_MOST.get(package, 0))
     yield Figure("type names defined more than once", repeated(), most=0)
     yield Figure("lines with a comment, percent", round(commented(), 1), least=8, most=15)
     for ordering, most in ((gcom.Ordering.FIFO, 350), (gcom.Ordering.TOTAL, 600)):

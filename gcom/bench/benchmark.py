@@ -1,7 +1,8 @@
 """The base of all benchmarks: the group that is measured, bounds, goals, and progress.
 
-A benchmark is a package with a setup, a result whose `row()` is one JSON object, and `measure(setup, told)`. Its setup
-derives from `BenchSetup` and adds its own fields, whose bounds are in their annotations; a figure to reach is a `Goal`.
+A benchmark is a package with a setup, a result whose `row()` is one JSON object of plain values, and `measure(setup,
+told)`. Its setup derives from `BenchSetup` and adds its own fields, whose bounds are in their annotations. A figure to
+reach is a `Goal` where it is measured round by round, else a `Bounded`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Annotated, NamedTuple, get_type_hints
 
 from gcom.errors import BadValue
 from gcom.values import limits
-from gcom.values.definition import Definition, Multicast
+from gcom.values.definition import Definition
 from gcom.values.names import Address
 
 MEBIBYTE = 1024 * 1024
@@ -58,9 +59,12 @@ class BenchSetup:
     @property
     def kind(self) -> str:
         """The group's promises in words, but for RELIABLE, which is usual."""
+        return self.promises.replace(" RELIABLE", "")
+
+    @property
+    def promises(self) -> str:
         group = self.definition
-        basic = " BASIC" if group.multicast is Multicast.BASIC else ""
-        return f"{group.ordering}{basic}{' SAFE' if group.safe else ''}"
+        return f"{group.ordering} {group.multicast}{' SAFE' if group.safe else ''}"
 
     def words(self, registry: Address) -> tuple[str, ...]:
         """Return the first arguments of a member process, which `parse` understands."""
@@ -83,9 +87,39 @@ def parse(words: Sequence[str]) -> tuple[Address, Definition, list[str]]:
     return registry, kind, rest
 
 
+def refused_load(setup: BenchSetup, senders: int, baseline: str | None, baselines: Sequence[str]) -> str:
+    """Return why so many cannot send, or nothing of that name be compared with; empty if both can be."""
+    if senders > setup.members:
+        return f"senders {senders} is not 1 to {setup.members}: all of them are members"
+    if baseline not in (None, *baselines):
+        return f"baseline {baseline!r} is not one of {', '.join(baselines)}"
+    return ""
+
+
+class Bounded(NamedTuple):
+    """A figure and the bound that it must not exceed, or with `least` not fall below. `digits`: of its JSON row."""
+
+    key: str
+    name: str
+    value: float
+    bound: float
+    least: bool = False
+    digits: int = 3
+
+    @property
+    def met(self) -> bool:
+        return self.value >= self.bound if self.least else self.value <= self.bound
+
+
+def verdict(figures: Sequence[Bounded], **bounds: float) -> dict[str, object]:
+    """Return the last fields of a JSON row: the bounds, those of `bounds` in another unit, and whether all are kept."""
+    to_reach = {it.key: it.bound for it in figures} | bounds
+    return {"to_reach": to_reach, "met": all(it.met for it in figures)}
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal: a measure, and the bound for the worst or the median of its rounds."""
+    """A measure, and the bound for the worst or the median of its rounds."""
 
     key: str
     name: str
@@ -119,13 +153,13 @@ class Figure:
         return self.value is not None and self.value <= self.goal.most
 
     def row(self) -> dict[str, object]:
-        """Return the figure as one object of plain values."""
         rounds = [None if value is None else round(value, 3) for value in self.values]
         return {
             "type": "figure",
             "key": self.goal.key,
             "name": self.goal.name,
             "unit": self.goal.unit,
+            # Under the name of what counts, `worst` or `median`: the key says how it was reckoned.
             self.goal.by: None if self.value is None else round(self.value, 3),
             "rounds": rounds,
             "to_reach": self.goal.most,

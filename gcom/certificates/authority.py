@@ -60,6 +60,7 @@ class Authority:
         begins, ends = now - BACKDATED, now + timedelta(days=days)
         # 64 is what X.520 allows a common name. It is for people alone: the identity is in the URIs below.
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, str(who)[:64])])
+        uris = map(x509.UniformResourceIdentifier, who.uris)
         built = (
             x509.CertificateBuilder()
             .subject_name(name)
@@ -78,7 +79,7 @@ class Authority:
             )
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
-            .add_extension(_alternative_names(who, hosts), critical=False)
+            .add_extension(x509.SubjectAlternativeName([*uris, *map(_host, hosts)]), critical=False)
             .sign(self._key, hashes.SHA256())
         )
         # Before it is handed out: a certificate that the records do not know could not be revoked.
@@ -170,11 +171,6 @@ def _usage(*, signs: bool) -> x509.KeyUsage:
     )
     # The authority's key signs certificates alone: nobody may speak TLS by it.
     return x509.KeyUsage(digital_signature=not signs, key_cert_sign=signs, crl_sign=signs, decipher_only=False, **no)
-
-
-def _alternative_names(who: Identity, hosts: Iterable[str]) -> x509.SubjectAlternativeName:
-    uris: list[x509.GeneralName] = [x509.UniformResourceIdentifier(uri) for uri in who.uris]
-    return x509.SubjectAlternativeName([*uris, *map(_host, hosts)])
 
 
 def _host(host: str) -> x509.GeneralName:

@@ -76,6 +76,7 @@ def lifetime_s(text: str) -> float:
     """Return the seconds of `90s`, `30m`, `1h` or `2d`; raises BadValue."""
     found = _LIFETIME.fullmatch(text.strip())
     seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
+    # 0 as well: an invitation that is over when it is printed is a mistake.
     if not 0 < seconds <= DAYS_MAX * 86400:
         raise BadValue(f"{text!r} is no time of up to {DAYS_MAX} days: write 30m, 1h or 2d")
     return seconds

@@ -38,7 +38,6 @@ def new_key() -> Key:
 
 
 def key_pem(key: Key) -> bytes:
-    """Return a private key as PEM."""
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
@@ -76,7 +75,7 @@ def requested_key(pem: bytes) -> ec.EllipticCurvePublicKey:
 
 
 def key_id(key: ec.EllipticCurvePublicKey) -> bytes:
-    """Return what identifies a public key: its SHA-256."""
+    """Return the id of a public key: its SHA-256."""
     der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     digest = hashes.Hash(hashes.SHA256())
     digest.update(der)
@@ -109,7 +108,7 @@ def load_certificate(pem: bytes, where: str) -> x509.Certificate:
 
 
 def read_certificate(pem: bytes, where: str = "the file") -> Certificate:
-    """Return what the first certificate in a PEM says; raises BadValue, naming where it stood."""
+    """Return the fields of the first certificate in a PEM; raises BadValue, naming where it stood."""
     found = load_certificate(pem, where)
     try:
         return Certificate(
@@ -150,6 +149,7 @@ def identity_in(found: x509.Certificate) -> Identity:
 def _uris(found: x509.Certificate) -> list[str]:
     try:
         names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    # No names at all, and no error: whoever asks then finds that it speaks for nobody.
     except (x509.ExtensionNotFound, *UNREADABLE):
         return []
     return names.get_values_for_type(x509.UniformResourceIdentifier)

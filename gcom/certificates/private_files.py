@@ -46,7 +46,6 @@ def write(path: Path, data: bytes) -> None:
 
 
 def read(path: Path) -> bytes:
-    """Return a file's bytes; raises BadValue."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -68,6 +68,7 @@ class RunKeys:
             size, public = _HEAD.unpack_from(credential)
             body = credential[_HEAD.size :]
             certificate = x509.load_der_x509_certificate(body[:size])
+            # Before anything that it says is looked at: of another authority it says nothing.
             certificate.verify_directly_issued_by(self._authority)
             certified = certificate.public_key()
             if not keys.identity_in(certificate).speaks_for(sender):

@@ -26,22 +26,25 @@ from gcom.errors import BadValue, GComError, RegistryUnavailable
 if TYPE_CHECKING:  # commands import what they need
     from gcom.runtime.registry.directory_client import DirectoryClient
 
+# 69 is EX_UNAVAILABLE of sysexits.h: a script that sees it may wait and try again, which the other two do not mend.
 EXIT_FAILED, EXIT_USAGE, EXIT_NO_REGISTRY = 1, 2, 69
 REGISTRY_S = 2.0  # with the start of Python, an answer that there is none comes within 3 s
 
+# Errors are printed by `run`, one line each, and the traceback of a defect is to be whole: Typer's own boxes would
+# cut it. Without completion --help begins with the commands.
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+# Only their words are imported here: what does the work comes when one of them runs.
 app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
 app.add_typer(certs.app, name="certs")
 
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
-    """Run as the entry point of the script."""
     # First of all: the next file that is opened would take the number of a closed descriptor.
     open_standard_descriptors()
     SIGNALLED.install()
@@ -68,6 +71,7 @@ def run(words: Sequence[str] | None = None) -> int:
         return _fail(str(error), EXIT_NO_REGISTRY)
     except GComError as error:
         return _fail(str(error), EXIT_FAILED)
+    # Its reader had enough, as `head` has: nothing failed, and there is nobody to tell.
     except OutputClosed:
         return 0
     except OSError as error:
@@ -469,6 +473,8 @@ def _directory(registry: str | None) -> DirectoryClient:
     from gcom.runtime.registry.directory_client import DirectoryClient
     from gcom.runtime.security.process import registry_addresses
 
+    # All registries of the list are asked, since a group is at home at one of them; a notice tells of each that is
+    # silent while another answers.
     return DirectoryClient(",".join(registry_addresses(registry)), REGISTRY_S, tell=notice)
 
 

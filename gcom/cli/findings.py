@@ -1,4 +1,4 @@
-"""What a diagnosis finds, and how it is shown: of `gcom doctor`, and of `gcom-registry doctor`."""
+"""Findings of `gcom doctor` and `gcom-registry doctor`, and how they are shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gcom.cli.output import Output
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one look. `code` names it for programs. A `warning` is good still, and will not stay so."""
+    """The result of one check. `code` names it for programs. A `warning` is good now, and will fail later."""
 
     code: str
     good: bool
@@ -33,5 +33,6 @@ def show(found: Iterable[Finding], output: Output, as_json: bool) -> bool:
 
 def lifetime(code: str, days: float, text: str, mend: str) -> Finding:
     """Return the warning about a certificate that has so many days left."""
+    # In hours where days would be none or one: then it matters whether it ends tonight.
     left = f"{days:.0f} days" if days >= 2 else f"{days * 24:.0f} hours"
     return Finding(code, True, f"{text} ends in {left}, past two thirds of its life: {mend}", warning=True)

@@ -50,6 +50,7 @@ class LineReader:
     def _messages(self, lines: list[bytes]) -> list[bytes | str]:
         batch: list[bytes | str] = []
         for line in lines:
+            # Counted where a line is refused, too: users look for it by the number that an editor shows.
             self._number += 1
             size = len(line) + self._skipped
             self._skipped = 0
@@ -62,6 +63,7 @@ class LineReader:
 
 def as_message(line: bytes) -> bytes | str:
     """Return text where the bytes are UTF-8, else the bytes."""
+    # By its bytes and not by the terminal's settings: what stands in a file is sent as what it is, on every machine.
     try:
         return line.decode()
     except UnicodeDecodeError:

@@ -35,8 +35,7 @@ MulticastWord = Annotated[
     str | None, typer.Option("--multicast", help=f"One of {', '.join(Multicast)}. [default: RELIABLE]", metavar="KIND")
 ]
 StaticWords = Annotated[
-    str | None,
-    typer.Option("--static", metavar="A,B,C", help="The only names that may join. [default: anybody may]"),
+    str | None, typer.Option("--static", metavar="A,B,C", help="The only names that may join. [default: anybody may]")
 ]
 Safe = Annotated[bool, typer.Option("--safe", help="Deliver what a majority of the view holds; RELIABLE only.")]
 Signed = Annotated[bool, typer.Option("--signed", help="Each message has its sender's signature; needs certificates.")]
@@ -65,8 +64,7 @@ Cert = Annotated[
 ]
 Key = Annotated[str | None, typer.Option(metavar="FILE", help="Its private key. [default: $GCOM_TLS_KEY]")]
 Authority = Annotated[
-    str | None,
-    typer.Option("--ca", metavar="FILE", help="The one authority that is trusted. [default: $GCOM_TLS_CA]"),
+    str | None, typer.Option("--ca", metavar="FILE", help="The one authority that is trusted. [default: $GCOM_TLS_CA]")
 ]
 Listen = Annotated[
     str | None,
@@ -88,9 +86,9 @@ Metrics = Annotated[
     ),
 ]
 Wait = Annotated[
-    int,
-    typer.Option(min=1, max=limits.MEMBERS_MAX, metavar="N", help="Send nothing until the view has N members."),
+    int, typer.Option(min=1, max=limits.MEMBERS_MAX, metavar="N", help="Send nothing until the view has N members.")
 ]
+# No default of its own: a member at a shell stays until somebody ends it, and only a script knows when it has enough.
 Linger = Annotated[
     float | None,
     typer.Option(
@@ -141,7 +139,7 @@ def checked_linger(seconds: float | None) -> float | None:
 def into_environment(
     cert: str | None, key: str | None, ca: str | None, listen: str | None, advertise: str | None
 ) -> None:
-    """Have the options of all commands stand where a library looks for them."""
+    """Set the environment variables that the library reads, from the options of all commands."""
     given = {"TLS_CERT": cert, "TLS_KEY": key, "TLS_CA": ca, "LISTEN": listen, "ADVERTISE": advertise}
     # Over what the shell has set: the nearer word counts.
     for variable, value in given.items():

@@ -43,10 +43,13 @@ class Output:
         """Add one line, given without its end."""
         self._lines.append(line)
         self._size += len(line)
+        # Not line by line: a system call for each would cost more than all that makes the line.
         if self._size >= BUFFER_BYTES:
             self.flush()
 
     def text(self, text: str) -> None:
+        # Halves of surrogates, which names of files may hold, cannot be written as UTF-8; question marks in their
+        # place can.
         self.line(text.encode("utf-8", "replace"))
 
     def row(self, row: Mapping[str, object]) -> None:

@@ -20,7 +20,7 @@ from gcom.demo.texts import chosen_texts
 
 
 def throughput(setup: ThroughputSetup, output: Output, as_json: bool) -> int:
-    """Measure and show the result; return 0 only if every delivery was right."""
+    """Return 0 only if every delivery was right."""
     outcome = measure(setup, notice)
     if as_json:
         output.row(outcome.row())
@@ -36,8 +36,7 @@ def _throughput_table(outcome: ThroughputResult) -> Table:
     table = Table(title=f"{outcome.setup.members} members, {outcome.setup.senders} senders, {outcome.setup.size} B")
     for title in ("", "messages/s", "p50 ms", "p99 ms", "CPU s a process", "peak MiB"):
         table.add_column(title, justify="right" if title else "left", overflow="fold")
-    definition = outcome.setup.definition
-    kind = f"{definition.ordering} {definition.multicast}{' SAFE' if definition.safe else ''}"
+    kind = outcome.setup.promises
     table.add_row(f"{kind}, with logs" if outcome.setup.log else kind, *_columns(outcome.ours))
     if outcome.unlogged:
         table.add_row(f"{kind}, without", *_columns(outcome.unlogged))
@@ -56,6 +55,7 @@ def _columns(side: Side) -> list[str]:
         f"{percentile(latencies, 0.5):.1f}",
         f"{percentile(latencies, 0.99):.1f}",
         f"{sum(member.cpu_s for member in members) / len(members):.2f}",
+        # The largest: a machine must have room for each of them, and a mean would hide one that grows.
         f"{max(member.peak_bytes for member in members) / 1048576:.0f}",
     ]
 
@@ -73,6 +73,7 @@ def demo(files: Sequence[Path], log_dir: Path, output: Output, as_json: bool) ->
         output.flush()
     else:
         show(_demo_table(results), output)
+    # Behind the table, as notices: what is wrong is read last, and is not in the data.
     for wrong in [what for result in results for what in result.wrong]:
         notice(f"wrong: {wrong}")
     notice(f"delivery logs are in {log_dir}/")

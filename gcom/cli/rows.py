@@ -73,10 +73,10 @@ class PlainRows:
         notice(f"{_messages(settled.first, settled.last)} {fate}")
 
     def departure(self, departure: gcom.Departure) -> None:
-        if departure.reason == "request":
-            return notice(f"left group {self._group!r}")
         doubt = departure.unconfirmed
         words = f"; {_messages(*doubt)} may not have arrived" if doubt else ""
+        if departure.reason == "request":
+            return notice(f"left group {self._group!r}{words}")
         if departure.unsent:
             words += f"; {many(departure.unsent, 'message')} not sent"
         # It left without being told that the others have everything: what is unconfirmed is said.
@@ -164,12 +164,11 @@ _REASONS = {
 
 
 def _messages(first: int, last: int) -> str:
-    """Return a span of message numbers in words."""
     return f"message {first}" if first == last else f"messages {first} to {last}"
 
 
 def describe(definition: gcom.Definition) -> str:
-    """Return a definition in words."""
+    # Features that a group does not have are left out, and waiting times that are as usual: people read this line.
     members = f"static ({', '.join(definition.static)})" if definition.static else "dynamic"
     safe = ", safe" if definition.safe else ""
     signed = ", signed" if definition.signed else ""
@@ -190,6 +189,7 @@ def _view(view: gcom.View) -> dict[str, object]:
 
 def _base64(payload: bytes) -> str:
     """Return the field that gives bytes exactly, for bytes that are no UTF-8; empty for others."""
+    # Only where the text is not exact: nearly all payloads are text, and their rows would be twice as long.
     try:
         payload.decode()
     except UnicodeDecodeError:

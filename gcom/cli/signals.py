@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+# By name, since not every system has all of them.
 SIGNALS = tuple(
     number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
 )
@@ -34,6 +35,7 @@ class Signals:
         self._ignored: set[int] = set(SIGNALS)
 
     def install(self) -> None:
+        # What was ignored before stays so: under nohup a command is to outlive its terminal.
         self._ignored = {number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN}  # nohup
         self.restore()
 
@@ -76,7 +78,7 @@ def interrupts_held() -> Iterator[None]:
 
 
 def ignore_interrupts() -> None:
-    """Ignore Ctrl-C in such a child: the process that started it acts upon it, and ends the child's work too."""
+    """Ignore Ctrl-C in a child: its parent handles the signal, and ends the child's work."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+# By the types of pydantic's errors, which stay the same where its sentences are worded anew.
 _KINDS = {"int_parsing": "is no whole number", "int_from_float": "is no whole number", "float_parsing": "is no number"}
 _BOUNDS = {
     "greater_than_equal": ("ge", "is less than"),

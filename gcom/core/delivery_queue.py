@@ -64,6 +64,10 @@ class DeliveryQueue(Generic[Own]):
         match effect:
             case AwaitState():
                 self.tail = deque()
+            case KeepState() | StateUnavailable(kept=True):
+                waiting = [] if self.is_open else list(self.tail)
+                self._open()
+                self.arrivals.extend((effect, *waiting))
             case SetState(view) | StateUnavailable(view):
                 held = list(self.tail) if not self.is_open else []
                 # The state is a donor's at the barrier of `view`, so it has all messages before that
@@ -73,10 +77,6 @@ class DeliveryQueue(Generic[Own]):
                 # The state in front of what was held: the application's own order is that of the donor.
                 self.arrivals.append(effect)
                 self.arrivals.extend(kept)
-            case KeepState():
-                waiting = [] if self.is_open else list(self.tail)
-                self._open()
-                self.arrivals.extend((effect, *waiting))
             case _:
                 self.tail.append(effect)
         return covered

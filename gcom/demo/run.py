@@ -38,6 +38,7 @@ def run(texts: Sequence[Text], log_dir: Path, watcher: Watcher) -> list[DemoResu
     with tempfile.TemporaryDirectory() as copies, Children() as children:
         registry = children.start_registry()
         for text in texts:
+            # By a file and not by standard input, which carries the orders.
             files = _copied(text, Path(copies))
             children.start(text.name, "gcom.demo.member", registry, text.name, str(log_dir.resolve()), *files)
         # Before the first turn: the start of many Pythons would be taken for the first ordering's slowness.
@@ -49,7 +50,7 @@ def run(texts: Sequence[Text], log_dir: Path, watcher: Watcher) -> list[DemoResu
 
 
 def _copied(text: Text, folder: Path) -> list[str]:
-    """Write a text to a file for its sender: the original may change while the demo runs. Return its path, if any."""
+    """Copy a text to a file for its sender, as the original may change during the demo; return its path, if any."""
     if not text.lines:
         return []
     path = folder / text.name

@@ -47,7 +47,10 @@ def chosen_texts(files: Sequence[Path]) -> list[Text]:
         texts.append(Text(_name(path.stem, texts), str(path), _lines_of(path)))
     # Files without a single line: the built-in texts are sent in their place, by members beside these.
     if not any(text.lines for text in texts):
-        texts += [_built_in(name) for name in _BUILT_IN]
+        texts += [
+            Text(name, f"the built-in text {name!r}", tuple(line.encode() for line in lines) * _REPEATS)
+            for name, lines in _BUILT_IN.items()
+        ]
     while len(texts) < MEMBERS_MIN:
         texts.append(Text(_name("listener", texts), "", ()))
     # Cut here, too: files without a line, as many as a group may have, get three texts beside them.
@@ -63,6 +66,7 @@ def split_lines(data: bytes) -> tuple[bytes, ...]:
 
 def _project_files() -> list[Path]:
     found = [path for path in (Path("README.md"), *sorted(Path("docs").glob("*.md"))) if path.is_file()]
+    # As many as a group can have: more files of the project are no error of the user's.
     return found[: limits.MEMBERS_MAX]
 
 
@@ -71,15 +75,12 @@ def _lines_of(path: Path) -> tuple[bytes, ...]:
         lines = split_lines(path.read_bytes())
     except OSError as error:
         raise BadValue(f"file {str(path)!r} cannot be read: {error.strerror}") from error
+    # Before the demo starts: a line that no message can hold would end it in the middle.
     for number, line in enumerate(lines, 1):
         if len(line) > limits.MESSAGE_BYTES_MAX:
             most = limits.MESSAGE_BYTES_MAX
             raise BadValue(f"file {str(path)!r}: line {number} is {len(line)} bytes: at most {most} are allowed")
     return lines
-
-
-def _built_in(name: str) -> Text:
-    return Text(name, f"the built-in text {name!r}", tuple(line.encode() for line in _BUILT_IN[name]) * _REPEATS)
 
 
 def _name(stem: str, texts: Sequence[Text]) -> str:

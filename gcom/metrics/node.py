@@ -26,7 +26,7 @@ GAUGES: tuple[tuple[str, str, Reader], ...] = (
     (
         "held_back_messages",
         "Messages that are here and not yet delivered; beyond 1,000 runs at least so many",
-        lambda it: _held_back(it),
+        lambda it: sum(run.last - run.first + 1 for run in it.held_back) + it.held_back_rest,
     ),
     (
         "held_back_seconds",
@@ -74,6 +74,7 @@ class NodeCollector(Collector):
         for reason, count in sorted(node.refused.items()):
             refused.add_metric((reason,), count)
         yield refused
+        # All snapshots first, so that the figures of one scrape are of about one moment.
         yield from _of_groups([group.snapshot() for group in self._groups])
 
 
@@ -119,10 +120,6 @@ def _by_member(seen: Sequence[Snapshot]) -> Iterator[Family]:
             for member, value in read(it).items():
                 gauge.add_metric((it.group, member), value)
         yield gauge
-
-
-def _held_back(seen: Snapshot) -> int:
-    return sum(run.last - run.first + 1 for run in seen.held_back) + seen.held_back_rest
 
 
 def node_probes(groups: Iterable[gcom.Group]) -> Probes:

@@ -82,6 +82,7 @@ def _place(where: str) -> tuple[str, int]:
     if where.isascii() and where.isdigit():
         where = f"127.0.0.1:{where}"
     found = pyro.place(where, port=-1)
+    # A range is for members, whose port the registry tells to others; a scraper is configured with one.
     if len(found.ports) != 1 or found.ports[0] < 0:
         raise BadValue(f"metrics {where!r} is not PORT or HOST:PORT: 9100 serves them on 127.0.0.1")
     if found.ports[0] > 65535:
@@ -96,6 +97,7 @@ class _Answers:
 
     def of(self, path: str, accepts: str) -> tuple[int, str, bytes]:
         """Return status, content type and body."""
+        # The client says which form it reads: a newer Prometheus asks for OpenMetrics, an old one for text.
         if path == "/metrics":
             encode, kind = choose_encoder(accepts)
             return 200, kind, encode(self.registry)
@@ -153,6 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
+    # Some probes ask so: the status is all that they want.
     do_HEAD = do_GET
 
     def version_string(self) -> str:

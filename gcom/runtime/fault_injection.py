@@ -53,7 +53,7 @@ class _Fate:
 
 @dataclass(slots=True)
 class _Way:
-    """The way from this node to one name."""
+    """The calls from this node to one name: their random numbers, and requests held back."""
 
     rng: Random
     held: deque[bytes] = field(default_factory=lambda: deque(maxlen=HELD_MAX))

@@ -218,7 +218,6 @@ class Host:
         return self._faults.call(caller, peer, data, timeout_s)
 
     def call_registry(self, caller: pyro.Caller, data: bytes, timeout_s: float) -> bytes:
-        """Make one call to the registry, through the faults that were asked for."""
         return self.call(caller, REGISTRY, data, timeout_s)
 
     def count_misbehaviour(self, peer: Process, error: PeerError) -> None:
@@ -250,7 +249,6 @@ class Host:
         return process
 
     def add_session(self, membership: Membership, machine: GroupMachine) -> Session:
-        """Make a session of the machine's process; it is not yet started."""
         session = Session(self, machine, self.logs.get(machine.process), membership)
         self.sessions.add(session)
         return session

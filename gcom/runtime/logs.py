@@ -35,7 +35,6 @@ class DeliveryLogs:
         return len(self._logs)
 
     def open(self, process: Process) -> None:
-        """Begin the log of a new process."""
         if self.folder is not None:
             self._logs[process] = DeliveryLog(
                 self.folder,
@@ -46,7 +45,6 @@ class DeliveryLogs:
             )
 
     def get(self, process: Process) -> DeliveryLog | None:
-        """Return the log of a process, None if none are kept."""
         return self._logs.get(process)
 
     def take_unused(self, used: set[Process]) -> list[DeliveryLog]:
@@ -54,6 +52,7 @@ class DeliveryLogs:
         finished = [process for process in self._logs if process not in used]
         for process in finished:
             self.troubles.pop(process, None)
+        # Taken out under the lock, and closed without it: closing waits for a disk.
         return [self._logs.pop(process) for process in finished]
 
     def flush(self) -> None:

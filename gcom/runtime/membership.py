@@ -179,9 +179,9 @@ class Membership:
             self._enter_again(session)
             return
         self.following = None
-        ended = Ended(
-            self.session.ended.view if self.session.ended else 0, "dissolved" if _is_over(session) else "taken"
-        )
+        # It could not begin as there is no group any more, or as its name is another's.
+        reason = "dissolved" if isinstance(session.failure, Dissolved) else "taken"
+        ended = Ended(self.session.ended.view if self.session.ended else 0, reason)
         # Over its first end, which said that it would be back: whoever asks now is told why it will not.
         self.session.ended = ended
         self.arrivals.append(Gone(ended, returning=False))
@@ -287,8 +287,3 @@ class Membership:
         self.session.leaving = True
         self.session.step(events.Leave())
         self.changed.notify_all()
-
-
-def _is_over(session: Session) -> bool:
-    """Tell whether a session could not begin since there is no group any more; else its name is taken."""
-    return isinstance(session.failure, Dissolved)

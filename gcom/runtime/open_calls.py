@@ -48,13 +48,13 @@ class OpenCalls:
     def answer(self, number: int, member: Process, outcome: Outcome, payload: Payload) -> None:
         """Record a member's answer, unless the call is over."""
         call = self._calls.get(number)
+        # An answer to a call that is over came too late, and is no mistake of its sender's.
         if call is not None:
             call.put(member, outcome, payload)
             if call.over:
                 del self._calls[number]
 
     def end(self, number: int) -> None:
-        """Take no more answers to a call."""
         call = self._calls.pop(number, None)
         if call is not None:
             call.over = True

@@ -22,11 +22,10 @@ from loguru import logger
 from gcom.core.messages import events
 from gcom.core.messages.effects import Serve
 from gcom.errors import BadValue
-from gcom.runtime import payloads
 from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
 from gcom.values.names import Process
-from gcom.values.run import Payload
+from gcom.values.run import Payload, check_payload
 
 Handler = Callable[[Payload, Process], Payload]
 
@@ -35,7 +34,7 @@ NO_HANDLER = "no handler"
 
 
 class Stepped(Protocol):
-    """The session that a request came to, as far as the server uses it."""
+    """The part of a request's session that the server uses."""
 
     def step(self, event: events.Event) -> None: ...
 
@@ -65,6 +64,7 @@ class CallServer:
     def close(self) -> None:
         """Serve no more."""
         self._closed = True
+        # Callers are not answered: their own view change tells them that this member is gone.
         self._requests.clear()
         self._ready.notify_all()
 
@@ -134,7 +134,7 @@ def _answer(handler: Handler | None, request: Serve) -> tuple[Payload, bool]:
         payload = handler(request.payload, request.caller)
         # Here, where the handler's caller is told: in the codec
         # an answer that is too large would end the whole frame.
-        payloads.check(payload, limits.LETTER_BYTES_MAX, "a handler's answer")
+        check_payload(payload, limits.LETTER_BYTES_MAX, "a handler's answer")
     except BadValue as error:
         return words(error), True
     except BaseException as error:  # outermost: of the application's handler; the caller is told, whatever it was

@@ -54,14 +54,13 @@ from gcom.errors import GComError, RegistryUnavailable, VersionMismatch
 from gcom.runtime import arrivals
 from gcom.runtime.arrivals import LogStopped, Own
 from gcom.runtime.open_calls import OpenCall, OpenCalls
-from gcom.runtime.payloads import up_to
 from gcom.runtime.request_handlers import NO_HANDLER, CallServer
 from gcom.runtime.step_lock import StepLock
 from gcom.runtime.traces import TraceRecorder
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
 from gcom.values.names import Process
-from gcom.values.run import Payload
+from gcom.values.run import Payload, up_to
 
 LOST_MAX = 1_000  # ranges of own messages that are known to be lost; the oldest are forgotten
 Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost

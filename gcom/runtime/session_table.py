@@ -76,6 +76,7 @@ class SessionTable:
 
     def latest(self, group: str) -> Session | None:
         """Return the newest session in a group."""
+        # Another incarnation is a new entry, and a dictionary has it behind the one before.
         return next((session for session in reversed(self) if session.machine.group == group), None)
 
     def target(self, frame: Frame, name: str) -> Session | None:

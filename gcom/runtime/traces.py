@@ -70,7 +70,6 @@ class RunTrace:
         return replace(self, first=self.first + count, serial=serial, sent_s=self.sent_s[count:])
 
     def traces(self) -> Iterator[Trace]:
-        """Yield the trace of each message."""
         for number in range(self.first, self.last + 1):
             yield self.of(number)
 
@@ -109,6 +108,7 @@ class TraceBuffer:
             oldest = self._kept.popleft()
             gone = min(excess, len(oldest))
             self._count -= gone
+            # The oldest run had not been taken yet: what goes of it is missing for whoever watches.
             if self._fresh > len(self._kept):
                 self.dropped += gone
             if gone < len(oldest):
@@ -122,6 +122,7 @@ class TraceBuffer:
 
     def find(self, sender: Process, number: int) -> RunTrace | None:
         """Return the newest run that has a message."""
+        # The newest: in a successor the numbers of the same process begin again.
         return next((it for it in reversed(self._kept) if it.sender == sender and it.first <= number <= it.last), None)
 
 
@@ -146,7 +147,6 @@ class TraceRecorder:
         self._orders.append((order_end, None))
 
     def on_put(self, first: int, last: int) -> None:
-        """Note when the application sent messages."""
         # Here and not where it gets its number: the time that it waits for its turn is part of what a user sees.
         self._sent.update(dict.fromkeys(range(first, last + 1), monotonic()))
         _forget_oldest(self._sent)
@@ -231,5 +231,6 @@ def _order_end(machine: GroupMachine) -> int:
 
 
 def _forget_oldest(times: dict[K, float]) -> None:
+    # A dictionary is in the order in which its keys came, so the first one is the oldest.
     while len(times) > KEPT_MAX:
         del times[next(iter(times))]

@@ -85,7 +85,6 @@ class Application:
             self._reconciliation.leave(*self._had, merged)
 
     def start(self) -> None:
-        """Begin to send, once it is a member."""
         self._later(self._rng.randint(1, 100), self._write)
 
     def _later(self, delay_ms: int, action: object) -> None:
@@ -99,7 +98,6 @@ class Application:
         return self._session.is_member and self._session.machine.pending < PENDING_MAX
 
     def submit(self, count: int, mark: str = "") -> None:
-        """Send `count` messages."""
         payloads: list[Payload] = [self._compose(mark) for _ in range(count)]
         self._simulation.submitted += count
         self._session.checker.calls.submit(self._session.process, payloads)
@@ -147,7 +145,7 @@ class Application:
         return self._session.node.name in self._simulation.plan.keepers
 
     def posted(self, effect: OfMail | Ended) -> None:
-        """Take a unicast, its outcome or a call's; unicasts are read in turn with all else."""
+        """Take a unicast, or the outcome of a unicast or a call; only unicasts wait to be read in turn."""
         if isinstance(effect, DeliverUnicast):
             self.arrived(effect)
         else:
@@ -181,8 +179,12 @@ class Application:
                 pass
         # A state covers messages that were queued before it came: nobody will read them, and their credit
         # is given at once.
-        for covered in self._queue.put(arrival):
-            self._later(0, partial(self._credit, covered))
+        covered = self._queue.put(arrival)
+        if isinstance(arrival, SetState):
+            given, instance = State.load(arrival.data), self._session.machine.instance
+            self._simulation.continuity.on_covered(self._session.process, instance, covered, given)
+        for each in covered:
+            self._later(0, partial(self._credit, each))
         if self._queue.arrivals and not self._reading:
             self._reading = True
             self._later(self._read_delay_ms(), self._read)
@@ -216,7 +218,6 @@ class Application:
 
     @property
     def has_read(self) -> bool:
-        """Tell whether every arrival has been dealt with."""
         return not self._queue.arrivals
 
     @property
@@ -258,6 +259,8 @@ class Application:
     def _consume(self, arrival: Handed | Ended) -> None:
         match arrival:
             case Deliver(run):
+                # The credit last, as in the runtime: a message counts as read when the callback is through, and may
+                # be answered from within.
                 self._take_in(arrival)
                 self._call_back(starts=str(run.payloads[0])[:3])
                 self._credit(arrival)
@@ -291,6 +294,7 @@ class Application:
             case KeepState(view):
                 # It has what it had. All others of the group go on from that, so it is an origin, as a loss is.
                 self._state.origin, self._state.since = view, rank(self._session.machine.instance, view)
+                self._simulation.continuity.on_restored(self._state.since)
             case MergeState(_, _, data) if self._keeps:
                 self._state = self._state.merged(State.load(data))
             case _:

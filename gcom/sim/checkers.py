@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gcom.core.messages.effects import Deliver, Ended, Installed, Sent, Skip, Suspected
+from gcom.core.messages.effects import Deliver, Ended, Installed, Quorum, Sent, Skip, Suspected
 from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.delivery import Creation, Duplication, LifeRule, NoForgery, SendingView
 from gcom.sim.checks.letters import Letters
@@ -40,6 +40,14 @@ _ALWAYS: tuple[type[Rule], ...] = (
 # Over BASIC a message may be lost at one member and not at another: none of these is promised then.
 _RELIABLE: tuple[type[Rule], ...] = (SelfDelivery, Synchrony, Confirmation)
 _TOTAL: tuple[type[Rule], ...] = (TotalOrder, Serials)
+_METHODS: dict[type, str] = {
+    Installed: "installed",
+    Sent: "sent",
+    Deliver: "delivered",
+    Skip: "skipped",
+    Suspected: "suspects",
+    Ended: "ended",
+}
 
 
 def rules_of(definition: Definition) -> list[type[Rule]]:
@@ -72,16 +80,11 @@ class Checker:
         rules = [kind(self.record) for kind in rules_of(definition)] + (
             [self.calls, NoForgery(self.record)] if calls else []
         )
-        self._installed = _methods_of(rules, "installed")
-        self._sent = _methods_of(rules, "sent")
-        self._delivered = _methods_of(rules, "delivered")
-        self._skipped = _methods_of(rules, "skipped")
-        self._suspected = _methods_of(rules, "suspects")
-        self._ended = _methods_of(rules, "ended")
+        # Most rules look at few kinds of effect, and effects are many: only methods that a rule overrides are called.
+        self._checks = {kind: _methods_of(rules, method) for kind, method in _METHODS.items()}
 
     @property
     def messages(self) -> int:
-        """Return the number of messages sent."""
         return self.record.messages
 
     @property
@@ -95,32 +98,25 @@ class Checker:
     def see(self, who: Process, effect: object) -> None:
         """Check one effect that an application sees; raises Violation."""
         history = self.record.history(who)
+        shown = effect.run if isinstance(effect, Sent) else effect
+        # Rules first, then the record: each rule compares the effect with what was before it.
+        for check in self._checks.get(type(effect), ()):
+            check(history, shown)
         match effect:
             case Deliver():
-                # Rules first, then the record: each rule compares the effect with what was before it.
-                for rule in self._delivered:
-                    rule(history, effect)
                 self.record.deliver(history, effect)
             case Sent(run):
-                for rule in self._sent:
-                    rule(history, run)
                 self.record.send(history, run)
             case Skip():
-                for rule in self._skipped:
-                    rule(history, effect)
                 self.record.skip(history, effect)
             case Installed():
-                for rule in self._installed:
-                    rule(history, effect)
                 self.record.install(history, effect)
             case Suspected(process):
-                for rule in self._suspected:
-                    rule(history, effect)
                 self.record.suspected.add(process)
                 self.record.suspecting.add(who)
+            case Quorum(has=False):
+                self.record.detached.add(who)
             case Ended():
-                for rule in self._ended:
-                    rule(history, effect)
                 self.record.end(history, effect)
 
     def settled_by(self, who: Process, sender: Process, number: int) -> bool:
@@ -139,6 +135,4 @@ class Checker:
 
 
 def _methods_of(rules: list[Rule], method: str) -> list[Callable[[Any, Any], None]]:
-    """Return the rules for one kind of event: most rules look at few kinds, and events are many."""
-    # What a rule does not override does nothing: it is left out here, not called at each event.
     return [getattr(rule, method) for rule in rules if getattr(type(rule), method) is not getattr(Rule, method)]

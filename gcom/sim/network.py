@@ -244,7 +244,7 @@ class SimConnection:
         self._unanswered.append(call)
 
     def arrived(self, call: _Call) -> None:
-        """Take a call's packet; it is the callee's turn once all before it are here. After a lost one none ever are."""
+        """Take a call's packet. The callee takes calls in their order, so it takes none behind one that was lost."""
         call.arrived = True
         while self._under_way and self._under_way[0].arrived:
             self._under_way[0].arrive(self._here.append, self._next_request)
@@ -254,7 +254,7 @@ class SimConnection:
         self._here.popleft().take(callee)
 
     def replied(self, call: _Call, end: Callable[[], None]) -> int:
-        """Take a reply's packet; return of how many calls, the oldest first, the replies are the caller's by that."""
+        """Take a reply's packet; return how many calls, the oldest first, are answered now that it is here."""
         call.end_here = end
         count = 0
         while self._unanswered and (ready := self._unanswered[0].end_here):
@@ -361,6 +361,7 @@ class _Call:
             return
         connection, dead = self._connection, reply is None and self._addresses.is_proven_dead(self._address)
 
+        # As the caller's own action: a paused caller learns the end when it goes on, and a dead one never.
         def end() -> None:
             self._caller.run(connection.next_end)
 

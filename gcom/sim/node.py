@@ -107,7 +107,6 @@ class SimNode:
         self.paused = True
 
     def pause_for(self, for_ms: int) -> None:
-        """Stand still for a while."""
         self.pause()
         self.world.simulation.at(for_ms, self.resume)
 

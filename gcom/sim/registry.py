@@ -273,6 +273,7 @@ class _RegistryCall:
         simulation.at(node.clock.true_ms(ASK_TIMEOUT_MS), self._break)
         if network.happens(Fault.LOSS):
             simulation.at(network.leg_ms(), self._break)
+            # Half of the losses are of the request and half of the answer: the asker cannot tell them apart.
             if network.between(0, 1):
                 return
         network.carry(node.name, self._registry.name, self._arrive, self._break)

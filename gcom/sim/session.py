@@ -10,29 +10,20 @@ from gcom.core.codec import frames as codec
 from gcom.core.machine import RETURNS, GroupMachine, Stage
 from gcom.core.messages import events
 from gcom.core.messages.effects import (
-    Answered,
     AskRegistry,
     AskSequencer,
-    AwaitState,
     Deliver,
-    DeliverUnicast,
     Effect,
     Ended,
     EntryFailed,
-    GroupCallOver,
     Installed,
-    KeepState,
-    MergeState,
     OfMail,
+    OfState,
     Quorum,
     Sent,
-    Serve,
     SetState,
     Skip,
-    StateUnavailable,
     Suspected,
-    TakeState,
-    UnicastLost,
 )
 from gcom.core.messages.frames import Frame, Reply
 from gcom.core.messages.registry import Answer, Request
@@ -215,20 +206,10 @@ class SimSession:
                 self.node.ask_registry(self, request)
             case AskSequencer(question):
                 self._ask_sequencer(question)
-            case (
-                Deliver()
-                | Skip()
-                | Installed()
-                | TakeState()
-                | AwaitState()
-                | SetState()
-                | KeepState()
-                | StateUnavailable()
-                | MergeState()
-            ):
-                self.application.arrived(effect)
-            case DeliverUnicast() | UnicastLost() | Serve() | Answered() | GroupCallOver():
+            case _ if isinstance(effect, OfMail):
                 self.application.posted(effect)
+            case _ if isinstance(effect, Deliver | Skip | Installed | OfState):
+                self.application.arrived(effect)
             case EntryFailed(error, final):
                 self.failure = error
                 self.lost = self.machine.returns and not final  # else its application begins anew

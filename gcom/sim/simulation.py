@@ -73,7 +73,6 @@ class Simulation:
     # digest
 
     def note(self, who: Process, effect: Effect) -> None:
-        """Put an effect into the digest."""
         match effect:
             # Without payloads and clocks: they follow from what is here, and are most of the bytes.
             case Sent(run) | Deliver(run):
@@ -87,7 +86,6 @@ class Simulation:
         self._digest.update(f"{self.now_ms} {who} {type(effect).__name__} {what}\n".encode())
 
     def note_crash(self, name: str) -> None:
-        """Put the crash of a process into the digest."""
         self._digest.update(f"{self.now_ms} {name} crashes\n".encode())
 
     @property
@@ -97,7 +95,6 @@ class Simulation:
     # counts
 
     def count(self, fault: Fault) -> None:
-        """Count a fault that happened."""
         self.happened[fault.value] = self.happened.get(fault.value, 0) + 1
 
     def count_once(self, fault: Fault, what: str) -> None:
@@ -123,7 +120,6 @@ class Simulation:
 
     @property
     def messages(self) -> int:
-        """Return the number of messages sent."""
         return sum(checker.messages for checker in self.checkers.values())
 
     @property

@@ -102,7 +102,6 @@ class World:
         return f"{name}#{self._incarnations[name]}"
 
     def start(self, name: str, address: Address | None = None) -> None:
-        """Start a process under a name."""
         node = self._by_name[name] = self._new(name, address)
         self.network.stop_delaying(name)
         node.enter()
@@ -198,6 +197,7 @@ class World:
                 Healing(self.simulation, self.network, self.registries, self, self._rng).run()
                 self._must_have_happened()
             except Violation as violation:
+                # With the time: there a reader of the run's logs begins to look.
                 raise Violation(f"{violation} (at {self.now_ms} ms)") from None
             self.close_logs()
 

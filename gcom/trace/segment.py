@@ -89,6 +89,7 @@ def folder_name(text: str) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
+    # A name is its folder's content, and on the disk only when the folder is.
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

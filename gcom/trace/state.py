@@ -82,7 +82,7 @@ class LoggedSession:
         if self.logged_all:
             return clock
         self.logged_all = True
-        return self._of_members(self.logged_clock)
+        return {who: number for who, number in self.logged_clock.items() if who in self._members}
 
     def deliver(self, sender: Process, first: int, last: int) -> None:
         self.settle(sender, first, last)
@@ -107,9 +107,6 @@ class LoggedSession:
             "clock": dict(self.true_clock),
             "serial": self.serial,
         }
-
-    def _of_members(self, numbers: dict[Process, int]) -> dict[Process, int]:
-        return {who: number for who, number in numbers.items() if who in self._members}
 
 
 def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

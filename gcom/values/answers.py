@@ -25,7 +25,7 @@ class Wait(StrEnum):
 
 
 def enough(wait: Wait, outcomes: Collection[Outcome]) -> bool:
-    """Return whether a call that waits so is over: it has what it waits for, or can never have it."""
+    """Tell whether a call need wait no longer: it has the answers that it waits for, or can never have them."""
     found = list(outcomes)
     pending = found.count(Outcome.PENDING)
     values = found.count(Outcome.VALUE)

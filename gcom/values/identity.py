@@ -27,7 +27,7 @@ class Identity:
 
     @property
     def uris(self) -> tuple[str, ...]:
-        """Return the subject alternative names that say this."""
+        """Return the identity as subject alternative names of a certificate."""
         kinds = ((MEMBER, self.members), (REGISTRY, self.registries), (ADMIN, self.admins))
         return tuple(f"{_SCHEME}{kind}/{name}" for kind, found in kinds for name in sorted(found))
 

@@ -36,9 +36,10 @@ def status_of(address: Address, credentials: pyro.Credentials | pyro.UserSecret)
         raise RegistryUnavailable(
             f"{error}; gcom-registry starts one there, --port or --listen name another (gcom-registry config)"
         ) from error
+    # Every field: a registry of another version may tell fewer, and the page would fail in its middle.
     if isinstance(told, dict) and told.keys() >= {field.name for field in fields(RegistryStatus)}:
         return told
-    raise PeerError(f"{address} answered a question for its status with nonsense: is it of another version?")
+    raise PeerError(f"malformed answer from {address} to a question for its status: is it of another version?")
 
 
 def ask_rights(wanted: ServiceSettings, question: str) -> dict[str, Any] | None:
@@ -55,7 +56,7 @@ def ask_rights(wanted: ServiceSettings, question: str) -> dict[str, Any] | None:
         raise RegistryUnavailable(str(error)) from error
     if isinstance(told, dict) and told.keys() >= {"rules", "trouble"}:
         return told
-    raise PeerError(f"{address} answered a question for its rules with nonsense: is it of another version?")
+    raise PeerError(f"malformed answer from {address} to a question for its rules: is it of another version?")
 
 
 def directory(wanted: ServiceSettings) -> DirectoryClient:
@@ -67,10 +68,13 @@ def directory(wanted: ServiceSettings) -> DirectoryClient:
 def _way_to(wanted: ServiceSettings) -> tuple[Address, pyro.Credentials | pyro.UserSecret]:
     """Return where that registry is, and as whom to ask: as itself, by its own certificate."""
     cert, key, ca = (wanted.get(name) for name in ("cert", "key", "ca"))
+    # On loopback the settings say it all: no address is noted there, and the user's secret opens it.
     if wanted.get("listen") is None and not cert:
         host = wanted["host"]
         return f"[{host}]:{wanted['port']}" if ":" in host else f"{host}:{wanted['port']}", pyro.UserSecret()
     if cert and key and ca:
+        # With a certificate of the operator's own there is no authority's folder, where the address would be noted:
+        # it is worked out as the server does it.
         place = pyro.place(wanted.get("listen") or wanted["host"], wanted.get("advertise"), int(wanted["port"]))
         return pyro.dialled_address(place), pyro.Credentials(CertificateFiles(cert, key, ca))
     return _own_way(wanted)

@@ -1,7 +1,7 @@
-"""`gcom-registry doctor`: a registry's own set-up, looked at before it starts, or while it runs.
+"""`gcom-registry doctor`: checks of a registry's set-up, before it starts or while it runs.
 
-Each look is made whatever the others find, since most mend nothing for the next. Nothing is changed; of the disk only
-what a registry that was killed left half done is taken back, as the next one would do.
+Each check is made whatever the others find, since few depend on another. Nothing is changed, except that a transaction
+which a killed registry left half done on the disk is rolled back, as the next registry would do.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from registry import enrolment, storage
 from registry.operation import serving
 from registry.operation.asking import status_of
 from registry.operation.settings import ServiceSettings, settings
+from registry.secure import own_credentials
 
 CLOCK_S = 120.0  # what was written by this machine's clock may be so far ahead of it
 RESOLVE_S = 3.0
@@ -37,6 +38,7 @@ def examine(flags: Mapping[str, str | None]) -> Iterator[Finding]:
     try:
         wanted = settings(flags)
         secure = serving.is_secure(wanted)
+        # Only to see whether there is one: without it no other check could be made.
         serving.place_of(wanted)
     except BadValue as error:
         yield Finding("settings", False, str(error))
@@ -86,6 +88,7 @@ def _data(wanted: ServiceSettings) -> Iterator[Finding]:
 
 def _database(wanted: ServiceSettings) -> Iterator[Finding]:
     folder = _folder(wanted)
+    # The registry keeps nothing, or it never ran: its first start makes the file.
     if folder is None or not (folder / storage.FILE).exists():
         return
     try:
@@ -116,7 +119,7 @@ def _port(wanted: ServiceSettings) -> Iterator[Finding]:
 
 
 def _holder(wanted: ServiceSettings, place: pyro.Place, taken: str) -> Finding:
-    """Return who has the port of the place: the registry of these settings, or somebody else."""
+    """Return a finding about the process that has the port: the registry of these settings, or another."""
     address = pyro.dialled_address(place)
     try:
         told = status_of(address, _own_credentials(wanted))
@@ -131,14 +134,10 @@ def _holder(wanted: ServiceSettings, place: pyro.Place, taken: str) -> Finding:
 
 
 def _certificates(wanted: ServiceSettings) -> Iterator[Finding]:
+    # A certificate of the operator's own: then the registry has no authority, and nothing renews it.
     files = serving.own_certificate(wanted)
     if any(files):
-        cert, key, ca = files
-        if not (cert and key and ca):
-            raise BadValue("--cert, --key and --ca belong together: give all three")
-        own = pyro.Credentials(CertificateFiles(cert, key, ca))
-        if not own.identity.registries:
-            raise BadValue(f"certificate {cert!r} is of {own.identity}, and not of a registry")
+        cert = own_credentials(files).files.cert
         mend = "nobody renews a certificate of one's own; put a new one there, and start the registry again"
         yield _lasting(
             "certificate", read_certificate(private_files.read(Path(cert)), cert), f"certificate {cert!r}", mend
@@ -162,8 +161,9 @@ def _certificates(wanted: ServiceSettings) -> Iterator[Finding]:
 
 
 def _own(authority: Authority) -> Iterator[Finding]:
-    """Look at the certificate that the registry made for itself."""
+    """Check the certificate that the registry made for itself."""
     path = Path(enrolment.noted_files(authority).cert)
+    # There is none before the registry's first start, which makes it.
     if not path.exists():
         return
     own = read_certificate(private_files.read(path), str(path))
@@ -176,7 +176,7 @@ def _own(authority: Authority) -> Iterator[Finding]:
 
 
 def _lasting(code: str, found: Certificate, what: str, mend: str) -> Finding:
-    """Return until when a certificate is valid, with a warning where two thirds of its life are over."""
+    """Return the end of a certificate's life as a finding, a warning where two thirds of that are over."""
     now = now_utc()
     if now >= found.begins + 2 * (found.ends - found.begins) / 3:
         return lifetime(code, (found.ends - now).total_seconds() / 86400, what, mend)
@@ -193,6 +193,7 @@ def _advertised(wanted: ServiceSettings) -> Iterator[Finding]:
     place = serving.place_of(wanted)
     host, port = names.split_address(pyro.public_address(place, place.ports[0]))
     try:
+        # As this machine sees it, which others need not share; a name that is misspelt is found all the same.
         found = pyro.resolved(host, port or 1, time.monotonic() + RESOLVE_S)
     except OSError as error:
         raise BadValue(
@@ -206,8 +207,9 @@ def _advertised(wanted: ServiceSettings) -> Iterator[Finding]:
 
 
 def _clock(wanted: ServiceSettings) -> Iterator[Finding]:
-    """Compare the clock with what was written by it: only one that went back, or was ahead then, is found so."""
+    """Compare the clock with the times of files written by it, which shows only a clock that was set back."""
     folder, authority = _folder(wanted), serving.authority_folder(wanted.get("data"))
+    # There is nothing else to compare with: no other machine has to be there, and none would be believed.
     written = {
         str(path): path.stat().st_mtime
         for path in (folder and folder / storage.FILE, authority / CERTIFICATE, authority / enrolment.ADDRESS)

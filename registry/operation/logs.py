@@ -44,6 +44,7 @@ class Voice:
         record = message.record
         if not self._json:
             return self.tell(str(message).rstrip("\n"))
+        # loguru puts the traceback behind the message; as a field of its own it stays one line of JSON.
         traceback = str(message)[len(record["message"]) :].strip()
         print(_row(record["level"].name, record["message"], traceback), file=sys.stderr, flush=True)
         return None

@@ -37,6 +37,7 @@ class RegistryCollector(Collector):
         return ()
 
     def collect(self) -> Iterator[Family]:
+        # One look for all of them, so that the figures of a scrape are of one moment.
         seen = self._look()
         info = GaugeMetricFamily("gcom_registry_info", "The registry; always 1", labels=("address", "version"))
         info.add_metric((seen.address, seen.version), 1)

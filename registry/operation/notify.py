@@ -11,6 +11,7 @@ VARIABLE = "NOTIFY_SOCKET"
 
 def notify(state: str) -> None:
     """Tell a state, such as READY=1 or STOPPING=1. That nobody reads it is no failure of the service."""
+    # By hand and without a library: it is one datagram, and most registries are started by no systemd.
     place = os.environ.get(VARIABLE)
     if not place:
         return

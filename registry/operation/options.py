@@ -53,6 +53,7 @@ Rights = Annotated[
         show_default=False,
     ),
 ]
+# As a member's: one flag has one meaning in both programs.
 Metrics = options.Metrics
 Config = Annotated[
     str | None,

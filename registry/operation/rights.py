@@ -37,6 +37,7 @@ def rights_in_force(wanted: ServiceSettings, reread: bool) -> tuple[tuple[Access
     """Return the rules, what is wrong with their file, and what else to tell. Raises GComError."""
     _refuse_loopback(wanted)
     told = ask_rights(wanted, "reread") if reread else None
+    # The answer to `reread` has only the number of rules, so they are asked for once more.
     told = told and ask_rights(wanted, "file") if reread else ask_rights(wanted, "file")
     path = rights_path(wanted)
     if told is None:

@@ -20,6 +20,8 @@ from registry.operation.settings import BadSettings, ServiceSettings
 from registry.rights_file import FILE, RightsFile
 from registry.server import DRAIN_S, RegistryServer
 
+# 69 and 78 are EX_UNAVAILABLE and EX_CONFIG of sysexits.h; a unit file can say that the latter is not worth a
+# restart.
 EXIT_FAILED, EXIT_USAGE, EXIT_NO_REGISTRY, EXIT_SETTINGS, EXIT_INTERRUPTED = 1, 2, 69, 78, 130
 
 
@@ -107,6 +109,7 @@ def _server(wanted: ServiceSettings, voice: Voice) -> RegistryServer:
 
 
 def _folder(data: str | None, port: int, voice: Voice) -> Path | None:
+    # At a port that nobody knew before nothing is lost: no group can look for it there.
     if data == "none" and port:
         voice.tell("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
     return data_folder(data, port)
@@ -121,6 +124,7 @@ def _metrics(server: RegistryServer, where: str | None, voice: Voice) -> Abstrac
     try:
         serving = serve_metrics(where, server.look)
     except (BadValue, Unavailable) as error:
+        # It has its port and its disk by now, and nobody was told that it is ready.
         server.close()
         _complain(voice, str(error), EXIT_USAGE if isinstance(error, BadValue) else EXIT_FAILED)
     voice.tell(f"metrics at {serving.url}")
@@ -128,6 +132,7 @@ def _metrics(server: RegistryServer, where: str | None, voice: Voice) -> Abstrac
 
 
 def _run(server: RegistryServer, stop: SimpleQueue[int], voice: Voice) -> int:
+    # The line comes when requests are answered, and not before: programs wait for it and then ask at once.
     server.start()
     voice.say(f"gcom-registry {__version__} {server.address} ready")
     notify(f"READY=1\nSTATUS=at {server.address}")
@@ -138,6 +143,7 @@ def _run(server: RegistryServer, stop: SimpleQueue[int], voice: Voice) -> int:
         _reread(server.rights, voice)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
+    # Before the drain, which may take seconds: a supervisor must not take that for a hang.
     notify("STOPPING=1")
     server.close(DRAIN_S)
     # By SIGTERM it was asked to end, and has: that is a success, or a supervisor would count a failure.

@@ -66,6 +66,8 @@ def _one_of(words: Iterable[str]) -> Callable[[str], None]:
     return check
 
 
+# One table for flags, variables and the file, so that a value is checked alike wherever it comes from. The flags'
+# help is in options.py.
 SETTINGS = (
     Setting("listen", f"{PREFIX}LISTEN", "", "where to listen for other machines: HOST[:PORT[-PORT]]", pyro.place),
     Setting("advertise", f"{PREFIX}ADVERTISE", "", "the address for others, where it is another: HOST[:PORT]"),
@@ -95,6 +97,7 @@ class ServiceSettings:
 
     def get(self, key: str) -> str | None:
         """Return a setting, or None where there is none."""
+        # Empty and missing are one: neither a variable nor a file has a word for none.
         return self.values[key].text or None
 
 
@@ -118,6 +121,7 @@ def _value(
     setting: Setting, flag: str | None, environment: Mapping[str, str], in_file: Mapping[str, str], file: Path | None
 ) -> Value:
     if flag is not None:
+        # From the nearest to the furthest: what is typed now, what this start was given, what is always so.
         return Value(flag, FLAG)
     # Empty counts as not set: container files often pass on a variable that nobody has filled in.
     if text := environment.get(setting.variable):

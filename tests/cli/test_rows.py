@@ -112,5 +112,7 @@ def test_a_departure_says_why_and_what_is_open(capfd: pytest.CaptureFixture[str]
     assert "left group 'news' without the others' answer; messages 2 to 4 may not have arrived; 1 message not" in text
     assert (row["type"], row["reason"], row["unconfirmed"]) == ("left", "exit", [2, 4])
     assert (row["process"], row["instance"]) == ("ann#1", "i1")
+    text, _ = said(capfd, lambda rows: rows.departure(gcom.Departure("request", (2, 4))))
+    assert text.endswith("left group 'news'; messages 2 to 4 may not have arrived\n")
     text, _ = said(capfd, lambda rows: rows.departure(gcom.Departure("dissolved", None)))
     assert "all others have left, or are dead, and the group is over; join again to go on" in text

@@ -7,7 +7,7 @@ import pytest
 from gcom.core.machine import GroupMachine, Stage
 from gcom.core.messages import frames
 from gcom.core.messages.events import CallFailed, RegistryAnswered, Replied, Start
-from gcom.core.messages.frames import Ballot, Decision, Frame, Install, Nack, Prepare, Promise, Refused, Status
+from gcom.core.messages.frames import NO_BALLOT, Ballot, Decision, Frame, Install, Prepare, Promise, Refused, Status
 from gcom.core.messages.registry import Create, GroupInfo
 from gcom.values.definition import Definition
 from gcom.values.view import View
@@ -42,49 +42,43 @@ def install(ballot: Ballot, number: int = 3) -> Install:
     return Install(Decision(View(number, members, tuple(map(address, members))), (C,), {}, {}), 0, ballot)
 
 
-@pytest.mark.parametrize(
-    ("promised", "decided", "enters"),
-    [(None, LOW, True), (HIGH, LOW, False), (HIGH, HIGH, True), (HIGH, HIGHEST, True)],
-)
-def test_it_enters_by_no_decision_below_a_ballot_that_it_has_promised(
-    promised: Ballot | None, decided: Ballot, enters: bool
-) -> None:
+@pytest.mark.parametrize("decided", [LOW, HIGH, HIGHEST])
+@pytest.mark.parametrize("number", [2, 3])
+def test_it_enters_neither_the_view_that_it_was_asked_about_nor_the_next(number: int, decided: Ballot) -> None:
+    """Whatever the ballot: who asks may have slept through all but the last of those who decided the next view."""
     machine = entering()
-    if promised:
-        assert answer(machine, Prepare(2, promised, True)) == (Promise(2, promised, {}),)
-    put(machine, install(decided))
-    assert machine.stage is (Stage.MEMBER if enters else Stage.ENTERING)
-
-
-def test_a_lower_ballot_is_refused_and_an_equal_one_promised_again() -> None:
-    machine = entering()
-    answer(machine, Prepare(2, HIGH, True))
-    assert answer(machine, Prepare(2, LOW, True)) == (Nack(2, HIGH),)
     assert answer(machine, Prepare(2, HIGH, True)) == (Promise(2, HIGH, {}),)
-    assert answer(machine, Prepare(2, HIGHEST, True)) == (Promise(2, HIGHEST, {}),)
-    put(machine, install(HIGH))
+    reply = put(machine, install(decided, number))
+    assert isinstance(reply, Refused)
+    assert (reply.code, machine.stage) == ("ended", Stage.ENTERING)
+
+
+def test_it_promises_to_all_who_ask_in_any_order() -> None:
+    """1. D vows to one that looks that it is in no later view. 2. A survivor asks: the vow says all that it wants."""
+    machine = entering()
+    for ballot, succession in [(NO_BALLOT, False), (HIGHEST, True), (LOW, True), (HIGHEST, True)]:
+        assert answer(machine, Prepare(2, ballot, succession)) == (Promise(2, ballot, {}),)
+    put(machine, install(HIGHEST))
     assert machine.stage is Stage.ENTERING
 
 
-def test_a_promise_is_of_one_view_of_one_instance() -> None:
+@pytest.mark.parametrize("number", [4, 5])
+def test_its_word_does_not_keep_it_out_of_a_later_view(number: int) -> None:
     machine = entering()
     answer(machine, Prepare(2, HIGH, True))
-    assert answer(machine, Prepare(3, LOW, True)) == (Promise(3, LOW, {}),)
-    assert answer(machine, Prepare(2, LOW, True), "k") == (Promise(2, LOW, {}),)
-    put(machine, install(LOW))
-    assert machine.view is None
-    put(machine, install(LOW, number=4))
+    put(machine, install(LOW, number))
     assert machine.stage is Stage.MEMBER
 
 
 def test_a_promise_that_was_made_in_another_instance_keeps_it_out_of_none() -> None:
     machine = entering()
-    answer(machine, Prepare(2, HIGH, True), "k")
+    assert answer(machine, Prepare(2, HIGH, True), "k") == (Promise(2, HIGH, {}),)
     put(machine, install(LOW))
     assert machine.stage is Stage.MEMBER
 
 
-def test_who_vows_promises_above_every_ballot_itself() -> None:
+@pytest.mark.parametrize("number", [2, 3])
+def test_who_asks_for_a_vow_gives_it_too(number: int) -> None:
     """1. A is dead, B answers that it is no member: C asks for its word, and gives it. 2. A's INSTALL comes late."""
     machine = GroupMachine("g", C, address(C), NEWS)
     machine.handle(Start(), 0)
@@ -98,5 +92,5 @@ def test_who_vows_promises_above_every_ballot_itself() -> None:
     assert frame is not None
     (vow,) = [item for item in frame.control if isinstance(item, Prepare)]
     assert vow.view == 2
-    put(machine, install(HIGHEST), source=A)
+    put(machine, install(HIGHEST, number), source=A)
     assert machine.stage is Stage.ENTERING

@@ -403,18 +403,17 @@ def test_a_value_of_before_gives_way_to_a_succession_once_too_many_are_dead() ->
 def test_only_the_promise_to_a_succession_makes_a_late_install_void() -> None:
     change = member()
     change.on_prepare(A, FROM_A, True, HELD)
-    assert change.fence == NO_BALLOT
-    change.on_prepare(B, FROM_B, True, HELD, succession=True)
-    assert change.fence == FROM_B
-    change.on_prepare(A, LATER, True, HELD)
-    assert change.fence == FROM_B
     change.on_prepare(B, (9, 1), False, HELD, succession=True)  # not permitted, so not promised
-    assert change.fence == FROM_B
+    assert not change.fenced
+    change.on_prepare(B, FROM_B, True, HELD, succession=True)
+    assert change.fenced
+    change.on_prepare(A, LATER, True, HELD)
+    assert change.fenced
     change.install(VALUE.view)
-    assert change.fence == NO_BALLOT
+    assert not change.fenced
 
 
 def test_who_proposes_a_succession_has_promised_it_to_itself() -> None:
-    change, ballot = succeeding()
-    assert change.fence == ballot
-    assert proposer()[0].fence == NO_BALLOT
+    change, _ = succeeding()
+    assert change.fenced
+    assert not proposer()[0].fenced

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gcom.core.machine import Stage
@@ -289,11 +291,17 @@ def late(net: Network, view: int, to: Process) -> Frame:
     return kept[0]
 
 
+@pytest.mark.parametrize("attempt", [1, 9])
 @pytest.mark.parametrize("after", ["promise", "succession"])
-def test_an_install_that_comes_late_is_void_once_a_succession_is_promised(after: str) -> None:
-    """1. A decides view 4 without B; C has accepted it, and A and B die. 2. C has promised to succeed view 3."""
+def test_an_install_that_comes_late_is_void_once_a_succession_is_promised(after: str, attempt: int) -> None:
+    """1. A decides view 4 without B; C has accepted it, and A and B die. 2. C has promised to succeed view 3.
+
+    Where A needed nine attempts its ballot is the higher one: C had slept, and began with its first.
+    """
     net = formed("a", "b", "c")
     frame = late(net, 4, C)
+    (install,) = [item for item in frame.control if isinstance(item, frames.Install)]
+    frame = replace(frame, control=(replace(install, ballot=(attempt, 0)),))
     kill(net, A, B)
     asked: list[object] = []
 
@@ -353,6 +361,36 @@ def until_noted(net: Network) -> Process:
     net.watch = lambda who, effect: None
     assert [who for who, _ in registered(net).others] == [d]
     return d
+
+
+def test_who_was_noted_and_has_vowed_to_one_that_looks_promises_to_a_survivor_too() -> None:
+    """1. A lets B in, which hears nothing of it, has D noted, and dies. 2. D vows to E. 3. A's INSTALL reaches B."""
+    net = formed("a")
+    installs: list[Frame] = []
+
+    def is_lost(frame: Frame) -> bool:
+        told = frame.target == B and any(isinstance(item, frames.Install) for item in frame.control)
+        installs.extend([frame] if told else [])
+        return told or (frame.target == B and asks(frame))
+
+    def asks(frame: Frame) -> bool:
+        return any(isinstance(item, frames.Prepare) for item in frame.control)
+
+    net.lose = is_lost
+    net.start("b")
+    net.until(lambda: bool(installs))
+    net.cuts = {("b", "a"), ("b", "registry")}  # it does not find A dead, and looks for nobody
+    d = net.start("d")
+    net.until(lambda: d in dict(registered(net).others))
+    net.kill(A)
+    e = net.start("e")
+    net.until(lambda: any(asks(frame) for frame in net.carried if (frame.source, frame.target) == (e, d)))
+    net.lose = lambda frame: False
+    net.arrive(installs[0])
+    assert net.members(B) == {A, B}
+    net.heal()
+    until_succeeded(net, B)
+    net.until_view(B, d, e)
 
 
 def test_who_was_noted_and_died_is_waited_for_no_longer() -> None:

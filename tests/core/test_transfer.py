@@ -59,13 +59,13 @@ def test_the_table_of_standings_lists_every_one() -> None:
         ({A: WHOLE, B: WHOLE}, {C: 0}, {C: (A, 7)}),
         ({A: NOTHING, B: LATER, C: WHOLE}, {D: NO_EXTENT}, {D: (C, 7)}),
         ({A: NOTHING, B: LATER, C: LATER}, {D: NO_EXTENT}, {D: (B, 7)}),
-        ({A: NOTHING}, {D: NO_EXTENT}, {}),
         ({A: WHOLE, B: WHOLE}, {}, {}),
         ({A: WHOLE, B: awaited((A, 4))}, {}, {B: (A, 4)}),  # goes on
         ({B: awaited((A, 4)), C: WHOLE}, {}, {B: (C, 7)}),  # the donor is gone
         ({A: WHOLE, B: awaited((A, 4), A), C: WHOLE}, {D: NO_EXTENT}, {B: (C, 7), D: (A, 7)}),  # it has failed b only
         ({A: WHOLE, B: awaited((A, 4), A)}, {}, {}),
-        ({B: awaited((A, 4)), C: awaited((A, 5))}, {D: NO_EXTENT}, {}),
+        ({B: awaited((A, 4)), C: awaited((A, 5))}, {D: NO_EXTENT}, {B: (B, 7), C: (B, 7), D: (B, 7)}),  # the longest
+        ({A: NOTHING}, {D: NO_EXTENT}, {}),  # who enters now has seen nothing
     ],
 )
 def test_whose_state_each_is_given(
@@ -75,40 +75,55 @@ def test_whose_state_each_is_given(
 
 
 @pytest.mark.parametrize(
-    ("standings", "joiners", "expected"),
+    ("standings", "joiners", "expected", "merging"),
     [
-        ({B: awaited((A, 4)), C: awaited((A, 5), own=(3, 0))}, {D: NO_EXTENT}, {B: (C, 7), C: (C, 7), D: (C, 7)}),
         (
+            {B: awaited((A, 4)), C: awaited((A, 5), own=(3, 0))},
+            {D: NO_EXTENT},
+            {B: (C, 7), C: (C, 7), D: (C, 7)},
+            {B: (B, 7), C: (B, 7), D: (B, 7)},
+        ),
+        (  # it reaches further
             {B: awaited((A, 4), own=(2, 0)), C: awaited((A, 5), own=(3, 0))},
             {},
             {B: (C, 7), C: (C, 7)},
-        ),  # it reaches further
-        (
+            {},
+        ),
+        (  # the older of equals
             {B: awaited((A, 4), own=(3, 0)), C: awaited((A, 5), own=(3, 0))},
             {},
             {B: (B, 7), C: (B, 7)},
-        ),  # the older of equals
-        ({B: awaited((A, 4), own=(3, 4)), C: awaited((A, 5), own=(3, 5))}, {}, {B: (C, 7), C: (C, 7)}),
-        (
+            {},
+        ),
+        ({B: awaited((A, 4), own=(3, 4)), C: awaited((A, 5), own=(3, 5))}, {}, {B: (C, 7), C: (C, 7)}, {}),
+        (  # back in this very change
             {A: NOTHING, B: awaited((C, 4))},
             {D: (3, 0)},
             {B: (D, 7), D: (D, 7)},
-        ),  # back in this very change
-        (
+            {B: (B, 7), D: (B, 7)},
+        ),
+        (  # the one that the group goes on with
             {A: LATER, B: awaited((A, 4), own=(3, 0))},
             {},
             {B: (A, 4)},
-        ),  # the one that the group goes on with
-        ({B: awaited((C, 4), C), C: awaited((A, 5), own=(3, 0))}, {}, {C: (C, 7)}),  # it has failed b
+            {B: (A, 4)},
+        ),
+        (  # it has failed b
+            {B: awaited((C, 4), C), C: awaited((A, 5), own=(3, 0))},
+            {},
+            {C: (C, 7)},
+            {B: (B, 7), C: (B, 7)},
+        ),
     ],
 )
 def test_who_waits_and_was_in_before_gives_its_own_where_nobody_has_more(
-    standings: dict[Process, Standing], joiners: dict[Process, Extent], expected: dict[Process, Source]
+    standings: dict[Process, Standing],
+    joiners: dict[Process, Extent],
+    expected: dict[Process, Source],
+    merging: dict[Process, Source],
 ) -> None:
     assert sources(7, standings, joiners) == expected
-    assert sources(7, standings, joiners, merging=True) == {
-        who: source for who, source in expected.items() if source[0] not in expected
-    }
+    assert sources(7, standings, joiners, merging=True) == merging
 
 
 @pytest.mark.parametrize(
@@ -230,15 +245,36 @@ def test_a_joiner_waits_holds_chunks_in_order_and_has_the_state_with_the_last() 
 
 
 def test_one_that_has_promised_does_not_complete_before_the_install() -> None:
-    """1. C holds all but a chunk, promises that it waits; A dies. 2. The chunk comes. 3. The value calls C lost."""
-    going_on, lost = waiting(), waiting()
-    for transfer in (going_on, lost):
+    """1. C holds all but a chunk, and promises that it waits. 2. The chunk comes. 3. The value names its source.
+
+    Where A has died, and C has waited longest, that is its own: so it has the whole. Else it is another's.
+    """
+    going_on, longest, later = waiting(), waiting(), waiting()
+    for transfer in (going_on, longest, later):
         transfer.wedge(0)
         assert transfer.on_chunk(A, StateChunk(2, 1, 1, b"s"), 0) == []
         assert transfer.standing == awaited((A, 2))
     assert going_on.install(decision(3, {C: (A, 2)}), 0) == [SetState(2, b"s", A)]
-    assert lost.install(decision(3, {C: (C, 3)}, B, C), 0) == [StateUnavailable(3, "no member has it")]
-    assert lost.keeping is Keeping.LATER
+    assert longest.install(decision(3, {B: (C, 3), C: (C, 3)}, B, C), 0) == [SetState(2, b"s", A), TakeState(3)]
+    assert later.install(decision(3, {B: (B, 3), C: (B, 3)}, B, C), 0) == []
+    assert later.keeping is Keeping.AWAITED
+
+
+def test_who_has_waited_longest_goes_on_with_what_came_since_it_entered() -> None:
+    longest = waiting()
+    lost = StateUnavailable(3, "no member has it", kept=True)
+    assert longest.install(decision(3, {B: (C, 3), C: (C, 3)}, B, C), 0) == [lost, TakeState(3)]
+    assert longest.keeping is Keeping.WHOLE
+
+
+def test_one_that_goes_on_so_and_gives_no_state_says_so_at_once() -> None:
+    longest = Transfer(C, gives=False, takes=True)
+    longest.enter(decision(2, {C: (A, 2)}), 0, "i")
+    assert longest.install(decision(3, {B: (C, 3), C: (C, 3)}, B, C), 0) == [
+        StateUnavailable(3, "no member has it", kept=True)
+    ]
+    assert longest.item_for(B, False, 0) == StateRefused(3, "it keeps no state that it can give")
+    assert not longest.owes
 
 
 def test_another_donor_begins_from_the_first_chunk() -> None:
@@ -449,4 +485,4 @@ def test_who_goes_on_in_a_successor_knows_who_has_failed_it() -> None:
     successor = Transfer(C, gives=True, takes=True)
     successor.inherit(transfer, "i-1-7")
     (lost,) = successor.enter(decision(1, {C: (C, 1)}), 0, "i-1-7")
-    assert lost == StateUnavailable(1, f"{A}: its get_state raised")
+    assert lost == StateUnavailable(1, f"{A}: its get_state raised", kept=True)

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from gcom.core.messages.effects import Deliver, Installed, Sent
+from gcom.core.messages.effects import Deliver, Installed, Quorum, Sent
 from gcom.sim.checkers import Violation, rules_of
 from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.record import InstanceHistory, Numbers
-from gcom.sim.checks.state import State
+from gcom.sim.checks.state import State, States
 from gcom.sim.checks.synchrony import SameSequence
 from gcom.sim.checks.total import Precedence, TotalOrder
 from gcom.values.definition import Definition
+from gcom.values.lineage import rank
 from gcom.values.view import View
 from tests.sim.story import Story, run
 
@@ -128,6 +129,7 @@ BROKEN: dict[str, tuple[str, Definition, Telling]] = {
     ),
     "somebody is put out for nothing": ("EXPULSION", FIFO, lambda s: pair(s).view(2, "a", {"b": "silence"})),
     "somebody finds itself out for nothing": ("EXPULSION", FIFO, lambda s: pair(s).end("b", "expelled")),
+    "one that leaves is not told how": ("EXPULSION", FIFO, lambda s: pair(s).end("b", "request")),
     "somebody finds itself out of a view that has it": (
         "EXPULSION",
         FIFO,
@@ -352,6 +354,13 @@ FINE: dict[str, tuple[Definition, Telling]] = {
         FIFO,
         lambda s: pair(s).suspect("a", "b").end("b", "expelled").view(2, "a", {"b": "silence"}),
     ),
+    "one that leaves and slept is not told how": (
+        FIFO,
+        lambda s: (
+            pair(s).see("b", Quorum(1, has=False, in_doubt=None)).view(2, "a", {"b": "request"}).end("b", "request")
+        ),
+    ),
+    "one that leaves last is told nothing": (FIFO, lambda s: s.view(1, "a").end("a", "request")),
     "one that is put out has more": (
         FIFO,
         lambda s: (
@@ -528,3 +537,13 @@ def test_a_state_that_is_mixed_of_two_is_nobody_s() -> None:
     for data in (mixed, one.dump()[:-1], b"", b"[]"):
         with pytest.raises(Violation, match="STATE: "):
             State.load(data)
+
+
+def test_states_that_began_anew_at_one_view_of_two_instances_have_two_origins() -> None:
+    """1. A began anew at a loss in view 3, and went on into a successor. 2. There B does so in view 3, with less."""
+    states, had = States(FIFO), {"a#1": (1, 17)}
+    states.on_barrier("a", 3, State(3, had, since=rank("i0001", 3)))
+    states.on_barrier("b", 3, State(3, {}, since=rank("i0001-1-1", 3)))
+    states.on_barrier("c", 3, State(3, had, since=rank("i0001", 3)))
+    with pytest.raises(Violation, match="STATE: at the barrier of view 3 d has"):
+        states.on_barrier("d", 3, State(3, had, since=rank("i0001-1-1", 3)))

@@ -109,6 +109,7 @@ def _compare(found: Evidence, settled: dict[str, list[LogEvent]]) -> None:
     found.reference = min(settled, key=rank)
     columns = _columns(settled, found.reference, wanted)
     middle = next((place for place, message in enumerate(columns) if message in wanted), len(columns) // 2)
+    # The violation in the middle, where there is room on both sides: what led to it is before it.
     begin = max(0, min(middle - _COLUMNS_MAX // 2, len(columns) - _COLUMNS_MAX))
     found.columns = columns[begin : begin + _COLUMNS_MAX]
     first = [found.reference, *(who for who in settled if who != found.reference)]

@@ -57,7 +57,7 @@ class Hole:
 
 
 class LogLookup:
-    """Looks things up in the logs of a catalogue. A look-up that finds nothing returns None."""
+    """Look-ups of records in the logs of a catalogue; one that finds nothing returns None."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -211,11 +211,7 @@ class LogLookup:
         return wall_ns if type(wall_ns) is int else 0
 
     def _find(
-        self,
-        process: str,
-        key: Key,
-        passed: Callable[[Record], bool],
-        are_here: Callable[[Rows], Any],
+        self, process: str, key: Key, passed: Callable[[Record], bool], are_here: Callable[[Rows], Any]
     ) -> list[LogEvent]:
         """Return the group's rows that `are_here` chooses, of the first file that has any. `passed` tells from a file's
         opening state that they lie in an earlier file.
@@ -228,7 +224,7 @@ class LogLookup:
         return []
 
     def _likely(self, process: str, key: Key, passed: Callable[[Record], bool]) -> Iterator[str]:
-        """Return the file that the states point to first, then some before it."""
+        """Yield the file in which the states place the record, then some files before it."""
         paths = self._catalogue.paths.get(process, [])
         last = len(paths)
         # The first opening by which it had happened: it lies in the file before that.

@@ -395,7 +395,7 @@ def _keys_of(incident: Incident, result: AuditResult) -> list[Key]:
 
 
 class _KeptMessages:
-    """A set of messages, with the numbers and serials that they get when only these count."""
+    """The messages that a witness keeps, and their new numbers and serials, which count only these."""
 
     def __init__(self, messages: Iterable[Message], serials: set[int]) -> None:
         self._messages = set(messages)

@@ -122,6 +122,7 @@ def _about(path: str) -> Any:
     from pyarrow import parquet as pq
 
     try:
+        # The schema alone: a catalogue asks this of each file, and reads no rows.
         metadata = pq.read_schema(_source(path)).metadata or {}
     except (pa.ArrowInvalid, OSError) as error:
         return f"no Parquet file: {error}"

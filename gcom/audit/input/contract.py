@@ -125,6 +125,8 @@ def is_succession(entry: object) -> bool:
         return False
     if not all(type(entry[name]) is wanted for name, wanted in _OF_SUCCESSION.items() if name in entry):
         return False
+    # Only the kinds of its fields, and that numbers are some: what a succession claims the rules judge
+    # (rules/views/succession.py).
     ranges = entry.get("without", {}).values()
     return (
         1 <= entry.get("view", 1) <= NUMBER_MAX

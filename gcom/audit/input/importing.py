@@ -106,6 +106,7 @@ def _nothing_in(text: str, regex: str, name: str) -> str:
 def _compiled(regex: str) -> re.Pattern[str]:
     """Return the regex with Python's group syntax; ShiViz writes groups as JavaScript does."""
     try:
+        # So that the expression in ShiViz's own window can be copied here.
         pattern = re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", regex), re.MULTILINE)
     except re.error as error:
         raise BadValue(f"--regex must be a regular expression; got {regex!r}: {error}") from None

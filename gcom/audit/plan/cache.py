@@ -55,14 +55,14 @@ class IncrementalCache:
             self.put(chain.paths[0], catalogue.sizes[chain.paths[0]], [tuple(row) for row in rows], last=chain.last)
 
     def get(self, path: str, size: int, *, last: bool) -> Any:
-        """Return the thing that `put` was given, or None."""
+        """Return the kept result of a segment, or None."""
         found = _read(self._file(path, size, last=last))
         if found is None or len(found) != 3 or found[:2] != (_VERSION, self.seeds):
             return None
         return found[2]
 
     def put(self, path: str, size: int, thing: Any, *, last: bool) -> None:
-        """Keep `thing` of a sealed segment; nothing is kept of a segment that is still written to."""
+        """Keep the result of a sealed segment; of one that is still written to nothing is kept."""
         if not path.rpartition("/")[2].startswith("."):
             _write(self._file(path, size, last=last), (_VERSION, self.seeds, thing))
 

@@ -30,7 +30,7 @@ class TaskRow(NamedTuple):
 
 
 class Engine(Protocol):
-    """A way to run tasks. Rows are whatever the engine keeps them in; tasks must not share state."""
+    """The operations that run the plan's tasks. Each engine keeps rows in a form of its own; tasks share no state."""
 
     chain_bytes: int  # of a process's segments that one task goes through
 

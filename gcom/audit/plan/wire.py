@@ -63,7 +63,7 @@ def pack(thing: object) -> bytes:
 
 
 def unpack(data: bytes) -> Any:
-    """Return the thing that `pack` was given. Raises ValueError on other bytes."""
+    """Return the value that `pack` was given. Raises ValueError on other bytes."""
     try:
         return msgpack.unpackb(data, ext_hook=_built, strict_map_key=True)
     # A damaged file of the cache may be valid msgpack of anything, so any way to fail means the same.

@@ -107,7 +107,7 @@ def _template() -> Template:
 
 
 def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[str, Any]:
-    """Return the content of the lists, each cut to its limit's `share`th part."""
+    """Return the page's lists, each cut to its limit divided by `share`."""
     counted = [incident for incident in result.incidents if incident.expected]
     coverage = sorted(result.coverage.items(), key=lambda item: (item[1] == "closed", item[0]))
     return {

@@ -98,7 +98,7 @@ class AuditRule:
         return list(dict.fromkeys(found + (self.more_messages(example) if self.more_messages is not None else [])))
 
     def marks_of(self, example: Example) -> set[Mark]:
-        """Return the subjects of a violation; violations that share a mark belong together."""
+        """Return the marks of a violation: its subjects. Violations that share one belong to one incident."""
         found: set[Mark] = {("message", sender, number) for sender, number in self.messages_in(example)}
         return found | self.marks(example) if self.marks is not None else found
 

@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from gcom.audit.rules.delivery import agreement, integrity, no_creation, no_duplication, self_delivery
-from gcom.audit.rules.ordering import (
-    causal,
-    clock,
-    fifo,
-    serial_contiguous,
-    serial_unique,
-    total,
-    total_gap_free,
-)
+from gcom.audit.rules.ordering import causal, clock, fifo, serial_contiguous, serial_unique, total, total_gap_free
 from gcom.audit.rules.rule import AuditRule
 from gcom.audit.rules.views import continuity, one_leader, sending_view, view_agreement, virtual_synchrony
 

@@ -37,9 +37,7 @@ class ChainSummary:
 
 
 def scan(
-    chain: Chain,
-    seeds: tuple[int, int],
-    recorders: dict[Key, MessageRecorder] | None = None,
+    chain: Chain, seeds: tuple[int, int], recorders: dict[Key, MessageRecorder] | None = None
 ) -> tuple[dict[Key, ProcessSummary], ChainSummary]:
     """Go through a chain's segments, one in memory at a time; return a summary per group, and that of the chain."""
     found, scanner, previous = ChainSummary(chain.process), Scanner(chain.process, seeds, recorders), -1

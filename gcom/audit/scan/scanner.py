@@ -44,7 +44,7 @@ class Scanner:
         self._wall_ns = 0
 
     def restore(self, states: Record) -> None:
-        """Begin inside a log, with the states of the first segment's opening."""
+        """Begin inside a log, at the states in the first segment's opening."""
         for group, state in states.items():
             key = (group, state.get("instance", ""))
             position = self._position(key)

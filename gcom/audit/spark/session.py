@@ -134,6 +134,7 @@ def _settings(memory: str, *, local: bool) -> dict[str, str]:
         # would be 200 starts.
         "spark.sql.shuffle.partitions": "8",
         "spark.sql.adaptive.enabled": "true",
+        # Nobody looks at Spark's page, and other users of this machine could.
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
@@ -145,6 +146,7 @@ def _settings(memory: str, *, local: bool) -> dict[str, str]:
     java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a tenth less from start to verdict
     here = {
         "spark.driver.memory": memory,
+        # No other machine takes part, so none may reach it.
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"{java} -Dlog4j2.level=OFF",

@@ -67,7 +67,6 @@ class Batch:
 
     @property
     def process(self) -> str:
-        """Return the name of the process that wrote the log."""
         return self.summary.process
 
     def ends(self, rows: Ints) -> tuple[Ints, Ints]:
@@ -77,11 +76,11 @@ class Batch:
 
     def is_not_in_force(self, view: Ints) -> NDArray[np.bool_]:
         """Tell of each view whether it is certainly not the one in force."""
-        # After a gap no view is known to be in force, and none is known not to be.
         in_force = self.position.in_force
-        if self.position.knows_in_force and in_force is None:
-            return np.ones(len(view), np.bool_)
-        return np.asarray(view != (view if in_force is None else in_force))
+        if in_force is None:
+            # After a gap no view is known to be in force, and none is known not to be.
+            return np.full(len(view), self.position.certain or self.position.left)
+        return np.asarray(view != in_force)
 
     def where(self, row: int, **more: Any) -> dict[str, Any]:
         """Return the first message of a row, and its place in the log, as an example has them."""
@@ -91,6 +90,7 @@ class Batch:
             "at": int(rows.at[row]),
             "view": int(rows.view[row]),
             "file": self.path,
+            # Lines count from 1, and the opening is the first of them.
             "line": row + 2,
             "sender": sender,
             "number": int(rows.number[row]),

@@ -61,6 +61,7 @@ class Dependencies:
                 at = rows.at[mine][row] + into
                 columns = {"number": rows.number[mine][row] + into, "count": count, "at": at, "line": mine[row] + 2}
                 for who, steps in settled.items():
+                    # Not of the sender itself: that its earlier messages come first is FIFO's to judge.
                     if who != rows.senders[code]:
                         columns[f"of {who}"] = steps[chosen][row]
                 columns |= _holes_between(holes, int(at[0]), int(at[-1] + count[-1]))

@@ -119,7 +119,6 @@ class Intervals:
         return left
 
     def common(self, other: Intervals) -> Intervals:
-        """Return the numbers that are in both sets."""
         return self.minus(self.minus(other))
 
     def union(self, other: Intervals) -> Intervals:

@@ -140,6 +140,7 @@ def _digests(rows: Rows, part: Ints, into: Ints, count: Ints) -> dict[str, Ints]
         "at": rows.at[row] + step,
         "number": rows.number[row] + step,
         "line": row + 2,
+        # Zero where there is none; `told` tells that from a digest of zero.
         "digest": np.array([each or 0 for each in found], np.int64),
         "told": told.astype(np.int64),
     }

@@ -70,10 +70,6 @@ class LogPosition:
         """Return the view in force; None outside of the session, or where a gap hides it."""
         return None if self.left else self.view
 
-    @property
-    def knows_in_force(self) -> bool:
-        return self.certain or self.left or self.view is not None
-
     def settled_of(self, sender: str) -> Intervals:
         return self.settled.setdefault(sender, Intervals())
 

@@ -24,7 +24,7 @@ ROUNDS_A_WRITE = 2_000  # what is held before it is written: some megabytes
 
 @dataclass(frozen=True, slots=True)
 class LogPlan:
-    """`deliveries` are those of all members together; runs have lengths around `run_length`, 1 meaning exactly 1."""
+    """The logs to write: `deliveries` of all members together, in runs of `run_length` messages on average."""
 
     members: int
     deliveries: int
@@ -104,6 +104,7 @@ class _Writer:
 
     def view(self) -> None:
         self._view += 1
+        # The same members each time: for the audit a view costs what it holds, and not who came or went.
         fields = {"view": self._view, "members": self._processes, "leader": self._processes[0]}
         fields |= {"ordering": str(self._ordering), "multicast": "RELIABLE"}
         head = {"type": "view", "at": self._at, "group": "load", "instance": "b1"}
@@ -153,6 +154,8 @@ class _Writer:
             self._open()
 
     def close(self) -> int:
+        # With `settled`, as a leaver's: so the last section is in a class as well, and every rule about views has its
+        # cases.
         end = f'"at":{self._at},"group":"load","instance":"b1","view":{self._view}'
         self._line(f'{{"type":"leave",{end},"settled":{self._view + 1},"reason":"exit"}}', 1)
         self._segment.seal(self._at, "exit")

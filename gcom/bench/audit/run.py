@@ -106,6 +106,8 @@ def growth(outcomes: list[AuditBenchResult]) -> float | None:
     None where half takes less than twice the start-up, whose noise would then be most of the difference.
     """
     sizes = sorted({outcome.deliveries for outcome in outcomes})
+    # Without the start-up, which is alike for both: with it twice the input would seem to take less than twice the
+    # time.
     start, half, whole = (median(each.seconds for each in outcomes if each.deliveries == size) for size in sizes)
     return None if half < 2 * start else (whole - start) / (half - start)
 
@@ -126,6 +128,7 @@ def _audit(folder: Path, setup: AuditBenchSetup, deliveries: int, records: int) 
         words = [sys.executable, "-m", "gcom.cli", "audit", str(folder), "--json", str(home / "audit.json")]
         words += ["--spark"] if setup.twice else []  # else the start-up that is subtracted would be another program's
         began = monotonic()
+        # A file and no pipe: nobody reads while the audit runs, and a full pipe would stop it.
         with (home / "said").open("wb") as said:
             # A process of its own, from its start to its verdict, as a user has it: imports, Java and all.
             child = subprocess.Popen(words, stdout=said, stderr=said, env={**os.environ, "SPARK_CONF_DIR": str(home)})
@@ -143,6 +146,7 @@ def _configure(home: Path) -> None:
     """Have Spark write its event log to home/events."""
     (home / "events").mkdir()
     settings = ["spark.eventLog.enabled true", f"spark.eventLog.dir file://{home / 'events'}"]
+    # Not compressed, as `_shuffled` reads it as lines of text.
     (home / "spark-defaults.conf").write_text("\n".join([*settings, "spark.eventLog.compress false", ""]))
 
 

@@ -10,7 +10,7 @@ from threading import Event
 from time import monotonic
 from typing import Annotated
 
-from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Told
+from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Bounded, Told, verdict
 from gcom.bench.directory.members import PROCESSES
 from gcom.bench.directory.restart import listed_again
 from gcom.bench.processes import usage
@@ -68,23 +68,18 @@ class DirectoryBenchResult:
         return many / one
 
     @property
-    def rows(self) -> list[tuple[str, float, float, bool]]:
-        """The figures: name, value, the value to reach, and whether it is reached."""
+    def figures(self) -> list[Bounded]:
+        groups = self.setup.restarted
+        again = f"s until {groups * PROCESSES} members in {groups} groups are listed again"
         return [
-            ("lookups a second", self.lookups_per_s, LOOKUPS_LEAST, self.lookups_per_s >= LOOKUPS_LEAST),
-            ("% of a core for renewals", self.processor * 100, PROCESSOR_MOST * 100, self.processor <= PROCESSOR_MOST),
-            ("resident MiB", self.resident_mib, RESIDENT_MIB_MOST, self.resident_mib <= RESIDENT_MIB_MOST),
-            (f"serials, {SEQUENCED} groups ÷ one", self.sequenced, SEQUENCED_LEAST, self.sequenced >= SEQUENCED_LEAST),
-            (
-                f"s until {self.setup.restarted * PROCESSES} members in {self.setup.restarted} groups are listed again",
-                max(self.listed_s),
-                LISTED_S_MOST,
-                max(self.listed_s) <= LISTED_S_MOST,
-            ),
+            Bounded("lookups_per_s", "lookups a second", self.lookups_per_s, LOOKUPS_LEAST, least=True),
+            Bounded("processor", "% of a core for renewals", self.processor * 100, PROCESSOR_MOST * 100),
+            Bounded("resident_mib", "resident MiB", self.resident_mib, RESIDENT_MIB_MOST),
+            Bounded("sequenced", f"serials, {SEQUENCED} groups ÷ one", self.sequenced, SEQUENCED_LEAST, least=True),
+            Bounded("listed_s", again, max(self.listed_s), LISTED_S_MOST),
         ]
 
     def row(self) -> dict[str, object]:
-        """Return the result as one object of plain values."""
         return {
             "type": "registry",
             "clients": self.setup.members,
@@ -105,14 +100,7 @@ class DirectoryBenchResult:
                 "members": self.setup.restarted * PROCESSES,
                 "listed_s": [round(seconds, 3) for seconds in self.listed_s],
             },
-            "to_reach": {
-                "lookups_per_s": LOOKUPS_LEAST,
-                "processor": PROCESSOR_MOST,
-                "resident_mib": RESIDENT_MIB_MOST,
-                "sequenced": SEQUENCED_LEAST,
-                "listed_s": LISTED_S_MOST,
-            },
-            "met": all(met for *_, met in self.rows),
+            **verdict(self.figures, processor=PROCESSOR_MOST),  # a share, as `processor` above
         }
 
 
@@ -123,6 +111,8 @@ def measure(setup: DirectoryBenchSetup, told: Told) -> DirectoryBenchResult:
         registry = children.start_registry(data=Path(folder))
         process = children.process_id("registry")
         children.start("renewer", "gcom.bench.directory.renewer", registry, groups)
+        # Each group's first registration must be on the disk before it is answered. They are over by then, so that
+        # none of them is measured as a renewal.
         children.gather("ready", ["renewer"], REGISTER_S)
         told(f"{setup.groups:,} groups are registered; they are renewed for {setup.seconds:g} s")
         renewals_per_s, processor, refused = _renewals(children, process, setup.seconds)
@@ -160,6 +150,7 @@ def _serials(seconds: float, told: Told) -> tuple[tuple[float, ...], tuple[float
         registry = children.start_registry()
         children.start("wanter", "gcom.bench.directory.wanter", registry, str(SEQUENCED))
         children.gather("ready", ["wanter"], START_S)
+        # In turns, so that what else the machine does falls on both sides.
         for _ in range(SEQUENCE_TURNS):
             for groups, found in rates.items():
                 children.tell("wanter", "want", groups=groups, seconds=seconds)

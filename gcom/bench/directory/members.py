@@ -16,7 +16,6 @@ JOIN_S = 60.0  # a machine may be busy
 
 
 def group_name(number: int) -> str:
-    """Return the name of a group of this benchmark."""
     return f"restart-{number}"
 
 

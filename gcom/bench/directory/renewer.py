@@ -25,12 +25,11 @@ ADDRESS = "127.0.0.1:9"  # the discard port: nobody calls it, and nobody of ours
 
 
 def group_name(number: int) -> str:
-    """Return the name of a group of this benchmark."""
     return f"bench-{number}"
 
 
 def registration(number: int) -> Register:
-    """Return what the only member of a group says each RENEW_MS."""
+    """Return the registration that a group's only member sends each RENEW_MS."""
     process = "m0#bench"
     return Register(Definition(group_name(number)), f"bench{number}", View(1, (process,), (ADDRESS,)), process)
 
@@ -68,6 +67,7 @@ def main() -> None:
     """Register all groups once, then renew them, and tell how many were, until standard input ends."""
     registry, groups = sys.argv[1], int(sys.argv[2])
     with closing(DirectoryClient(registry, ASK_S)) as client:
+        # All of them before the first renewal: what is measured then finds its group, as a leader's renewal does.
         for number in range(groups):
             client.ask(registration(number))
     stop = Event()

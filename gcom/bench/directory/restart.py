@@ -37,12 +37,14 @@ def listed_again(groups: int, told: Told) -> tuple[float, ...]:
         for place, name in enumerate(members):
             children.start(name, "gcom.bench.directory.members", registry, str(place), str(groups))
         children.gather("ready", members, JOINED_S)
+        # Whole once before the kill: a group that never was would not be listed as whole after it either.
         _await_all(registry, groups)
         told(f"{groups * PROCESSES} members are in {groups} groups; their registry is killed, and started again")
         return tuple(_round(children, registry, Path(folder), groups, told) for _ in range(ROUNDS))
 
 
 def _round(children: Children, registry: Address, folder: Path, groups: int, told: Told) -> float:
+    # As a crash: nothing that a registry does at a good end may be needed for this.
     children.kill_one("registry")
     dialling = _FirstDial(registry)
     # It begins to listen some time before it says that it is ready.
@@ -95,4 +97,6 @@ def _await_all(registry: Address, groups: int) -> float:
 
 def doubted(found: Sequence[GroupInfo]) -> list[GroupInfo]:
     """Return the groups that lack a member, or that nobody has registered since."""
+    # Neither alone would do: after its start the registry lists from its disk, with members but not alive, what nobody
+    # has registered with it yet.
     return [entry for entry in found if not entry.alive or len(entry.members) != PROCESSES]

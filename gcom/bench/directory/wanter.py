@@ -40,6 +40,7 @@ class SerialAsker:
         answer = self.ask(Want(*name(number), 1, self.process, upto, self.after[number], stable))
         if not isinstance(answer, Orders):
             return 0
+        # Spans follow each other without a gap, so their lengths together are how far the order goes on.
         self.after[number] = answer.after + sum(last - first + 1 for _, first, last in answer.spans)
         return sum(who == self.process and last >= upto for who, _, last in answer.spans)
 
@@ -56,6 +57,7 @@ def main() -> None:
     """Open the groups, and want serials of the first so many of them as each order says, until standard input ends."""
     registry, groups = sys.argv[1], int(sys.argv[2])
     members = [SerialAsker(registry, process, groups) for process in MEMBERS]
+    # One of the four opens each order, as a group's leader does; the others only want serials.
     for number in range(groups):
         members[0].ask(Open(*name(number), 1, 0, dict.fromkeys(MEMBERS, 0)))
     child.say("ready")

@@ -37,7 +37,6 @@ class Scene:
     network: bool = False
 
     def rounds(self, kind: Definition, count: int, told: Told) -> list[tuple[float | None, ...]]:
-        """Return the values of each figure, one per round."""
         found = []
         with ExitStack() as stack:
             scenario = stack.enter_context(Scenario(_network(stack) if self.network else None))
@@ -70,7 +69,7 @@ def _shown(value: float | None, goal: Goal) -> str:
 def _after(
     since: float, scenario: Scenario, probers: list[Prober], found: Callable[[Prober], Report | None]
 ) -> float | None:
-    """Return the seconds from `since` until `found` has something for each, by their own clock; None: not in time."""
+    """Return the seconds until `found` returned a report for each prober, by the reports' clock; None: too late."""
     try:
         # By the members' own clocks, which are one on this machine: the report's way to the parent does not count.
         return max(float(it["at"]) for it in scenario.until_all(probers, found, LIMIT_S, "it")) - since
@@ -164,6 +163,7 @@ def _succession(scenario: Scenario, kind: Definition) -> tuple[float | None, ...
     scenario.ensure(3)
     probers = scenario.form_group(kind)
     scenario.flow(probers)
+    # One of three is no majority: it may go on only because the kernel says that the other two are dead.
     *gone, last = probers
     at = max(scenario.kill(prober.name) for prober in gone)
     try:
@@ -217,13 +217,11 @@ SCENES = (
         network=True,
     ),
     Scene(
-        "two of three",
-        _succession,
-        (Goal("succession", "of three with two killed the last sends again", "s", 3.0),),
+        "two of three", _succession, (Goal("succession", "of three with two killed the last sends again", "s", 3.0),)
     ),
 )
 
 
 def steps(rounds: int) -> int:
-    """Return the number of calls of `told`."""
+    """Return how many times `measure` calls `told`."""
     return rounds * sum(scene.times for scene in SCENES)

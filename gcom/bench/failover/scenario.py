@@ -107,7 +107,6 @@ class Scenario:
         return probers
 
     def join(self, prober: Prober, kind: Definition, group: str, at: float | None = None, state: bool = False) -> None:
-        """Tell one to join a group."""
         words = {"ordering": kind.ordering, "multicast": kind.multicast, "safe": kind.safe, "state": state}
         self.children.tell(prober.name, "join", group=group, at=at, **words)
 
@@ -129,7 +128,6 @@ class Scenario:
         return self.until_all(probers, lambda it: it.said("seen", token=token), limit_s, "it hears all who are left")
 
     def leave(self, probers: Iterable[Prober]) -> None:
-        """Have all of them leave their group, at once."""
         for prober in probers:
             self.children.tell(prober.name, "leave")
         self.until_all(probers, lambda it: it.said("left"), SETTLE_S, "it has left")
@@ -185,13 +183,13 @@ class Scenario:
             left = deadline - monotonic()
             if left <= 0:
                 return False
+            # Reports of all are filed meanwhile: what another wait is about may come before that begins.
             heard = self.children.hear(left)
             if heard is not None:
                 self._file(*heard)
         return True
 
     def pass_time(self, seconds: float) -> None:
-        """Take reports for that long."""
         self.until(lambda: False, seconds)
 
     def _file(self, name: str, report: Report) -> None:
@@ -204,5 +202,6 @@ class Scenario:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # The processes first: the registry among them writes into the folder.
         self.children.__exit__(kind, error, trace)
         self._data.cleanup()

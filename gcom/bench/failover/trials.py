@@ -101,7 +101,6 @@ class FailoverResult:
         return all(Figure(goal, tuple(trial.resumed_s for trial in self.trials)).met for goal in GOALS)
 
     def row(self) -> dict[str, object]:
-        """Return the result as one object of plain values."""
         return {
             "type": "failover",
             "kill": str(self.kill),
@@ -124,6 +123,7 @@ def spread_ms(seconds: list[float]) -> dict[str, float | None]:
 
 def measure(setup: FailoverSetup, scenario: Scenario, told: Told) -> Iterator[FailoverResult]:
     """Run every trial; `told` is called after each. Raises Unavailable or GComTimeout when a process fails."""
+    # One stream for all kinds: the same seed chooses the same instants and victims.
     rng = Random(setup.seed)
     for kill in setup.wanted:
         trials = []
@@ -155,6 +155,7 @@ def _killed(kill: Kill, probers: list[Prober], scenario: Scenario, rng: Random) 
     left = [prober for prober in probers if prober is not victim]
     since = scenario.kill(victim.name if victim else REGISTRY)
     try:
+        # The registry is in no view, so after its end any message that was sent later shows that the group goes on.
         seen = scenario.watch(left, since, victim.process if victim else "", RESUME_S)
     except GComTimeout:
         # A result and no error: the other trials go on, and the kind counts as failed.
@@ -168,6 +169,7 @@ def _victim(kill: Kill, probers: list[Prober], rng: Random) -> Prober | None:
         return None
     view = probers[0].view
     assert view is not None, "members in play have a view"
+    # By the view and not by who was started first: an earlier kill may have made another one the oldest.
     leader = next(prober for prober in probers if prober.process == view["members"][0])
     if kill is Kill.MEMBER:
         return rng.choice([prober for prober in probers if prober is not leader])

@@ -33,6 +33,7 @@ def _call(address: str, rate: float, size: int) -> None:
     with api.Proxy(address) as proxy:
         proxy._pyroTimeout = CALL_S
         child.say("ready")
+        # One connection for all turns, as a group's members keep theirs.
         while (order := child.heard()) is not None:
             child.say("taken", ages_ns=sorted(_ages_ns(proxy, rate, size, order["seconds"])))
 

@@ -43,6 +43,7 @@ class Listener:
     def _receive(self, group: gcom.Group) -> None:
         for event in group.events():
             if type(event) is gcom.Message:
+                # Before all else here: what the checks below cost is no part of the age.
                 number, age_ns = age(event.payload)
                 if self._ordered and number <= self._last[event.sender]:
                     self.wrong[f"message {number} of {event.sender} came after {self._last[event.sender]}"] += 1
@@ -75,6 +76,8 @@ class Turns:
 
     def take(self, order: dict[str, Any]) -> dict[str, object]:
         """Send and listen as told; return what came of it."""
+        # Before the first send, and read after the last delivery: what sending and receiving cost is in it, and
+        # waiting costs nothing.
         began_s, switched = usage.cpu_s(), usage.switches()
         if order["sends"]:
             pace(self._rate, order["seconds"], lambda number: self._group.send(stamped(number, self._size)))
@@ -90,6 +93,7 @@ class Turns:
         with self._group.watch(WATCHED_MAX) as watch:
             result = self.take(order)
             traces = watch.take()
+        # Without messages that this listener had not taken: their last stage has no end.
         rows = [
             Stamps(it.sender, it.number, it.sent_s, it.received_s, it.ordered_s, it.delivered_s, at)
             for it in traces

@@ -12,7 +12,7 @@ from statistics import median
 from time import monotonic
 from typing import Annotated
 
-from gcom.bench.benchmark import BenchSetup, Between, Told
+from gcom.bench.benchmark import BenchSetup, Between, Told, refused_load
 from gcom.bench.latency.member import STALL_S
 from gcom.bench.latency.pacing import SIZE_MIN
 from gcom.bench.latency.stages import Stamps, stages_ms
@@ -40,11 +40,7 @@ class LatencySetup(BenchSetup):
     baseline: str | None = None
 
     def refusal(self) -> str:
-        if self.senders > self.members:
-            return f"senders {self.senders} is not 1 to {self.members}: all of them are members"
-        if self.baseline not in (None, *BASELINES):
-            return f"baseline {self.baseline!r} is not one of {', '.join(BASELINES)}"
-        return ""
+        return refused_load(self, self.senders, self.baseline, BASELINES)
 
     @property
     def turns(self) -> int:
@@ -125,7 +121,6 @@ class LatencyResult:
         return median(sum(turn.waited.values()) for turn in self.turns)
 
     def row(self) -> dict[str, object]:
-        """Return the result as one object of plain values."""
         setup, turns = self.setup, self.turns
         row: dict[str, object] = {
             **setup.row("latency"),
@@ -145,10 +140,7 @@ class LatencyResult:
             },
         }
         if self.ratio is not None:
-            row["baseline"] = {
-                "kind": setup.baseline,
-                "latency_ms": _row([turn.echo for turn in turns if turn.echo]),
-            }
+            row["baseline"] = {"kind": setup.baseline, "latency_ms": _row([turn.echo for turn in turns if turn.echo])}
             row["ratio"] = round(self.ratio, 2)
         return row
 
@@ -194,6 +186,7 @@ def start(children: Children, setup: LatencySetup) -> Address:
 def take_turn(children: Children, setup: LatencySetup) -> LatencyTurn:
     """Have the processes take a turn; raises Unavailable or GComTimeout."""
     echo = _echo(children, setup) if setup.baseline else None
+    # The registry too: where the order is total each message waits for a serial from it.
     processes = {name: children.process_id(name) for name in (*setup.names, _REGISTRY)}
     before_s = {name: usage.waited_s_of(process) for name, process in processes.items()}
     began, registry_s = monotonic(), usage.cpu_s_of(processes[_REGISTRY])

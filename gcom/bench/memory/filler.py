@@ -51,6 +51,7 @@ class Filler:
         """Wait until that many were delivered."""
         pause, told_at = threading.Event(), monotonic()
         while self.count < count:
+            # Its parent gives up on a child that says nothing for long: this one says that it waits.
             pause.wait(POLL_S)
             told_at = self._tell(told_at)
 

@@ -43,7 +43,6 @@ class MemoryResult:
         return Figure(GROWTH, (self.growth_mib,)).met
 
     def row(self) -> dict[str, object]:
-        """Return the result as one object of plain values."""
         return {
             **self.setup.row("memory"),
             "messages": self.setup.messages,

@@ -16,7 +16,7 @@ _PROCESSORS = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What figures depend on; `load` is the machine's load average when the measurement began."""
+    """The environment of a measurement; `load` is the machine's load average when it began."""
 
     processor: str
     cores: int
@@ -33,7 +33,6 @@ class Machine:
 
 
 def _processor() -> str:
-    """Return the processor's name."""
     if _PROCESSORS.exists():
         for line in _PROCESSORS.read_text().splitlines():
             name, _, value = line.partition(":")

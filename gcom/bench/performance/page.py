@@ -119,31 +119,10 @@ def _single(results: Sequence[LatencyResult]) -> str:
         # m0 sends. Of the others the busiest counts, as of their latencies the longest does.
         cores = [it.cores("m0"), max(it.cores(name) for name in names[1:]), it.cores("registry")]
         load = it.setup.kind, f"{it.setup.size:,} B", f"{it.setup.rate:g}/s"
-        rows.append(
-            [
-                *load,
-                f"{it.p50:.2f}",
-                f"{it.p99:.2f}",
-                echo,
-                ratio,
-                *[f"{core:.3f}" for core in cores],
-                f"{it.waited:.2f}",
-            ]
-        )
-    titles = [
-        "",
-        "size",
-        "rate",
-        "p50 ms",
-        "p99 ms",
-        "echo p50 ms",
-        "ratio",
-        "sender",
-        "receiver",
-        "registry",
-        "waited",
-    ]
-    return _table(titles, rows)
+        shown = [f"{core:.3f}" for core in cores]
+        rows.append([*load, f"{it.p50:.2f}", f"{it.p99:.2f}", echo, ratio, *shown, f"{it.waited:.2f}"])
+    titles = ["", "size", "rate", "p50 ms", "p99 ms", "echo p50 ms", "ratio"]
+    return _table([*titles, "sender", "receiver", "registry", "waited"], rows)
 
 
 def _stages(results: Sequence[LatencyResult]) -> str:

@@ -53,7 +53,6 @@ class Findings:
         return [*single, *floods, *self.scale.wrong, *stuck]
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """Yield each result as one object of plain values."""
         yield from (it.row() for it in self.single)
         yield from (it.row() for it in self.floods)
         yield from (step.row(self.scale.setup) for step in self.scale.steps)
@@ -65,6 +64,7 @@ def plan(quick: bool) -> PerformancePlan:
     seconds = 3.0 if quick else 20.0
     single = [LatencySetup(kind, MEMBERS, 1, PACED, 100, seconds, "pyro") for kind in (FIFO, TOTAL, SAFE)]
     single += [LatencySetup(FIFO, MEMBERS, 1, rate, size, seconds / 2, "pyro") for size, rate in LARGE]
+    # Without an echo beside it: what a group costs that only lives is compared with nothing.
     single += [LatencySetup(FIFO, MEMBERS, 1, IDLE, 100, seconds)]
     floods = [_flood(kind, size, quick) for kind in (FIFO, TOTAL) for size in (100, 1024)]
     floods += [_flood(FIFO, 100, quick, senders=1), _flood(FIFO, 100, quick, "tcp"), _flood(FIFO, 1024, quick, "tcp")]

@@ -63,6 +63,7 @@ def _draw_stages(figure: Any, results: list[LatencyResult]) -> None:
     lefts = [0.0] * len(kinds)
     for color, stage in zip(_COLORS, STAGES, strict=False):
         lengths = [it.stages_ms.get(stage, 0.0) for it in results]
+        # Laid end to end: the whole bar is about a message's way.
         axis.barh(kinds, lengths, left=lefts, color=color, label=stage, height=0.6)
         lefts = [left + length for left, length in zip(lefts, lengths, strict=True)]
     axis.invert_yaxis()
@@ -80,6 +81,7 @@ def _draw_floods(figure: Any, results: tuple[ThroughputResult, ...]) -> None:
     axis.barh([at + 0.2 for at, _ in there], rates, 0.4, color=_OTHER, label="baseline")
     for (at, it), rate in zip(there, rates, strict=True):
         axis.text(rate, at + 0.2, f" {it.setup.baseline}", va="center", fontsize=7)
+    # The first one on top, as in the page's table.
     axis.set_yticks(list(places), names)
     axis.invert_yaxis()
     axis.set_xlabel("thousand messages a second at the slowest member")
@@ -96,6 +98,7 @@ def _draw_scale(figure: Any, result: ScaleResult) -> None:
     single.set_ylabel(f"ms at {result.setup.rate:g} messages a second")
     single.legend(frameon=False)
     for axis in (many, single):
+        # From 0 on: a small difference must not look like a large one.
         axis.set_ylim(bottom=0)
         axis.set_xticks(sizes)
         axis.set_xlabel("members")

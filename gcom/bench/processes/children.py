@@ -74,13 +74,13 @@ class _Child:
             self.process.stdin.flush()
 
     def release(self) -> None:
-        """Close its standard input, which ends it."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):
             self.process.stdin.close()
 
     def last_words(self) -> str:
         """Return the last line on its standard error, where Python writes the exception."""
+        # Without the traceback: the parent's error is one line, and the exception says most.
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "it said nothing"
@@ -138,7 +138,6 @@ class Children:
             self.tell(name, say, **fields)
 
     def release(self, name: str) -> None:
-        """Close a child's standard input, and let it end by itself."""
         self._children[name].release()
 
     def process_id(self, name: str) -> int:
@@ -229,6 +228,7 @@ class Children:
 
 
 def _cause_of_end(child: _Child) -> str:
+    # Its output ends a moment before the process does, and only then there is a status to tell.
     child.process.wait(KILL_S)
     return f"process {child.name!r} ended with status {child.process.returncode}: {child.last_words()}"
 

@@ -18,6 +18,7 @@ STOP_S = 5.0  # a module that has not stopped this long after SIGTERM is ended
 def main() -> None:
     """Watch for the end of standard input, and run the module that the command line names."""
     threading.Thread(target=_watch, name="parent watchdog", daemon=True).start()
+    # As if the module had been started by itself: it parses its own command line.
     sys.argv = sys.argv[1:]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 

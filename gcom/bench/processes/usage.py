@@ -60,6 +60,7 @@ def resident_bytes(process: int, descendants: bool = False) -> int:
 
     Raises Unavailable if one of them is gone, or psutil is not installed.
     """
+    # `_process` first, which says how to install it. Imported here, as benches without memory figures need no psutil.
     parent = _process(process)
     import psutil
 

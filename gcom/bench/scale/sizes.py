@@ -23,6 +23,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isdecimal() and int(word) > 1 for word in words):
         raise BadValue(f"members {text!r} must be numbers from 2 on, with commas between them: 3,8,16")
+    # Each size once, in the order given: to measure one twice would only take twice the time.
     return tuple(dict.fromkeys(map(int, words)))
 
 
@@ -70,7 +71,6 @@ class ScaleStep:
         return [f"{self.members} members: {what}" for what in found]
 
     def row(self, setup: ScaleSetup) -> dict[str, object]:
-        """Return the size's figures as one object of plain values."""
         latencies = self.flood.latencies_ms
         return {
             **setup.row("scale"),

@@ -21,6 +21,8 @@ REDIAL_S = 1.0  # faster, the kernel's queue would be measured, and not the serv
 LOOK_S = 0.02  # a slow look would be a gentle attack
 # The head of a TLS record that announces 65,535 bytes, more than a record may have.
 GARBAGE = b"\x16\x03\x01\xff\xff" + b"\xaa" * 500
+# Each holds another place: a worker that waits for a first byte, one within a handshake, one that every byte seems to
+# keep alive, and the parser.
 KINDS = ("silent", "half", "trickle", "garbage")
 
 
@@ -37,7 +39,7 @@ def client_hello() -> bytes:
 
 
 class HostileConnection:
-    """One place from which a server is attacked, again and again."""
+    """One hostile connection, dialled anew each time that the server ends it."""
 
     def __init__(self, kind: str, address: str, hello: bytes) -> None:
         self._kind = kind
@@ -49,7 +51,7 @@ class HostileConnection:
         self._next_byte = 0.0
 
     def dial(self, now: float) -> socket.socket | None:
-        """Dial anew, and say what this kind begins with; None if that failed."""
+        """Dial without waiting; return the socket, or None if that failed at once."""
         self.due, self._at = now + REDIAL_S, 0
         sock = socket.socket()
         # One thread holds a thousand connections: none may be waited for.
@@ -65,7 +67,7 @@ class HostileConnection:
         return sock
 
     def speak(self, now: float) -> None:
-        """Say what is next; raises OSError where the server has ended it."""
+        """Send the next bytes of this kind of attack; raises OSError where the server has ended the connection."""
         assert self.sock is not None
         said = {"garbage": GARBAGE, "half": self._hello[: len(self._hello) // 2], "silent": b""}.get(self._kind)
         with suppress(BlockingIOError):
@@ -98,7 +100,7 @@ class Attack:
         Thread(target=self._run, name="attacks", daemon=True).start()
 
     def switch(self, on: bool) -> None:
-        """Begin, or end all connections."""
+        """Begin to attack, or end all connections."""
         (self._on.set if on else self._on.clear)()
 
     @property
@@ -115,6 +117,7 @@ class Attack:
                 self.most = max(self.most, self.open)
 
     def _step(self, selector: selectors.BaseSelector) -> None:
+        # A little for each connection at each look, and nothing that waits: so one thread holds a thousand of them.
         now = monotonic()
         for it in self._all:
             if it.due <= now and it.sock is None:

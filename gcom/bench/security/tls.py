@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated
 
-from gcom.bench.benchmark import BenchSetup, Between, Told
+from gcom.bench.benchmark import BenchSetup, Between, Bounded, Told, verdict
 from gcom.bench.latency import turns as pacing
 from gcom.bench.latency.turns import LatencySetup
 from gcom.bench.processes.children import START_S, Children
@@ -69,27 +69,18 @@ class TlsBenchResult:
     wrong: list[str]
 
     @property
-    def rows(self) -> list[tuple[str, float, float, bool]]:
-        """The figures: name, value, the value to reach, and whether it is reached."""
-        throughput, p50 = _ratio(self.rates), _ratio(self.p50s_ms)
-        signed, signed_p50 = _ratio(self.rates, SIGNED, TLS), _ratio(self.p50s_ms, SIGNED, TLS)
-        join_ms, at = median(self.joins_ms[TLS]), f"p50 at {self.setup.rate:,.0f}/s"
+    def figures(self) -> list[Bounded]:
+        signed, at = _ratio(self.rates, SIGNED, TLS), f"p50 at {self.setup.rate:,.0f}/s"
         return [
-            ("throughput, TLS ÷ plain", throughput, THROUGHPUT_LEAST, throughput >= THROUGHPUT_LEAST),
-            (f"{at}, TLS ÷ plain", p50, P50_MOST, p50 <= P50_MOST),
-            ("join over TLS, ms", join_ms, JOIN_MS_MOST, join_ms <= JOIN_MS_MOST),
-            ("throughput, signed ÷ TLS", signed, SIGNED_LEAST, signed >= SIGNED_LEAST),
-            (
-                f"p50 at {self.setup.rate:,.0f}/s, signed ÷ TLS",
-                signed_p50,
-                SIGNED_P50_MOST,
-                signed_p50 <= SIGNED_P50_MOST,
-            ),
+            Bounded("throughput_ratio", "throughput, TLS ÷ plain", _ratio(self.rates), THROUGHPUT_LEAST, least=True),
+            Bounded("p50_ratio", f"{at}, TLS ÷ plain", _ratio(self.p50s_ms), P50_MOST),
+            Bounded("join_ms", "join over TLS, ms", median(self.joins_ms[TLS]), JOIN_MS_MOST, digits=1),
+            Bounded("signed_throughput_ratio", "throughput, signed ÷ TLS", signed, SIGNED_LEAST, least=True),
+            Bounded("signed_p50_ratio", f"{at}, signed ÷ TLS", _ratio(self.p50s_ms, SIGNED, TLS), SIGNED_P50_MOST),
         ]
 
     def row(self) -> dict[str, object]:
-        """Return the result as one object of plain values."""
-        throughput, p50, join_ms, signed, signed_p50 = (value for _, value, *_ in self.rows)
+        figures = self.figures
         return {
             **self.setup.row("tls"),
             "size": self.setup.size,
@@ -97,11 +88,7 @@ class TlsBenchResult:
             "rounds": self.setup.rounds,
             "ok": not self.wrong,
             "wrong": self.wrong,
-            "throughput_ratio": round(throughput, 3),
-            "p50_ratio": round(p50, 3),
-            "join_ms": round(join_ms, 1),
-            "signed_throughput_ratio": round(signed, 3),
-            "signed_p50_ratio": round(signed_p50, 3),
+            **{it.key: round(it.value, it.digits) for it in figures},
             "turns": {
                 side: {
                     "messages_per_s": [round(it) for it in self.rates[side]],
@@ -111,14 +98,7 @@ class TlsBenchResult:
                 }
                 for side in SIDES
             },
-            "to_reach": {
-                "throughput_ratio": THROUGHPUT_LEAST,
-                "p50_ratio": P50_MOST,
-                "join_ms": JOIN_MS_MOST,
-                "signed_throughput_ratio": SIGNED_LEAST,
-                "signed_p50_ratio": SIGNED_P50_MOST,
-            },
-            "met": all(met for *_, met in self.rows),
+            **verdict(figures),
         }
 
 

@@ -93,7 +93,7 @@ class StreamJudge:
             self._take_rare(number, payload)
 
     def lose(self, first: int, count: int) -> None:
-        """Pass over messages that were given up, as BASIC may."""
+        """Count messages that were given up, as BASIC may, as lost."""
         self.lost += count
         for number in range(first, first + count):
             self._settle(number)

@@ -32,6 +32,8 @@ class GroupMesh:
     def _receive(self, group: gcom.Group) -> None:
         deliver = self._judge.deliver
         for event in group.events():
+            # `type` and not isinstance: this is the path of every message, and what the judge costs is measured as
+            # GCom's.
             if type(event) is gcom.Message:
                 deliver(event)
             elif type(event) is gcom.Lost:
@@ -51,7 +53,6 @@ class GroupMesh:
 
 
 def main() -> None:
-    """Take one turn."""
     registry, definition, (logs, *words) = parse(sys.argv[1:])
     plan = TurnPlan.of(words)
     judge = Judge(plan)

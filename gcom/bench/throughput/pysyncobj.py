@@ -74,6 +74,7 @@ class LogMesh:
         self._free.release()
 
     def flush(self) -> None:
+        # Each command that is applied frees a place: when all can be had, nothing is under way.
         for _ in range(WAITING_MAX):
             self._take()
 
@@ -82,7 +83,6 @@ class LogMesh:
 
 
 def main() -> None:
-    """Take one turn."""
     plan = TurnPlan.of(sys.argv[1:])
     judge = Judge(plan)
     run(plan, judge, LogMesh(plan, judge.deliver))

@@ -6,18 +6,16 @@ cut into messages of one size, an object made and a callback called for each. Wh
 
 from __future__ import annotations
 
-import queue
 import socket
 import struct
 import sys
 import threading
 from collections.abc import Callable
-from itertools import count, repeat
+from functools import partial
+from queue import Queue
 
-from gcom.bench.throughput.frames import FRAMES_WAITING_MAX
-from gcom.bench.throughput.turn import FrameMessage, Judge, TurnPlan, run
+from gcom.bench.throughput.turn import CALL_S, FrameMessage, Judge, PeerQueues, TurnPlan, deliver_all, run
 
-CALL_S = 30.0
 _HEADER = struct.Struct("!HQI")  # the sender's place, the first number, how many messages
 
 Deliver = Callable[[FrameMessage], None]
@@ -32,7 +30,9 @@ class TcpMesh:
         self._deliver = deliver
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = str(self._listener.getsockname()[1])
-        self._queues: list[queue.Queue[bytes]] = []
+        self._peers = PeerQueues()
+        # Written, not received: what is still under way the judges at the other ends wait for.
+        self.flush = self._peers.flush
         threading.Thread(target=self._accept, name="accepts", daemon=True).start()
 
     def _accept(self) -> None:
@@ -47,46 +47,32 @@ class TcpMesh:
             while len(header := stream.read(_HEADER.size)) == _HEADER.size:
                 place, first, messages = _HEADER.unpack(header)
                 body = stream.read(messages * size)
-                self._deliver_all(place, first, [body[at : at + size] for at in range(0, len(body), size)])
-
-    def _deliver_all(self, place: int, first: int, payloads: list[bytes]) -> None:
-        sender = f"m{place}"
-        for message in map(FrameMessage._make, zip(repeat(sender), count(first), repeat(0), payloads, strict=False)):
-            self._deliver(message)
+                payloads = [body[at : at + size] for at in range(0, len(body), size)]
+                deliver_all(self._deliver, f"m{place}", first, payloads)
 
     def open(self, peers: dict[str, str]) -> None:
         for name, port in peers.items():
             if name != self._plan.name:
-                waiting: queue.Queue[bytes] = queue.Queue(FRAMES_WAITING_MAX)
-                self._queues.append(waiting)
                 sock = socket.create_connection(("127.0.0.1", int(port)), CALL_S)
                 # As the other sides have it: the kernel's delay of small writes is no property of a protocol.
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                threading.Thread(target=_send_all, args=(sock, waiting), name=f"to {name}", daemon=True).start()
+                self._peers.open(name, partial(_send_all, sock))
 
     def send(self, first: int, payloads: list[bytes]) -> None:
-        chunk = _HEADER.pack(self._plan.place, first, len(payloads)) + b"".join(payloads)
-        for waiting in self._queues:
-            waiting.put(chunk, timeout=CALL_S)
-        self._deliver_all(self._plan.place, first, payloads)
-
-    def flush(self) -> None:
-        # Written, not received: what is still under way the judges at the other ends wait for.
-        for waiting in self._queues:
-            waiting.join()
+        self._peers.put(_HEADER.pack(self._plan.place, first, len(payloads)) + b"".join(payloads))
+        deliver_all(self._deliver, self._plan.name, first, payloads)
 
     def close(self) -> None:
         """Do nothing: the end of the process closes all that it has open."""
 
 
-def _send_all(sock: socket.socket, waiting: queue.Queue[bytes]) -> None:
+def _send_all(sock: socket.socket, waiting: Queue[bytes]) -> None:
     while True:
         sock.sendall(waiting.get())
         waiting.task_done()
 
 
 def main() -> None:
-    """Take one turn."""
     plan = TurnPlan.of(sys.argv[1:])
     judge = Judge(plan)
     run(plan, judge, TcpMesh(plan, judge.deliver))

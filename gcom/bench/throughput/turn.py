@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import repeat
+from queue import Queue
 from time import monotonic, monotonic_ns
 from typing import NamedTuple, Protocol
 
@@ -18,6 +20,8 @@ from gcom.bench.throughput.load import CHUNK, Pool, Sequence, StreamJudge
 STALL_S = 10.0  # nothing delivered for this long: the rest is missing
 POLL_S = 0.01  # only to see the end: latencies are taken from stamps
 EXTRA_S = 0.2  # listening on, for messages that should not come
+FRAMES_WAITING_MAX = 8  # for each peer of a baseline; at this bound the producer waits for the slowest
+CALL_S = 30.0  # a limit for what hangs, not a figure
 
 
 class Delivery(Protocol):
@@ -38,6 +42,36 @@ class FrameMessage(NamedTuple):
     number: int
     view: int
     payload: bytes
+
+
+def deliver_all(deliver: Callable[[FrameMessage], None], sender: str, first: int, payloads: list[bytes]) -> None:
+    """Make an object and a call per message; objects are made the cheapest way, so that a baseline is a fair one."""
+    numbers = range(first, first + len(payloads))
+    for message in map(FrameMessage._make, zip(repeat(sender), numbers, repeat(0), payloads, strict=False)):
+        deliver(message)
+
+
+class PeerQueues:
+    """A queue of frames per peer, and a thread that sends them."""
+
+    def __init__(self) -> None:
+        self._queues: list[Queue[bytes]] = []
+
+    def open(self, name: str, send_all: Callable[[Queue[bytes]], object]) -> None:
+        """Have a thread send to a peer; `send_all` calls `task_done` for all that was taken."""
+        waiting: Queue[bytes] = Queue(FRAMES_WAITING_MAX)
+        self._queues.append(waiting)
+        threading.Thread(target=send_all, args=(waiting,), name=f"to {name}", daemon=True).start()
+
+    def put(self, frame: bytes) -> None:
+        for waiting in self._queues:
+            # The bound holds the producer back, as GCom's window does: without it the baseline would
+            # measure its own memory.
+            waiting.put(frame, timeout=CALL_S)
+
+    def flush(self) -> None:
+        for waiting in self._queues:
+            waiting.join()
 
 
 class Transport(Protocol):
@@ -127,6 +161,7 @@ class Judge:
             pause.wait(POLL_S)
             if self.count != seen:
                 seen, seen_at = self.count, monotonic()
+        # What comes after all have come was delivered twice, or made up: it must have its time to show.
         pause.wait(EXTRA_S)
 
     def wrong(self, expected: dict[str, int]) -> list[str]:

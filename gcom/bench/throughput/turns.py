@@ -16,7 +16,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Told
+from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Told, refused_load
 from gcom.bench.processes.children import START_S, Children, Report
 from gcom.bench.throughput.load import SIZE_MAX, SIZE_MIN, percentile
 from gcom.bench.throughput.turn import STALL_S, TurnPlan
@@ -40,10 +40,8 @@ class ThroughputSetup(BenchSetup):
     log_dir: Path | None = None  # else a temporary folder
 
     def refusal(self) -> str:
-        if self.senders > self.members:
-            return f"senders {self.senders} is not 1 to {self.members}: all of them are members"
-        if self.baseline not in (None, *BASELINES):
-            return f"baseline {self.baseline!r} is not one of {', '.join(BASELINES)}"
+        if refused := refused_load(self, self.senders, self.baseline, BASELINES):
+            return refused
         if self.baseline == "pysyncobj" and find_spec("pysyncobj") is None:
             return "baseline 'pysyncobj' is another program, which is not installed: pip install 'gcom[bench]'"
         folder = self.log_dir
@@ -60,11 +58,6 @@ class ThroughputSetup(BenchSetup):
         return tuple(sides) * (2 if len(sides) > 1 else 1)
 
     @property
-    def promises_senders_order(self) -> bool:
-        """Tell whether each sender's messages come in its order; in TOTAL they all come in one order, whichever."""
-        return self.definition.ordering.is_fifo
-
-    @property
     def promises_one_sequence(self) -> bool:
         """Tell whether all members deliver all messages in the same order; over BASIC some may have lost some."""
         return self.definition.total and self.definition.multicast is Multicast.RELIABLE
@@ -72,7 +65,9 @@ class ThroughputSetup(BenchSetup):
     def plan(self, name: str) -> TurnPlan:
         # All turns of ours together take the time that was asked for, so a comparison costs as much for each side.
         seconds = self.seconds / self.turns.count(OURS)
-        return TurnPlan(name, self.members, self.senders, self.size, seconds, self.promises_senders_order)
+        # In TOTAL all come in one order, but not each sender's in its own: that is FIFO's promise, and CAUSAL's.
+        ordered = self.definition.ordering.is_fifo
+        return TurnPlan(name, self.members, self.senders, self.size, seconds, ordered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +165,6 @@ class ThroughputResult:
         return not self.wrong
 
     def row(self) -> dict[str, object]:
-        """Return the result as one object of plain values."""
         setup = self.setup
         row: dict[str, object] = {
             **setup.row("throughput"),
@@ -197,6 +191,7 @@ def measure(setup: ThroughputSetup, told: Told = lambda _text: None) -> Throughp
     turns: dict[str, list[Turn]] = {}
     with _log_folder(setup) as logs:
         for number, side in enumerate(setup.turns, 1):
+            # Before it begins as well: a turn may take minutes, and somebody watches.
             told(f"turn {number} of {len(setup.turns)}: {side}")
             turn = take_turn(setup, side, number, logs if side == OURS else "")
             told(f"turn {number} of {len(setup.turns)}: {side}, {turn.rate:,.0f} messages/s")
@@ -236,6 +231,7 @@ def take_turn(
 
 
 def _start(children: Children, setup: ThroughputSetup, side: str, logs: str) -> None:
+    # A baseline has no registry: its members are told each other's addresses (`peers`).
     if side in BASELINES:
         for name in setup.names:
             children.start(name, f"gcom.bench.throughput.{side}", *setup.plan(name).words())

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+# A name that no user types: `gcom audit FOLDER` means it, and Typer wants each command to have one.
 _LOGS = "logs"
 
 

@@ -175,8 +175,7 @@ def failover(
     ] = "all",
     members: Annotated[int, typer.Option(metavar="N", help="Processes in the group, 3 or more.")] = 5,
     ordering: Annotated[
-        str | None,
-        typer.Option(metavar="ORDER", help="The group's ordering. [default: TOTAL]", show_default=False),
+        str | None, typer.Option(metavar="ORDER", help="The group's ordering. [default: TOTAL]", show_default=False)
     ] = None,
     multicast: options.MulticastWord = None,
     safe: Safe = False,

@@ -1,4 +1,7 @@
-"""The output of `gcom bench`, but for throughput's: progress, tables or JSON rows."""
+"""The output of `gcom bench`, but for throughput's: progress, tables or JSON rows.
+
+Each command measures, shows the result, and returns 1 if a delivery was wrong, or what its docstring says.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ NOTICE_S = 5.0  # where there is no terminal, a line this often
 
 
 def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int:
-    """Measure and show the result; return 1 if a group did not go on."""
+    """Return 1 if a group did not go on."""
     # Whoever asks for one kind of kill wants that figure and not ten minutes of scenes.
     everything = setup.kills == tuple(killing.Kill)
     rounds = min(ROUNDS_MAX, setup.trials) if everything else 0
@@ -60,13 +63,11 @@ def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int
         if figures:
             show(_figure_table(figures), output)
     failed = sum(outcome.failed for outcome in kills)
-    if failed:
-        notice(f"in {failed} trials the survivors did not go on within {killing.RESUME_S:g} s")
-    return 1 if failed else 0
+    text = f"in {failed} trials the survivors did not go on within {killing.RESUME_S:g} s"
+    return _told([text] if failed else [])
 
 
 def scale(setup: growing.ScaleSetup, output: Output, as_json: bool) -> int:
-    """Measure and show the result; return 1 if a delivery was wrong."""
     steps: list[growing.ScaleStep] = []
     with _progress(len(setup.sizes)) as told:
         for step in growing.measure(setup, told):
@@ -77,13 +78,11 @@ def scale(setup: growing.ScaleSetup, output: Output, as_json: bool) -> int:
     _row({"type": "scale ratio", "ratio": outcome.ratio and round(outcome.ratio, 3)}, output, as_json)
     if not as_json:
         show(_scale_table(outcome), output)
-    for wrong in outcome.wrong:
-        notice(f"wrong delivery: {wrong}")
-    return 1 if outcome.wrong else 0
+    return _wrong_deliveries(outcome.wrong)
 
 
 def everything(out: Path, quick: bool, output: Output, as_json: bool) -> int:
-    """Measure all, and write the page; return 1 if a delivery was wrong."""
+    """Measure all, and write the page."""
     # First: a page that cannot be written, or a package that is missing, must not cost a quarter of an hour.
     page.refuse(out)
     usage.require()
@@ -94,13 +93,11 @@ def everything(out: Path, quick: bool, output: Output, as_json: bool) -> int:
         _row(row, output, as_json)
     for path in page.write(out, findings, machine, quick):
         notice(f"written: {path}")
-    for wrong in findings.wrong:
-        notice(f"wrong: {wrong}")
-    return 1 if findings.wrong else 0
+    return _told([f"wrong: {wrong}" for wrong in findings.wrong])
 
 
 def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
-    """Measure and show the result; return 1 if a log was not found to be as it was made."""
+    """Return 1 if a log was not found to be as it was made."""
     outcomes: list[judging.AuditBenchResult] = []
     with _progress(None) as told:
         for outcome in judging.measure(setup, told):
@@ -118,37 +115,32 @@ def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
 
 
 def latency(setup: pacing.LatencySetup, output: Output, as_json: bool) -> int:
-    """Measure and show the result; return 1 if a delivery was wrong."""
-    measured = partial(_measured, _latency_table, lambda outcome: _wrong_deliveries(outcome.wrong))
-    return measured(partial(pacing.measure, setup), setup.turns, output, as_json)
+    outcome = _measured(partial(pacing.measure, setup), setup.turns, _latency_table, output, as_json)
+    return _wrong_deliveries(outcome.wrong)
 
 
 def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int:
-    """Measure and show the result; return 1 if a delivery was wrong."""
-    measured = partial(_measured, _memory_table, lambda it: [f"{it.wrong} deliveries were wrong"] * bool(it.wrong))
-    return measured(partial(remembering.measure, setup), None, output, as_json)
+    outcome = _measured(partial(remembering.measure, setup), None, _memory_table, output, as_json)
+    return _told([f"{outcome.wrong} deliveries were wrong"] if outcome.wrong else [])
 
 
 def registry(setup: asking.DirectoryBenchSetup, output: Output, as_json: bool) -> int:
-    """Measure and show the result; return 1 if a renewal was refused."""
-    measured = partial(
-        _measured, _registry_table, lambda it: [f"{it.refused} renewals were refused"] * bool(it.refused)
-    )
-    return measured(partial(asking.measure, setup), None, output, as_json)
+    """Return 1 if a renewal was refused."""
+    outcome = _measured(partial(asking.measure, setup), None, _registry_table, output, as_json)
+    return _told([f"{outcome.refused} renewals were refused"] if outcome.refused else [])
 
 
 def tls(setup: ciphering.TlsBenchSetup, output: Output, as_json: bool) -> int:
-    """Measure and show the result; return 1 if a delivery was wrong."""
-    table = partial(_goal_table, f"TLS beside plain loopback: {setup.members} members")
-    measured = partial(_measured, table, lambda outcome: _wrong_deliveries(outcome.wrong))
-    return measured(partial(ciphering.measure, setup), 2 * len(ciphering.SIDES) * setup.rounds, output, as_json)
+    table = partial(_reach_table, f"TLS beside plain loopback: {setup.members} members")
+    steps = 2 * len(ciphering.SIDES) * setup.rounds
+    return _wrong_deliveries(_measured(partial(ciphering.measure, setup), steps, table, output, as_json).wrong)
 
 
 def hostile(setup: attacking.HostileBenchSetup, output: Output, as_json: bool) -> int:
-    """Measure and show the result; return 1 if a delivery was wrong."""
-    table = partial(_goal_table, f"{setup.members} members beside {setup.connections:,} hostile connections")
-    measured = partial(_measured, table, lambda outcome: _wrong_deliveries(outcome.wrong))
-    return measured(partial(attacking.measure, setup), 2 * setup.rounds, output, as_json)
+    table = partial(_reach_table, f"{setup.members} members beside {setup.connections:,} hostile connections")
+    return _wrong_deliveries(
+        _measured(partial(attacking.measure, setup), 2 * setup.rounds, table, output, as_json).wrong
+    )
 
 
 class _BenchResult(Protocol):
@@ -159,36 +151,40 @@ R = TypeVar("R", bound=_BenchResult)
 
 
 def _measured(
-    table: Callable[[R], Table],
-    wrong_in: Callable[[R], Sequence[str]],
-    measure: Callable[[Told], R],
-    steps: int | None,
-    output: Output,
-    as_json: bool,
-) -> int:
-    """Measure and show a bench's one result, and tell what is wrong with it; return 1 if something is."""
+    measure: Callable[[Told], R], steps: int | None, table: Callable[[R], Table], output: Output, as_json: bool
+) -> R:
+    """Measure and show a bench's one result, and return it."""
     with _progress(steps) as told:
         outcome = measure(told)
     _row(outcome.row(), output, as_json)
     if not as_json:
         show(table(outcome), output)
-    wrong = wrong_in(outcome)
-    for text in wrong:
+    return outcome
+
+
+def _wrong_deliveries(wrong: Sequence[str]) -> int:
+    return _told([f"wrong delivery: {each}" for each in wrong])
+
+
+def _told(faults: Sequence[str]) -> int:
+    """Print each fault; return the exit status."""
+    for text in faults:
         notice(text)
-    return 1 if wrong else 0
+    return 1 if faults else 0
 
 
-def _wrong_deliveries(wrong: Sequence[str]) -> list[str]:
-    return [f"wrong delivery: {each}" for each in wrong]
-
-
-def _goal_table(title: str, outcome: ciphering.TlsBenchResult | attacking.HostileBenchResult) -> Table:
-    """Return figures with the values to reach."""
+def _table(title: str, titles: Sequence[str], left: Sequence[str] = ("",)) -> Table:
+    """Return a table without rows; numbers stand at the right, so all columns do but for those of `left`."""
     table = Table(title=title)
-    for column in ("", "value", "to reach", " "):
-        table.add_column(column, justify="right" if column in ("value", "to reach") else "left")
-    for name, value, bound, met in outcome.rows:
-        table.add_row(name, f"{value:,.2f}", f"{bound:,.2f}", _met(met))
+    for each in titles:
+        table.add_column(each, justify="left" if each in left else "right")
+    return table
+
+
+def _reach_table(title: str, outcome: ciphering.TlsBenchResult | attacking.HostileBenchResult) -> Table:
+    table = _table(title, ("", "value", "to reach", " "), ("", " "))
+    for it in outcome.figures:
+        table.add_row(it.name, f"{it.value:,.2f}", f"{it.bound:,.2f}", _met(it.met))
     return table
 
 
@@ -200,10 +196,11 @@ def _row(row: dict[str, object], output: Output, as_json: bool) -> None:
 
 
 def _kill_table(setup: killing.FailoverSetup, kills: list[killing.FailoverResult]) -> Table:
-    kind = f"{setup.definition.ordering} {setup.definition.multicast}{' SAFE' if setup.definition.safe else ''}"
-    table = Table(title=f"From a kill until the rest goes on: {setup.members} members, {kind}")
-    for title in ("killed", "trials", "median ms", "p90 ms", "worst ms", "first message, worst ms", "to reach", ""):
-        table.add_column(title, justify="left" if title in ("killed", "") else "right")
+    titles = ("killed", "trials", "median ms", "p90 ms", "worst ms", "first message, worst ms", "to reach", "")
+    title = f"From a kill until the rest goes on: {setup.members} members, {setup.promises}"
+    table = _table(title, titles, ("killed", ""))
+    # Judged by the stricter time, which ends with a view without the dead. Beside it the other one: an order that
+    # waits for nobody goes on delivering before that view.
     for outcome in kills:
         resumed = killing.spread_ms(outcome.resumed_s)
         table.add_row(
@@ -218,9 +215,7 @@ def _kill_table(setup: killing.FailoverSetup, kills: list[killing.FailoverResult
 
 
 def _figure_table(figures: list[Figure]) -> Table:
-    table = Table(title="Membership")
-    for title in ("", "rounds", "which", "value", "to reach", " "):
-        table.add_column(title, justify="right" if title in ("rounds", "value", "to reach") else "left")
+    table = _table("Membership", ("", "rounds", "which", "value", "to reach", " "), ("", "which", " "))
     for figure in figures:
         goal = figure.goal
         shown = (goal.shown(figure.value), goal.shown(goal.most))
@@ -230,12 +225,9 @@ def _figure_table(figures: list[Figure]) -> Table:
 
 def _latency_table(outcome: pacing.LatencyResult) -> Table:
     setup, turns = outcome.setup, outcome.turns
-    table = Table(title=f"{setup.rate:g} messages of {setup.size} B a second, {setup.members} members")
-    for title in ("", "p50 ms", "p99 ms", "share of a core", "waited for one"):
-        table.add_column(title, justify="right" if title else "left")
-    definition = setup.definition
-    kind = f"{definition.ordering} {definition.multicast}{' SAFE' if definition.safe else ''}"
-    sides = {kind: [turn.slowest for turn in turns], "bare pyro": [turn.echo for turn in turns if turn.echo]}
+    title = f"{setup.rate:g} messages of {setup.size} B a second, {setup.members} members"
+    table = _table(title, ("", "p50 ms", "p99 ms", "share of a core", "waited for one"))
+    sides = {setup.promises: [turn.slowest for turn in turns], "bare pyro": [turn.echo for turn in turns if turn.echo]}
     for side, spreads in sides.items():
         if spreads:
             p50, p99 = median(it.p50 for it in spreads), median(it.p99 for it in spreads)
@@ -244,6 +236,7 @@ def _latency_table(outcome: pacing.LatencyResult) -> Table:
         table.add_row("ratio", f"{outcome.ratio:.2f}")
     for name, length in outcome.stages_ms.items():
         table.add_row(f"  {name}", f"{length:.3f}")
+    # Per process: which of them waited for a core tells whether the machine was slow, or GCom.
     for name in turns[0].cores:
         waited = median(turn.waited[name] for turn in turns)
         table.add_row(name, "", "", f"{outcome.cores(name):.2f}", f"{waited:.2f}")
@@ -252,10 +245,8 @@ def _latency_table(outcome: pacing.LatencyResult) -> Table:
 
 def _scale_table(outcome: growing.ScaleResult) -> Table:
     setup = outcome.setup
-    table = Table(title=f"All send {setup.size} B; then one sends {setup.rate:g} messages a second")
     titles = ("members", "deliveries/s in all", "messages/s", "flood p50 ms", "p50 ms", "p99 ms", "sender", "receiver")
-    for title in titles:
-        table.add_column(title, justify="right")
+    table = _table(f"All send {setup.size} B; then one sends {setup.rate:g} messages a second", titles)
     for step in outcome.steps:
         flood, single = step.flood, step.single
         table.add_row(
@@ -275,9 +266,8 @@ def _scale_table(outcome: growing.ScaleResult) -> Table:
 
 def _memory_table(outcome: remembering.MemoryResult) -> Table:
     messages = outcome.setup.messages
-    table = Table(title=f"Resident MiB: {outcome.setup.members} members, {messages:,} messages")
-    for title in ("process", f"after {messages // 10:,}", f"after {messages:,}", "growth"):
-        table.add_column(title, justify="left" if title == "process" else "right")
+    titles = ("process", f"after {messages // 10:,}", f"after {messages:,}", "growth")
+    table = _table(f"Resident MiB: {outcome.setup.members} members, {messages:,} messages", titles, ("process",))
     for name, late in sorted(outcome.late.items()):
         early = outcome.early[name]
         table.add_row(name, *[f"{size / MEBIBYTE:.1f}" for size in (early, late, late - early)])
@@ -286,9 +276,9 @@ def _memory_table(outcome: remembering.MemoryResult) -> Table:
 
 
 def _audit_table(setup: judging.AuditBenchSetup, outcomes: list[judging.AuditBenchResult]) -> Table:
-    table = Table(title=f"The audit of {setup.members} members' logs, runs of {setup.run_length} on average")
-    for title in ("deliveries", "records", "log MiB", "seconds", "deliveries/s", "peak MiB", "shuffled", "verdict"):
-        table.add_column(title, justify="left" if title == "verdict" else "right")
+    titles = ("deliveries", "records", "log MiB", "seconds", "deliveries/s", "peak MiB", "shuffled", "verdict")
+    title = f"The audit of {setup.members} members' logs, runs of {setup.run_length} on average"
+    table = _table(title, titles, ("verdict",))
     for each in outcomes:
         table.add_row(
             f"{each.deliveries:,}",
@@ -308,11 +298,12 @@ def _audit_table(setup: judging.AuditBenchSetup, outcomes: list[judging.AuditBen
 
 def _registry_table(outcome: asking.DirectoryBenchResult) -> Table:
     setup = outcome.setup
-    table = Table(title=f"A registry of {setup.groups:,} groups, {setup.members} clients")
-    for title in ("", "value", "to reach", " "):
-        table.add_column(title, justify="right" if title in ("value", "to reach") else "left")
-    for name, value, bound, met in outcome.rows:
-        table.add_row(name, *(f"{it:,.1f}" if it >= 10 else f"{it:.2f}" for it in (value, bound)), _met(met))
+    table = _table(
+        f"A registry of {setup.groups:,} groups, {setup.members} clients", ("", "value", "to reach", " "), ("", " ")
+    )
+    for it in outcome.figures:
+        shown = (f"{each:,.1f}" if each >= 10 else f"{each:.2f}" for each in (it.value, it.bound))
+        table.add_row(it.name, *shown, _met(it.met))
     table.add_row("renewals a second", f"{outcome.renewals_per_s:,.1f}")
     table.add_row("longest lookup, ms", f"{outcome.longest_s * 1000:,.1f}")
     return table
@@ -339,6 +330,7 @@ def _progress(total: int | None) -> Iterator[Told]:
         yield lambda text: progress.update(task, advance=1, description=text)
 
 
+# The log of a build would have thousands of lines else; a line now and then shows that the bench goes on.
 def _throttled() -> Told:
     last_s = 0.0
 

@@ -95,6 +95,7 @@ def list_issued(authority: AuthorityFolder = None, as_json: options.Json = False
 
     now, rows = int(now_utc().timestamp()), []
     for it in _authority(authority).records.issued():
+        # In this order: that somebody took it back says more than that it is over by now.
         state = "revoked" if it.revoked is not None else "expired" if it.ends < now else "valid"
         names = ", ".join(uri.removeprefix("gcom://") for uri in it.uris)
         rows.append({"serial": f"{it.serial:x}", "names": names, "ends": _when(it.ends), "state": state})
@@ -188,6 +189,7 @@ def renew(
     if folder is None:
         raise BadValue(f"this user has no identity {name!r}: make one with gcom certs issue {name}")
     key_file, certificate_file = folder / identity_files.KEY, folder / identity_files.CERTIFICATE
+    # The names are those that it has: a renewal must give nobody other rights, whatever is typed here.
     who = keys.read_certificate(private_files.read(certificate_file), str(certificate_file)).identity
     key = keys.load_key(private_files.read_private(key_file), str(key_file))
     # For the same key, so that one file is replaced, whole: a process that reads both never has a pair that does not
@@ -205,4 +207,5 @@ def _authority(folder: Path | None) -> Authority:
 def _when(seconds: int) -> str:
     from datetime import UTC, datetime
 
+    # UTC, as the machines that one certificate is looked at on may be in several time zones.
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")

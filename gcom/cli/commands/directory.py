@@ -38,6 +38,7 @@ def show_groups(directory: DirectoryClient, output: Output, as_json: bool) -> No
     if starting:
         notice(STARTING)
     if not found:
+        # A notice: a program that counts lines must find none.
         notice("the registry knows no groups; make one with: gcom create GROUP")
 
 
@@ -79,6 +80,7 @@ def _tell_state(entry: GroupInfo, dead: Sequence[Process]) -> None:
 
 def create(directory: DirectoryClient, output: Output, wanted: Definition, as_json: bool) -> None:
     """Create a group, and print what is there now."""
+    # What is there now is shown: an equal group may have been made before, by somebody else.
     entry = directory.create(wanted)
     if as_json:
         output.row(_row(entry))
@@ -88,11 +90,12 @@ def create(directory: DirectoryClient, output: Output, wanted: Definition, as_js
 
 
 def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
-    """Order a fork, once it is clear that it is meant, and that the group is stuck; return the exit status."""
+    """Order a fork of a stuck group after the operator has confirmed it; return the exit status."""
     entry = directory.lookup(group)
     state, dead = state_of(entry), _proven_dead(entry)
     notice(f"group {group!r} has in view {entry.view}: {_names(entry.members) or 'nobody'}; it is {state}")
     left = [process for process in entry.members if process not in dead]
+    # Those beside the view count as well: one of them may be the only one that still has what the group had.
     beside = [process for process, address in entry.others if not is_dead(address)]
     # A fork of nobody would only keep the name from being freed.
     if entry.members and not left and not beside:
@@ -140,6 +143,8 @@ def _free(directory: DirectoryClient, entry: GroupInfo, yes: bool) -> int:
 def _tell_who_takes_it(entry: GroupInfo, left: Sequence[Process]) -> None:
     """Print who takes up an order, and what comes if nobody does."""
     order_s, free_s, group = limits.FORK_MS // 1000, limits.FREE_MS // 1000, entry.definition.group
+    if entry.alive:
+        notice("the member that hears a quorum registers every second, which makes the order void, unless it has died;")
     if left:
         notice(f"for {order_s} s: a member of view {entry.view} that runs and hears no quorum takes it up by itself,")
         notice("as it registers, which it does every second; nothing is to be started for that")
@@ -150,6 +155,7 @@ def _tell_who_takes_it(entry: GroupInfo, left: Sequence[Process]) -> None:
 
 def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
     """Print what a fork gives up: members, and their deliveries."""
+    # First what is certain, then who may take it up, then what is lost for it: whoever types the name has read all.
     if dead:
         notice(f"proven dead: {_names(dead)}")
     if left:
@@ -210,6 +216,7 @@ def _row(entry: GroupInfo) -> dict[str, object]:
         "alive": entry.alive,
         "detached": entry.detached,
         "forked": entry.forked,
+        # Null where it succeeds none: an empty name would have to be known as one.
         "after": {"instance": entry.after[0], "view": entry.after[1]} if entry.after[0] else None,
     }
 
@@ -221,7 +228,6 @@ def _columns(entry: GroupInfo) -> tuple[str, ...]:
 
 
 def table(output: Output, rows: Sequence[Sequence[str]]) -> None:
-    """Print columns."""
     for line in columns(rows):
         output.text(line)
 

@@ -1,7 +1,7 @@
-"""Diagnosis of this process's way to its registries, and to the others: each look says in words what is wrong.
+"""Checks of this process's connections to its registries and to other members; each finding says what is wrong.
 
-The looks are in the order in which a connection needs them, and the first that fails ends those at that registry: what
-comes after it would only fail for the same reason. Each registry of the list is looked at.
+The checks follow the order in which a connection needs them. The first failure ends the checks of that registry, since
+what comes after it would only fail for the same reason; the next registry is checked all the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DIAL_S, CALL_S = 3.0, 5.0  # a person waits: longer than a slow network needs, s
 
 
 class Ill(Exception):
-    """The finding that ends the looks at one registry."""
+    """A failure that ends the checks of one registry."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -45,6 +45,8 @@ def examine(registry: str | None = None, name: str | None = None) -> Iterator[Fi
     of = "registry" if len(addresses) == 1 else "registries"
     # Without the brackets of a repr: this is read by users.
     yield Finding("identity", True, f"{of} {', '.join(addresses)}, as {security!r}".replace("<", "").replace(">", ""))
+    # A member renews its certificate at two thirds of its life. One that is older is in use by nobody, or its renewal
+    # fails, and nothing else says so before it ends.
     if isinstance(security, pyro.Credentials) and security.needs_renewal():
         yield _ends_soon(security)
     sound: list[Address] = []
@@ -63,11 +65,12 @@ def examine(registry: str | None = None, name: str | None = None) -> Iterator[Fi
 
 
 def _looks(address: Address, security: Security) -> Iterator[Finding]:
-    """Look at one registry; raises Ill."""
+    """Check one registry; raises Ill."""
     _dial(address)
     yield Finding("listens", True, f"{address} answers a dial")
     if isinstance(security, pyro.Credentials):
         yield from _authority(address, security)
+    # Last: a request is answered only where all that was looked at before is right.
     _directory(address, security)
     yield Finding("directory", True, f"the directory at {address} answers us")
 
@@ -107,7 +110,7 @@ def _dial(address: Address) -> None:
 
 
 def _authority(address: Address, mine: pyro.Credentials) -> Iterator[Finding]:
-    """Look at what the registry tells everybody: its authority, its clock, its version."""
+    """Check the authority, the clock and the version that the registry tells everybody."""
     # What a registry tells everybody, so that an identity that is not believed any more still finds out why.
     match _told(address):
         case {"authority": str() as pem, "protocol": int() as protocol, "time": float() as clock}:
@@ -159,6 +162,7 @@ def _versions(theirs: int) -> str:
 def _directory(address: Address, security: Security) -> None:
     with closing(DirectoryClient(address, CALL_S, credentials=security)) as client:
         try:
+            # A name that nobody has, most likely: a refusal shows as well that the directory answers.
             client.ask(Lookup("gcom"))
         except VersionMismatch as error:
             raise Ill("version", str(error)) from error

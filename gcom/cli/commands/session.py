@@ -190,7 +190,7 @@ class ShellMember:
         # Ctrl-C alone: SIGTERM is how a member is stopped, and one that then leaves in good order has succeeded.
         if SIGNALLED.caught == signal.SIGINT:
             return 128 + signal.SIGINT
-        if self._departure and self._departure.reason != "request":
+        if self._departure and (self._departure.reason != "request" or self._departure.unconfirmed):
             return 1
         if self._failed or (self._feed and self._feed.failed):
             return 1

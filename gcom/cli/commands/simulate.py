@@ -22,6 +22,7 @@ SEEDS_MAX = 1_000_000  # more than a week of them: a typo, most likely
 
 def seed_range(text: str) -> range:
     """Return the seeds of `A..B`, both included; raises BadValue."""
+    # Digits are counted: `int` of a million of them takes seconds.
     match = re.fullmatch(r"([0-9]{1,15})\.\.([0-9]{1,15})", text)
     if not match or not int(match[1]) <= int(match[2]) < int(match[1]) + SEEDS_MAX:
         raise BadValue(f"seeds {text!r} are not A..B with A <= B and at most {SEEDS_MAX:,} of them, as in 1..300")
@@ -70,6 +71,7 @@ def _folders(log_dir: Path | None, seeds: range, single: bool) -> dict[int, Path
 
 def _show(result: SeedResult, output: Output, as_json: bool) -> None:
     if as_json:
+        # A seed is a run of one commit: another one may draw other troubles from it. Only a broken run is replayed.
         output.row({**result.row(), "commit": commit()} if result.violation else result.row())
     else:
         # Flushed for each seed: a run of many takes hours, and is looked at meanwhile.
@@ -95,6 +97,7 @@ def summary(result: SeedResult) -> str:
 def commit() -> str:
     """Return the commit of the checkout that this code runs from, as far as git can say; else the version."""
     folder = Path(__file__).parent
+    # Each with a limit: a repository on a disk that hangs must not keep the result back.
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         inside = subprocess.run(  # an installed copy may lie in another project's checkout

@@ -56,18 +56,19 @@ def watch(directory: DirectoryClient, output: Output, group: str, as_json: bool,
     pause = Event()
     while True:
         if output.terminal and not as_json:
+            # Only where somebody looks: a program that reads would get the terminal's codes as text.
             output.text(CLEAR)
         try:
             show(directory, output, group, as_json)
         except RegistryUnavailable as error:  # it may be back at the next look
             notice(str(error))
         pause.wait(every_s)
+        # An empty line parts two pages of a file; JSON needs none, and a terminal was cleared.
         if not (as_json or output.terminal):
             output.text("")
 
 
 def ask_all(entry: GroupInfo, credentials: Security) -> list[Answer]:
-    """Ask all members at once."""
     seats = list(zip(entry.members, entry.addresses, strict=True))
     if not seats:
         return []
@@ -83,6 +84,7 @@ def _ask(process: Process, address: str, group: str, credentials: Security) -> A
         status = ask_member(address, name_of(process), group, credentials, ASK_S)
     except GComError as error:
         failure = str(error)
+    # Of those that do not answer as well: then it is how long they were waited for.
     return Answer(process, place_of(address), status, failure, monotonic() - began)
 
 
@@ -133,8 +135,10 @@ def _cells(answer: Answer, rank: int, told: Sequence[MemberStatus]) -> tuple[str
 
 
 def _remarks(status: MemberStatus, entry: GroupInfo) -> Iterator[str]:
-    """Yield what the table does not show: who holds up whom, and suspicions."""
+    """Yield the remarks below the table: which member holds up which, and suspicions."""
     me = name_of(status.process)
+    # Not wrong by itself: a view is in force a moment before its leader registers it. If it stays so, this member is
+    # not in the view that goes on.
     if status.view != entry.view:
         yield f"{me} is in view {status.view}, and the registry knows view {entry.view}"
     if status.waits_for:

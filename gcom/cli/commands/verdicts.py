@@ -55,6 +55,7 @@ class Outputs:
 
     def check(self) -> None:
         """Raise OSError for a file that cannot be written: better now than after all has been judged."""
+        # Not --parquet and --witness: these are folders, which are made where they are missing.
         for path in [Path(name) for name in (self.json, self.report, self.junit) if name is not None]:
             wrong = errno.EISDIR if path.is_dir() else 0 if path.parent.is_dir() else errno.ENOENT
             # Folders that are wrong, and no trial of writing: an old report stays whole until there is a new one.
@@ -136,7 +137,7 @@ def _write(result: AuditResult, found: Catalogue, outputs: Outputs, title: str, 
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Raise the block's error with the file's name in it, which that of a full file, say, lacks."""
+    """Add the file's name to the block's OSError where it has none, as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -146,7 +147,6 @@ def _naming(path: str) -> Iterator[None]:
 
 
 def compact_logs(folders: list[str], into: Path) -> int:
-    """Write logs as Parquet, and tell what that saves."""
     return _attempt(lambda: _compact(folders, into))
 
 
@@ -163,13 +163,13 @@ def _compact(folders: list[str], into: Path) -> int:
 
 
 def _saved(share: float) -> str:
+    # Told either way: whoever compacts small segments is to know that it does not pay.
     if share < 1:
         return f"{share:.0%} of the space"
     return f"{share:.1f} times the space, as each file has a head of its own: it pays for segments of megabytes"
 
 
 def import_log(form: str, file: Path, into: Path, regex: str | None) -> int:
-    """Write another system's log as delivery logs."""
     if form != "shiviz":
         raise BadValue(f"FORM must be shiviz, the one form that can be imported; got {form!r}")
     return _attempt(lambda: _import(file, into, regex or SHIVIZ))
@@ -187,6 +187,7 @@ def _import(file: Path, into: Path, regex: str) -> int:
 
 
 def _judged(found: Catalogue, how: Judging) -> AuditResult:
+    # First, as it refuses a folder that holds anything else: that must not be found out after minutes of reading.
     cache = None if how.incremental is None else IncrementalCache(how.incremental)
     if how.uses_spark(sum(found.sizes.values())):
         return _judged_by_spark(found, how, cache)
@@ -276,6 +277,7 @@ def _progress() -> Iterator[_Telling]:
         TaskProgressColumn(),
         TimeElapsedColumn(),
     )
+    # On standard error, and gone at the end: standard output has the verdict alone.
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
         yield _Telling(progress)
 

@@ -19,9 +19,6 @@ from gcom.values.definition import Definition
 from gcom.values.names import Address, Process
 from gcom.values.view import View
 
-# Above every ballot of a view change: a vow holds against whatever is still under way.
-_LAST = (limits.ATTEMPT_MAX, limits.MEMBERS_MAX - 1)
-
 
 class Joining:
     """One process on its way in. `entered` made its view, if it is the first of its instance; `failed`: it gives up."""
@@ -50,8 +47,7 @@ class Joining:
         self._told: set[Process] = set()  # those that it said that it reached, when it last called all of them at once
         self._transfer = transfer
         self._links = links
-        # Promises to survivors, by instance and view left: nothing decided below this ballot lets this process in.
-        self._promised: dict[tuple[str, int], frames.Ballot] = {}
+        self._outside: set[tuple[str, int]] = set()  # the views, by instance, of which it gave its word to be no member
         self.succeeds: Succeeds | None = None  # what the instance that is entered follows
 
     @property
@@ -93,25 +89,25 @@ class Joining:
 
     def on_install(self, install: frames.Install) -> bool:
         """Take a member's word that this process is in; return False if it is bound not to be."""
-        # 1. C, left of view 5, asks this noted process whether it is in view 6. 2. It promises: not yet, nor by an
-        # older word. 3. A late INSTALL of view 6 arrives. C may have begun a successor meanwhile, so this process takes
-        # no part in view 6, and the member that sent the INSTALL is to know that.
-        left = self.instance, install.decision.view.number - 1
-        if install.ballot < self._promised.get(left, frames.NO_BALLOT):
+        # 1. C, left of view 5, asks this noted process whether it is in view 6. 2. It promises: not yet, nor by any
+        # word under way. 3. A late INSTALL of view 6 arrives. C may have begun a successor meanwhile, so this process
+        # takes no part in view 6, and the member that sent the INSTALL is to know that. The ballots say nothing: C may
+        # have slept through all attempts but the last of those who decided view 6.
+        if (self.instance, install.decision.view.number) in self._outside:
             return False
         # A process that has asked nobody to admit it, and only looks for an instance, is in none, whoever says so.
         if self._found is not None:
             self.entered = install
         return True
 
-    def on_prepare(self, instance: str, prepare: frames.Prepare) -> frames.Promise | frames.Nack:
-        """Promise to survivors of a view that this process is not in the next one, nor will be by any older word."""
-        left = instance, prepare.view
-        promised = self._promised.get(left, frames.NO_BALLOT)
-        # As an acceptor does: what it promised to a higher ballot holds against all lower ones.
-        if prepare.ballot < promised:
-            return frames.Nack(prepare.view, promised)
-        self._promised[left] = prepare.ballot
+    def on_prepare(self, instance: str, prepare: frames.Prepare) -> frames.Promise:
+        """Promise that this process is in no view after that one, nor in that one, and will not be by an INSTALL.
+
+        Survivors of the view ask, and newcomers, to which the answer is a vow (docs/protocols/continuity.md).
+        """
+        # Every ballot is answered alike: this process accepts no value, and between two
+        # proposers the survivors and the registry decide.
+        self._outside |= {(instance, prepare.view), (instance, prepare.view + 1)}
         return frames.Promise(prepare.view, prepare.ballot, {})
 
     def inherit(self, entry: GroupInfo, install: frames.Install, succeeds: Succeeds) -> None:
@@ -171,7 +167,7 @@ class Joining:
                     self._asked = {}
                     self._call(process, address, self._join(now_ms), now_ms)
                 case Vow(process, address, instance, view):
-                    prepare = frames.Prepare(view, _LAST)
+                    prepare = frames.Prepare(view, frames.NO_BALLOT)  # it proposes nothing
                     self.on_prepare(instance, prepare)  # it vows, too
                     self.instance = instance
                     self._call(process, address, prepare, now_ms)

@@ -118,7 +118,7 @@ class Consensus:
         self._proposal: _Proposal | None = None
         self._attempt_seen = 0  # the highest attempt of any ballot met, a NACK's too
         self.survivors: frozenset[Process] | None = None  # who must agree, where no quorum of the view can be again
-        self.fence = NO_BALLOT  # of the succession promised last
+        self.fenced = False  # promised to a succession: what the dead may have decided is void
 
     @property
     def view(self) -> View:
@@ -153,7 +153,7 @@ class Consensus:
         self.promised, self._accepted = NO_BALLOT, (NO_BALLOT, None)
         self._recorded, self._proposal, self._attempt_seen = None, None, 0
         # The fence goes as well: an INSTALL of the view that is left is refused by its number from now on.
-        self.survivors, self.fence = None, NO_BALLOT
+        self.survivors, self.fenced = None, False
         self._become(ConsensusState.NORMAL)
 
     def _become(self, state: ConsensusState) -> None:
@@ -437,9 +437,8 @@ class Consensus:
     ) -> frames.Promise:
         assert ballot >= self.promised, "a promise never goes back"
         self.promised = ballot
-        if succession:
-            # From now on an INSTALL decided below this ballot is void (docs/protocols/continuity.md, stories 2 and 3).
-            self.fence = ballot
+        # From now on an INSTALL of the dead is void (docs/protocols/continuity.md, stories 2 and 3).
+        self.fenced |= succession
         # A value recorded under a lower ballot, and not accepted, binds nothing: its payloads may be out of reach.
         self._recorded = None
         self._become(ConsensusState.PROMISED)

@@ -6,6 +6,7 @@ The parts do not know each other: `Consensus` (agreement on the next view), `Flu
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from gcom.core.links import Links
@@ -172,9 +173,9 @@ class ViewChanger:
     def on_install(self, decision: Decision, ballot: Ballot, now_ms: int, source: Process = "") -> None:
         """Take a value that was decided under a ballot; without a `source`, the registry says so."""
         # 1. A sends INSTALL, decided by A and B, which both die. 2. C promises to a succession. 3. A's INSTALL arrives.
-        # No survivor has installed it and they go on otherwise, so it is void. A source that lives is in that view:
-        # then there is no succession, and it counts.
-        late = ballot < self.consensus.fence and decision.succession is None
+        # No survivor has installed it and they go on otherwise, so it is void, whatever its ballot (continuity.md,
+        # story 3). A source that lives is in that view: then there is no succession, and it counts.
+        late = self.consensus.fenced and decision.succession is None
         if late and (source in self.triggers.detector.dead or source in self.consensus.gone):
             return
         if decision.view.number != self.view.number + 1:
@@ -436,7 +437,9 @@ class ViewChanger:
             self.effects.append(Quorum(self.view.number, not detached, unconfirmed))
 
     def finish(self, ended: Ended) -> None:
-        """End the session."""
+        """End the session. One that had asked to leave has left, where the others did not wait for it, too."""
+        if ended.reason == "expelled" and self.leaves_for == "request":
+            ended = replace(ended, reason="request")
         self.ended = ended
         self.effects.append(ended)
 

@@ -24,8 +24,8 @@ def sources(
 
     `standings` are of the members that stay, oldest first; `joiners` say how far their own states reach, as
     `Standing.own` does. A donor that stays, and has not failed, is kept, unless the views are numbered `anew`. Who has
-    itself for source goes on with its own state, which it may not where states are `merging`; who has none goes on
-    without.
+    itself for source goes on with its own state, which it may not where states are `merging`, or with what it has seen
+    since it entered; who has no source goes on without.
     """
     # WHOLE before LATER. 1. The last donor dies, and B goes on as LATER, without the old state. 2. C, which is WHOLE,
     # was only slow. If B could be asked, a joiner would get a part of the history as if it were all.
@@ -34,8 +34,8 @@ def sources(
     donors = donors or [who for who, standing in standings.items() if standing.keeping is Keeping.LATER][:1]
     waiting = {who: standing.own for who, standing in standings.items() if standing.keeping is Keeping.AWAITED}
     waiting |= joiners
-    # Not where sides merge: what others have brought there might be in none of the states that go on.
-    donors = donors or ([] if merging else _latest(waiting))
+    if not donors:
+        donors = _longest(standings) if merging else _latest(waiting) or _longest(standings)
     found: dict[Process, Source] = {}
     for who in waiting:
         standing = standings.get(who, NO_STANDING)
@@ -55,3 +55,12 @@ def _latest(waiting: Mapping[Process, Extent]) -> list[Process]:
     # it was out, and that is lost. If all began anew here, all that B had would be lost as well.
     best = max(waiting, key=lambda who: waiting[who], default="")
     return [best] if waiting.get(best, NO_EXTENT) > NO_EXTENT else []
+
+
+def _longest(standings: Mapping[Process, Standing]) -> list[Process]:
+    """Return the member without a state of its own that has waited longest; empty if none waits."""
+    # 1. B and C wait for A's state. 2. m is confirmed: A and B hold it. 3. A dies. B has m, though it has not read it
+    # while it waits. If all began anew at this barrier, m would be lost, and two of three that held it live.
+    # Not one with its own where sides merge: what others have brought there might be in none of the states that go on.
+    waiting = (who for who, standing in standings.items() if standing.keeping is Keeping.AWAITED)
+    return [who for who in waiting if standings[who].own == NO_EXTENT][:1]

@@ -162,11 +162,11 @@ class Transfer:
             self._become_whole()
         return []
 
-    def _lose(self, view: int) -> list[Effect]:
+    def _lose(self, view: int, *, kept: bool = False) -> list[Effect]:
         self._wanted = None
         self._since = lineage.rank(self._instance, view)
         self._become(Keeping.LATER if self._gives else Keeping.NOTHING)
-        return [StateUnavailable(view, self._why_lost, self._own is not None)]
+        return [StateUnavailable(view, self._why_lost, self._own is not None, kept)]
 
     def _restore(self, view: int) -> list[Effect]:
         """Go on with the state of its own, which is the group's from here on."""
@@ -261,6 +261,9 @@ class Transfer:
             self._offers[number] = _Offer({who: _Share() for who in asking})
             self.owes = True
             effects.append(TakeState(number))
+        # It had waited longest, and its application gives none: no promise says that.
+        elif asking:
+            self._offers[number] = _Offer({who: _Share() for who in asking}, error="it keeps no state that it can give")
         return effects
 
     def _keep(self, view: int, shares: dict[Process, _Share]) -> None:
@@ -284,11 +287,17 @@ class Transfer:
     def _install_wanted(self, source: Source | None, number: int, now_ms: int) -> list[Effect]:
         if self.keeping is not Keeping.AWAITED:
             return []
-        # No member has it. All who wait when the last donor dies begin anew together at this barrier, and equal.
+        # Every donor has failed it, or nobody keeps a state.
         if source is None:
             return self._lose(number)
+        # No member has it. The one that has waited longest goes on with all that came since it
+        # entered, and all others who wait are given that: so they begin anew together, and equal.
         if source[0] == self.process:
-            return self._restore(number) if self.own_in(self._instance) > NO_EXTENT else self._lose(number)
+            # The last chunk came after its promise: so it is not lost.
+            if self._wanted and self._wanted.complete:
+                return self._complete()
+            own = self.own_in(self._instance) > NO_EXTENT
+            return self._restore(number) if own else self._lose(number, kept=True)
         # Another donor, or the same one at a later barrier: chunks of two states do not join, so it begins
         # with the first.
         if self._wanted is None or self._wanted.source != source:

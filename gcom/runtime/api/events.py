@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gcom.runtime import payloads
 from gcom.values import names
+from gcom.values.run import data_of, text_of
 from gcom.values.view import View
 
 
@@ -27,12 +27,12 @@ class Message(NamedTuple):
     @property
     def text(self) -> str:
         """The payload as text; bytes that are no UTF-8 are replaced."""
-        return payloads.text_of(self.payload)
+        return text_of(self.payload)
 
     @property
     def data(self) -> bytes:
         """The payload as bytes; text as UTF-8."""
-        return payloads.data_of(self.payload)
+        return data_of(self.payload)
 
 
 class Unicast(NamedTuple):
@@ -50,12 +50,12 @@ class Unicast(NamedTuple):
     @property
     def text(self) -> str:
         """The payload as text; bytes that are no UTF-8 are replaced."""
-        return payloads.text_of(self.payload)
+        return text_of(self.payload)
 
     @property
     def data(self) -> bytes:
         """The payload as bytes; text as UTF-8."""
-        return payloads.data_of(self.payload)
+        return data_of(self.payload)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,8 @@ class Settled:
     """The end of a doubt: this process's own messages first … last have arrived, or never will.
 
     `arrived`: they are delivered wherever the group goes on. Else they never will be: to send their content again makes
-    no doubles. `process` gave them these numbers in `instance`: who reads this late may be in another one by now.
+    no doubles; but with `merge_states` what the application had read itself comes along in the state that it brings.
+    `process` gave them these numbers in `instance`: who reads this late may be in another one by now.
     """
 
     first: int
@@ -137,8 +138,9 @@ class Settled:
 class StateLost:
     """A state that nobody can give: this process goes on from `view` without. `reason` says who failed how.
 
-    The application begins anew, empty: all who are told so go on from one point, and give to others what they have seen
-    since. One that keeps what it had of its own has another state than the others, for good; it is handed that by a
+    The application begins anew, empty. Of those who waited when the last member that had the state died, the one that
+    had waited longest is told so: it is then handed all that came since it entered, and the others are given its state.
+    One that keeps what it had of its own has another state than the others, for good; it is handed that by a
     StateUnmerged event just before, to keep it aside.
     """
 

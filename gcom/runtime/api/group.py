@@ -69,6 +69,7 @@ class Group(Sending, Calling, Inspecting, Receiving):
         """
         deadline = deadline_of(timeout_s)
         with self._host.lock:
+            # By `_session` anew each time: a process that comes back meanwhile is in another one.
             while self._session.ended or self._session.detached or len(self.view.members) < count:
                 guards.raise_if_over(self._membership)
                 if not self._session.wait(deadline):
@@ -84,9 +85,10 @@ class Group(Sending, Calling, Inspecting, Receiving):
         """Leave: what was sent goes first, the others' view goes on without this process. May be called again.
 
         A detached member waits for a quorum, which alone can settle what it sent. After `timeout_s` seconds it goes
-        without: then the Departure has the reason `exit`, and says what is unconfirmed. What the members' windows had
-        no room for until then is not sent, and a WARNING says how many messages that were. Never raises for a group
-        that is lost already.
+        without: then the Departure has the reason `exit`, and says what is unconfirmed; so does one of reason `request`
+        where the others went on and did not wait for this process. What the members' windows had no room for
+        until then is not sent, and a WARNING says how many messages that were. Never raises for a group that is lost
+        already.
         """
         self._membership.leave(timeout_s)
 

@@ -94,6 +94,7 @@ class Receiving(GroupHandle):
         """Yield events until the last Departure, after which nothing comes, or until none came for `idle_s` seconds."""
         with self._as_receiver():
             while True:
+                # The rest of a run first, without a look at the queue: this is the path of every message.
                 yield from self._current
                 event = self._next(idle_s)
                 if event is None:

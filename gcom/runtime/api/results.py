@@ -11,7 +11,6 @@ from time import monotonic
 from typing import Self
 
 from gcom.errors import Detached, GComTimeout, HandlerFailed, MemberDeparted
-from gcom.runtime import payloads
 from gcom.runtime.api import guards
 from gcom.runtime.closable import Closable
 from gcom.runtime.membership import Membership
@@ -19,6 +18,7 @@ from gcom.runtime.open_calls import OpenCall
 from gcom.runtime.session import Session
 from gcom.values import names
 from gcom.values.answers import Outcome, Wait, enough
+from gcom.values.run import data_of, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class Result:
     @property
     def text(self) -> str:
         """The payload as text; bytes that are no UTF-8 are replaced."""
-        return payloads.text_of(self.payload)
+        return text_of(self.payload)
 
     @property
     def data(self) -> bytes:
         """The payload as bytes; text as UTF-8."""
-        return payloads.data_of(self.payload)
+        return data_of(self.payload)
 
 
 class Results(Mapping[str, Result], Closable):

@@ -9,10 +9,10 @@ from gcom.errors import BadValue, GComTimeout, WouldBlock
 from gcom.runtime.api import guards
 from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.handle import GroupHandle
-from gcom.runtime.payloads import are_bytes, check
 from gcom.runtime.session import Session
 from gcom.values import limits
 from gcom.values.definition import Multicast
+from gcom.values.run import are_bytes, check_payload
 
 HeldBy = Literal["sender", "majority", "all"]
 
@@ -47,7 +47,7 @@ class Sending(GroupHandle):
         still arrive.
         """
         # Before the lock: to measure 16 MiB of text takes longer than a step.
-        check(payload, limits.MESSAGE_BYTES_MAX)
+        check_payload(payload, limits.MESSAGE_BYTES_MAX)
         if held_by != "sender":
             return self._send_and_wait(payload, timeout_s, held_by)
         with self._host.lock:
@@ -123,6 +123,7 @@ class Sending(GroupHandle):
 
     def _await_room(self, timeout_s: float | None, deadline: float | None) -> Session:
         while True:
+            # Anew after each wait: this process may be in another session by now, or out of its group.
             session = self._session_to_send_in()
             if session.room:
                 return session

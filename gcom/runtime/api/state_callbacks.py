@@ -74,6 +74,7 @@ class StateCallbacks:
             return None
         get_state = self._membership.uses.get_state
         assert get_state is not None, "its state is known, so it gives it"
+        # Now: the next thing that the application is handed takes its place.
         with self._leaving_at_failure(source, "get_state"):
             data = _checked(get_state())
         instance, group = source.machine.instance, source.machine.group

@@ -26,7 +26,9 @@ def snapshot_of(membership: Membership, now_ms: int, round_trip_s: Callable[[Pro
     assert definition is not None, "a member knows it"
     # First, as it is the oldest: the core has delivered it, and
     # the application has no state yet to which it could apply it.
-    waiting = [_waits_for_state(session, now_ms, it.run.sender, it.run.first, it.run.last) for it in session.waiting]
+    waited_s = (now_ms - session.state_awaited_ms) / 1000
+    runs = [it.run for it in session.waiting]
+    waiting = [HeldBack(run.sender, run.first, run.last, (STATE,), waited_s) for run in runs]
     held_back = (*waiting, *seen.held_back)
     return Snapshot(
         group=machine.group,
@@ -45,10 +47,6 @@ def snapshot_of(membership: Membership, now_ms: int, round_trip_s: Callable[[Pro
         heard_s=seen.heard_s,
         round_trip_s={it: seconds for it in seen.view.members if (seconds := round_trip_s(it)) is not None},
     )
-
-
-def _waits_for_state(session: Session, now_ms: int, sender: str, first: int, last: int) -> HeldBack:
-    return HeldBack(sender, first, last, (STATE,), (now_ms - session.state_awaited_ms) / 1000)
 
 
 def _waits_for(membership: Membership) -> str:
@@ -70,7 +68,8 @@ def receipt_of(session: Session, number: int) -> Receipt:
     members = session.members
     lacking = {*machine.lacking(number)}
     # Over BASIC an acknowledgement promises nothing: of others nobody knows more than that it was put to them.
-    if _is_basic(session) and number <= machine.number:
+    definition = machine.definition
+    if definition is not None and definition.multicast is Multicast.BASIC and number <= machine.number:
         lacking = {*members} - {machine.process}
     held_by = tuple(it for it in members if it not in lacking)
     others = tuple(it for it in members if it in lacking)
@@ -103,8 +102,3 @@ def _state(session: Session, number: int, lacks: bool) -> State:
 
 def _within(number: int, span: tuple[int, int] | None) -> bool:
     return span is not None and span[0] <= number <= span[1]
-
-
-def _is_basic(session: Session) -> bool:
-    definition = session.machine.definition
-    return definition is not None and definition.multicast is Multicast.BASIC

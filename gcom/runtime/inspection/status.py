@@ -40,12 +40,12 @@ class MemberStatus:
     round_trip_s: dict[Process, float]
 
     def as_row(self) -> dict[str, object]:
-        """Return it in plain values."""
         return asdict(self)
 
 
 def asked(data: bytes) -> str:
     """Return the group that a question is about; raises MalformedFrame."""
+    # As MalformedFrame, which the server counts as this peer's misbehaviour, and answers so.
     try:
         question = pyro.unpack(data)
     except PeerError as error:
@@ -68,6 +68,8 @@ def answer(group: str, seen: Snapshot | None, who: Identity | None, admin: bool)
 
 
 def _status(seen: Snapshot) -> MemberStatus:
+    # With a bound: a member that holds back thousands of runs is asked when it is in trouble, and answers within one
+    # frame.
     shown = seen.held_back[:HELD_BACK_SHOWN]
     return MemberStatus(
         process=seen.process,
@@ -108,11 +110,11 @@ def ask_member(
             raise NotPermitted(text)
         case {"status": dict() as fields}:
             return _read(fields, address)
-    raise PeerError(f"{address} answered a question for its status with nonsense: is its GCom another version?")
+    raise PeerError(f"malformed answer from {address} to a question for its status: is its GCom of another version?")
 
 
 def _read(fields: dict[str, Any], address: Address) -> MemberStatus:
-    """Return the status in an answer, every field of which may be anything."""
+    """Return the status in an answer; raises PeerError, as a peer may have sent anything in any field."""
     try:
         sequencer = fields["sequencer"]
         return MemberStatus(
@@ -126,9 +128,11 @@ def _read(fields: dict[str, Any], address: Address) -> MemberStatus:
             round_trip_s={str(who): float(seconds) for who, seconds in fields["round_trip_s"].items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise PeerError(f"{address} told a status that is none: {error!r:.100}") from error
+        raise PeerError(f"malformed status from {address}: {error!r:.100}; is its GCom of another version?") from error
 
 
+# By `int(...)` and `str(...)`: a value of another kind is turned into one that can be shown, or refused by what
+# raises.
 _PLAIN: dict[str, Any] = {
     "process": str,
     "instance": str,

@@ -67,6 +67,8 @@ class DirectoryClient:
         """Return the directory's answer; a refusal is an answer."""
         if len(self.addresses) == 1:
             return self._ask_only(request)
+        # Which registry is put what, and what the answers mean together, is the pure core's to say: the simulator
+        # runs the same conversation.
         talk = converse(request, self.addresses, self._homes)
         failures: list[errors.GComError] = []
         answers: Answers | None = None
@@ -155,6 +157,7 @@ class DirectoryClient:
 
     def starting(self) -> bool:
         """Tell whether the registry gives no name away yet, since groups that have one may still register."""
+        # A registry that starts refuses what it does not know, instead of saying that it is not there.
         answer = self.ask(Lookup(f"none-{secrets.token_hex(8)}"))  # of a name that it does not know it says so
         return isinstance(answer, Refusal) and answer.code == "RegistryStarting"
 

@@ -45,6 +45,8 @@ class RegistryClient:
         try:
             data = self._call(encode_request(request), deadline)
             answer = decode_answer(data)
+        # Each of these has another remedy, and the text names it: start one, mend the name, look at the network,
+        # install one version, ask for an invitation.
         except pyro.ConnectionRefused as error:
             raise errors.RegistryUnavailable(f"no registry at {self.address}: {self._how_to_start()}") from error
         except pyro.HostUnknown as error:

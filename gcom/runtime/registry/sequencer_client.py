@@ -164,6 +164,7 @@ class SequencerClient:
 
     def _fail(self, pipeline: pyro.Pipeline) -> None:
         with self._host.lock:
+            # Given up already: its requests were told so, and those of the next connection are none of its business.
             if pipeline is not self._pipeline:
                 return
             self._pipeline = None
@@ -187,6 +188,8 @@ class SequencerClient:
     def _dial(self) -> None:
         refused = False
         with self._host.lock:
+            # As long as the most patient of those that wait: a group made for slow links must not lose its sequencer to
+            # one made for fast ones.
             patience_ms = max([limits.SEQUENCER_CALL_MS, *[asked.patience_ms for asked in self._waiting]])
         try:
             pipeline = pyro.Pipeline(self._caller.connect(patience_ms / 1000), pyro.SEQUENCER)
@@ -195,6 +198,7 @@ class SequencerClient:
             with self._host.lock:
                 self._dials = False
                 failed, self._waiting = self._waiting, deque()
+            # Without the lock, which `told` takes: it steps a session of another group each time.
             for asked in failed:
                 asked.told(SequencerAnswered(asked.request, None, refused))
             return

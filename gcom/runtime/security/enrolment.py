@@ -48,7 +48,7 @@ def accept(invitation: Invitation, timeout_s: float = 5.0) -> Path:
             return _stored(invitation, (keys.key_pem(key), certificate, authority.encode()))
         case {"refused": str() as text}:
             raise BadValue(f"{invitation.registry}: {text}")
-    raise PeerError(f"{invitation.registry} answered an enrolment with nonsense")
+    raise PeerError(f"malformed answer from {invitation.registry} to an enrolment: expected a certificate")
 
 
 def _refuse_another(invitation: Invitation) -> None:
@@ -89,7 +89,7 @@ def authority_at(registry: Address, timeout_s: float) -> str:
             # Read before it is trusted: OpenSSL would take any PEM, and say nothing of what it was.
             keys.read_certificate(pem.encode(), f"what {registry} says")
             return pem
-    raise PeerError(f"{registry} answered a question for its authority with nonsense: is it a gcom-registry?")
+    raise PeerError(f"malformed answer from {registry} to a question for its authority: is it a gcom-registry?")
 
 
 def ask(registry: Address, asked: Mapping[str, object], credentials: pyro.Dialer, timeout_s: float) -> Any:
@@ -98,6 +98,7 @@ def ask(registry: Address, asked: Mapping[str, object], credentials: pyro.Dialer
         for attempt in range(ATTEMPTS):
             try:
                 return pyro.unpack(caller.call(pyro.pack(asked), timeout_s))
+            # Not tried again: nobody listens there, and that is no answer that was lost.
             except pyro.ConnectionRefused as error:
                 raise RegistryUnavailable(f"nobody listens at {registry}: does its gcom-registry run?") from error
             except (pyro.ConnectionLost, pyro.TimedOut) as error:

@@ -83,7 +83,7 @@ class RegistryRules:
                 try:
                     table = table_of(rows)
                 except BadValue as error:
-                    raise PeerError(f"its rules about rights are none: {error}") from error
+                    raise PeerError(f"malformed rules about rights: {error}") from error
                 # What was in force until now: a right to send that is new
                 # counts here only when the others have had time to learn of it.
                 self.before, self.changed_s = known or table, monotonic() if known else -SETTLE_S
@@ -91,7 +91,7 @@ class RegistryRules:
             case {"digest": self._digest}:
                 pass
             case _:
-                raise PeerError("its answer to a question for its rules about rights is none")
+                raise PeerError("malformed answer to a question for the rules about rights")
         # The time of the question, not of the answer: a change that came between the two may not be in it.
         self.learned_s = asked_s
         return self.table is not known
@@ -178,7 +178,7 @@ class MemberRights:
 
     @property
     def in_force(self) -> object:
-        """What stands for the rules as they are: another object once they have changed."""
+        """The identity of the rules in force: another object once they have changed."""
         return self._answers
 
     def raise_if_silent(self, name: str, group: str) -> object:
@@ -219,7 +219,7 @@ class MemberRights:
 
 
 def _has_data(frame: Frame) -> bool:
-    """Tell whether a frame has messages of its source, or claims that there are some. What it passes on is others'."""
+    """Tell whether a frame has messages of its source, or claims to; messages that it relays do not count."""
     runs = any(run.sender == frame.source for run in frame.runs)
     own = runs or any(piece.sender == frame.source for piece in frame.pieces)
     return own or frame.status.sent > 0 or any(letter.kind in _ASKS for letter in frame.letters)
@@ -231,7 +231,7 @@ def _words(right: Right, name: str, group: str) -> str:
 
 
 def _bound(known: dict[Any, Any]) -> None:
-    """Forget the oldest half of what is too much."""
+    """Forget the oldest half once the bound is passed."""
     if len(known) > KNOWN_MAX:
         for key in list(known)[: KNOWN_MAX // 2]:
             del known[key]

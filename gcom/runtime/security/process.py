@@ -69,6 +69,7 @@ def _inviting(name: str | None) -> Address | None:
 def files_from_environment() -> CertificateFiles | None:
     """Return the files that GCOM_TLS_* name, or None; raises BadValue where some are missing."""
     given = [os.environ.get(name) for name in TLS_VARIABLES]
+    # Empty counts as not set: container files pass on variables that nobody has filled in.
     if not any(given):
         return None
     missing = [name for name, value in zip(TLS_VARIABLES, given, strict=True) if not value]

@@ -19,7 +19,7 @@ from gcom.values import names
 
 @dataclass(frozen=True, slots=True)
 class Invitee:
-    """Whom an invitation is for, and at which registry."""
+    """The guest and the registry that an invitation names."""
 
     name: str
     registry: str
@@ -66,6 +66,7 @@ def protection(name: str, registry: str | None = None, certificates: Certificate
 
     Raises BadValue, which says what is wrong: a certificate that is missing, out of date, or of another name.
     """
+    # In the order in which `connect` looks, so that this says what that will do.
     place = registry_address(registry, names.member_name(name))
     found = credentials_for(place, name, certificates)
     if not isinstance(found, pyro.Credentials):

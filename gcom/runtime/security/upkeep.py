@@ -50,7 +50,7 @@ class CertificateUpkeep:
                 except Unavailable:
                     continue  # it is down: the last list stays
                 except GComError as error:
-                    logger.warning("no upkeep of certificates by registry {}: {}", self._registry, error)
+                    logger.warning("registry {} did not tell which certificates are revoked: {}", self._registry, error)
                     self._closing.wait(RETRY_S)
 
     def _learn_revoked(self, caller: pyro.Caller) -> bool:
@@ -69,7 +69,7 @@ class CertificateUpkeep:
             case {"refused": _}:
                 return False
             case _:
-                raise PeerError("its list of revoked certificates is none")
+                raise PeerError("malformed list of revoked certificates: expected their serial numbers")
 
     def _follow(self, told: Address) -> None:
         """Store where the registry is now, if the identity's files say another address."""
@@ -104,7 +104,7 @@ class CertificateUpkeep:
             case {"refused": str() as text}:
                 raise BadValue(f"it did not renew {files.cert!r}: {text}")
             case _:
-                raise PeerError("its answer to a renewal is none")
+                raise PeerError("malformed answer to a request for renewal: expected a certificate")
 
 
 def _asked(caller: pyro.Caller) -> object:

@@ -11,7 +11,9 @@ instance that all have left is dissolved, and the next instance of the name begi
 
 from __future__ import annotations
 
-from gcom.core.messages.effects import Deliver, Ended, Installed
+from collections.abc import Iterable
+
+from gcom.core.messages.effects import Deliver, Ended, Installed, Skip
 from gcom.sim.checks.record import Violation
 from gcom.sim.checks.state import State
 from gcom.values.definition import Definition, Multicast, Netsplit
@@ -36,6 +38,7 @@ class Continuity:
         self._count: dict[tuple[Process, Process], int] = {}
         # States count from a loss on: how many messages of each sender there were before it.
         self._lost: dict[tuple[int, Process], int] = {}
+        self._restored: set[int] = set()  # ranks of losses after which somebody went on with what it had of its own
         self._forked = False  # an operator gave some up, perhaps, and what only these had
         self._given_up: set[str] = set()  # instances that may go on with members that an operator gave up
 
@@ -87,6 +90,25 @@ class Continuity:
     def on_counted(self, instance: str, since: int, sender: Process, first: int) -> None:
         """Record the first message of a sender that a state which counts from a loss has."""
         self._lost.setdefault((since, sender), self._before.get((instance, sender), 0) + first - 1)
+
+    def on_restored(self, since: int) -> None:
+        """Record that a group goes on with the state of one that was put out, which lacks what came meanwhile."""
+        self._restored.add(since)
+
+    def on_covered(self, who: Process, instance: str, covered: Iterable[Deliver | Skip], given: State) -> None:
+        """Check that what waited for a state, and is not handed over since that one has it, is in it."""
+        if not self._promised or self._forked or given.since in self._restored:
+            return
+        for run in (each.run for each in covered if isinstance(each, Deliver)):
+            count = self._before.get((instance, run.sender), 0) + run.last
+            owed = min(count, self._confirmed.get(run.sender, 0))
+            has = given.streams.get(run.sender, (0, 0))[0] + self._lost.get((given.since, run.sender), 0)
+            # Broken where all who wait when the last donor dies begin at that barrier: what a majority held is lost,
+            # though some of them live.
+            if has < owed:
+                raise Violation(
+                    f"CONTINUITY: {who} held {owed} confirmed messages of {run.sender} back, and is given {has}"
+                )
 
     def on_given(self, who: Process, before: State, given: State, told: bool = False, aside: bool = False) -> None:
         """Check the state that replaces an application's own; `told`: it was handed its own, to keep it aside.

@@ -125,7 +125,7 @@ class SentStream:
     lasts: list[int] = field(default_factory=list)  # of `sends`, for bisection
 
     def of(self, first: int, last: int) -> Iterator[Send]:
-        """Return the sends that first…last are from."""
+        """Yield the sends of which the messages first…last are parts."""
         for index in range(bisect_left(self.lasts, first), len(self.sends)):
             if self.sends[index].first > last:
                 return
@@ -143,6 +143,7 @@ class InstanceHistory:
         self.views: dict[int, Installed] = {}
         self.suspected: set[Process] = set()  # by anybody, ever
         self.suspecting: set[Process] = set()  # anybody, ever
+        self.detached: set[Process] = set()  # ever
         self.given_up: set[Process] = set()  # by an operator, in a later instance
         self.messages = 0
         self.deliveries = 0

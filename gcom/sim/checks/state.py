@@ -77,7 +77,7 @@ class States:
         self._agree = definition.multicast is Multicast.RELIABLE
         self._primary = definition.netsplit is Netsplit.PRIMARY
         self._total = definition.total
-        self._at: dict[tuple[int, int], tuple[Process, object]] = {}
+        self._at: dict[tuple[int, int, int], tuple[Process, object]] = {}
         self._since: dict[Process, int] = {}  # the view in which a member got the state, or made it
         self._brought: dict[Process, State] = {}
         self._lost: list[tuple[Process, View, str]] = []
@@ -93,8 +93,10 @@ class States:
         if not self._agree:
             return
         mine = (state.streams, state.sequence if self._total else 0)
-        # By view and origin: a state that began anew after a loss is compared with those that began there.
-        other, theirs = self._at.setdefault((view, state.origin), (who, (dict(mine[0]), mine[1])))
+        # By view and origin: a state that began anew after a loss is compared with those that began there. And by
+        # `since`: one that began anew in view 3 of the predecessor, and one in view 3 of this instance, are two.
+        where = view, state.origin, state.since
+        other, theirs = self._at.setdefault(where, (who, (dict(mine[0]), mine[1])))
         # What was handed over is the donor's whole history, in every byte: a chunk of another state would show here.
         if mine != theirs:
             # Broken where the state is taken at once, or behind the barrier: then it has other

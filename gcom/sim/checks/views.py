@@ -103,6 +103,8 @@ class OneLeader(Rule):
 class Expulsion(Rule):
     """EXPULSION: a member that a view leaves out was suspected; a member told that it is put out is in no later view.
 
+    One that leaves others delivers their cut, unless it was suspected or detached.
+
     Of two members between which a link is broken one way, the one put out may be the one that suspects the other.
     """
 
@@ -122,12 +124,24 @@ class Expulsion(Rule):
             self._must_be_out(who, [installed.view])
 
     def ended(self, history: ProcessHistory, ended: Ended) -> None:
+        who = history.process
+        alone = not history.sections or len(history.section.view.members) == 1
+        known = self.record.suspected | self.record.suspecting
+        # Broken where leavers are not told how the view without them was decided.
+        if (
+            ended.reason == "request"
+            and ended.settled is None
+            and not alone
+            and who not in known | self.record.detached
+        ):
+            raise Violation(
+                f"EXPULSION: {who} leaves view {ended.view} without the others' cut, and nobody suspected it"
+            )
         if ended.reason != "expelled":
             return
-        who = history.process
         # Broken where the cut is only what all hold, or a leaver is forgotten: a process finds the group gone on
         # without it, or with what it does not have.
-        if who not in self.record.suspected | self.record.suspecting:
+        if who not in known:
             raise Violation(f"EXPULSION: {who} is put out of view {ended.view}, and nobody suspected it")
         later = [installed.view for number, installed in self.record.views.items() if number > ended.view]
         if later:

@@ -16,7 +16,7 @@ AGAIN_MS = 150  # until an event that found no node is tried again
 
 
 class FaultDriver:
-    """The timed faults and moves of a plan: each event happens to the first node in its order that it can happen to."""
+    """The timed faults and moves of a plan: each event hits the first node of its order that it can hit."""
 
     def __init__(
         self,
@@ -61,6 +61,8 @@ class FaultDriver:
 
     def _happen_to_somebody(self, event: TroubleEvent) -> None:
         allowed, action = self._actions(event)[event.kind]
+        # The order was drawn with the plan, and the first to whom it can happen is hit: so no draw depends on the
+        # run.
         for name in event.order:
             node = self._population.node(name)
             # A process that stands still, or is dead, has nothing to leave, crash or read.
@@ -77,10 +79,7 @@ class FaultDriver:
         return {
             Fault.CRASH: (lambda node: self._population.may_crash and node.is_member, self._crash),
             Fault.PAUSE: (lambda node: node.is_member, self._pause),
-            Fault.SLOW_MEMBER: (
-                lambda node: node.is_member,
-                lambda node, event: self._network.slow(node.name, event),
-            ),
+            Fault.SLOW_MEMBER: (lambda node: node.is_member, lambda node, event: self._network.slow(node.name, event)),
             Fault.SLOW_READER: (lambda node: node.is_member and not node.reads_slowly, self._read_slowly),
             Move.LEAVE: (
                 lambda node: (self._population.may_leave or event.detail == DISSOLVES) and node.is_member,

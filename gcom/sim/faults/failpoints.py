@@ -33,7 +33,7 @@ class _Armed:
 
 @dataclass(slots=True)
 class _Stalled:
-    """A process that is paused over a call. A proposer stays paused until a rival proposes."""
+    """A process that is paused over a call; a proposer until a rival has proposed."""
 
     event: TroubleEvent
     node: SessionNode

@@ -29,12 +29,7 @@ class Healing:
     """The end of every fault, and the wait for progress."""
 
     def __init__(
-        self,
-        simulation: Simulation,
-        network: Network,
-        registries: Registries,
-        population: Population,
-        rng: Random,
+        self, simulation: Simulation, network: Network, registries: Registries, population: Population, rng: Random
     ) -> None:
         self._simulation, self._network, self._registries = simulation, network, registries
         self._population = population
@@ -95,6 +90,7 @@ class Healing:
             return False
         if not self._have_read():
             raise self._stuck("what arrived is not read")
+        # Only now: before all is read two members that agree may have come to different places of their queues.
         keepers = {node.session.process: node.session.application for node in self._running}
         states = {who: application.state for who, application in keepers.items()}
         self._running[0].session.checker.states.on_rest({who: state for who, state in states.items() if state})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from gcom.core.messages import frames
-from gcom.core.messages.effects import Effect, Ended, Installed, StateUnavailable
+from gcom.core.messages.effects import DoubtSettled, Effect, Ended, Installed, SetState, StateUnavailable
 from gcom.core.messages.frames import Frame
 from gcom.core.messages.registry import Fork, Register, Request
 from gcom.core.messages.witness import WitnessAccept
@@ -435,8 +435,23 @@ def test_those_who_await_the_state_go_on_without_it_once_all_who_had_it_are_dead
     net.resume(A)
     net.kill(A)
     net.until(lambda: all(net.members(who) == {*newcomers} for who in newcomers))
-    assert all(net.of(who, StateUnavailable) for who in newcomers)
+    assert [who for who in newcomers if net.of(who, StateUnavailable)] == newcomers[:1]  # the others get its state
     net.confirm(B, "anew")
+
+
+@pytest.mark.parametrize("netsplit", ["PRIMARY", "PARTITIONABLE"])
+def test_what_was_confirmed_while_members_await_the_state_outlives_all_who_had_it(netsplit: str) -> None:
+    """1. `a` gives its state to `b` and `c`. 2. `b` sends m: all three hold it, so it is confirmed. 3. `a` dies."""
+    net, newcomers = awaiting(2, netsplit=netsplit)
+    net.send(B, "m")
+    net.until(lambda: all("m" in net.delivered(who) for who in (A, *newcomers)))
+    net.kill(A)
+    net.until(lambda: all(net.members(who) == {*newcomers} for who in newcomers))
+    net.confirm(C, "after")
+    assert net.lost("bc", "m") == []
+    d = net.start("d")
+    net.until(lambda: bool(net.of(d, SetState)))
+    assert net.lost("d", "m") == []
 
 
 def test_an_operator_gives_up_who_alone_has_the_state() -> None:
@@ -448,9 +463,9 @@ def test_an_operator_gives_up_who_alone_has_the_state() -> None:
     net.confirm(B, "anew")
 
 
-def awaiting(count: int) -> tuple[Keepers, list[Process]]:
+def awaiting(count: int, netsplit: str = "PRIMARY") -> tuple[Keepers, list[Process]]:
     """One that alone has the state, and so many newcomers that await it."""
-    net = Keepers(SAFE)
+    net = Keepers(Definition.parse("g", "TOTAL", safe=True, netsplit=netsplit))
     net.form("a")
     net.confirm(A, "before")
     net.stalled.add(A)  # its application is asked for the state, and takes its time
@@ -525,6 +540,36 @@ def test_who_leaves_gives_those_who_stay_what_they_lack(heals: bool) -> None:
         end = net.end(A)
         assert end is not None
         assert (end.reason, end.settled, end.unconfirmed) == ("request", None, (1, 1))
+
+
+@pytest.mark.parametrize("told_by", ["a member", "the registry"])
+def test_who_asked_to_leave_has_left_where_the_others_did_not_wait_for_it(told_by: str) -> None:
+    """1. C sends, which nobody gets, and asks to leave. 2. It sleeps; the others let it go. 3. It hears of that."""
+    net = Network()
+    net.form("a", "b", "c")
+    net.pass_ms(500)
+    asked: list[Frame] = []
+
+    def is_lost(frame: Frame) -> bool:
+        asked.extend([frame] if any(isinstance(item, frames.Prepare) for item in frame.control) else [])
+        return bool(frame.source == C and frame.runs) or (bool(asked) and frame.target == C)
+
+    net.lose = is_lost
+    net.send(C, "to nobody")
+    net.leave(C)
+    net.until(lambda: bool(asked))
+    net.pause(C)
+    net.until_view(A, B)
+    assert net.views(A)[-1].left == {C: "request"}
+    net.pass_ms(limits.LINGER_MS + 500)  # nobody tells it how any more
+    net.lose = lambda frame: told_by == "the registry" and C in (frame.source, frame.target)
+    net.resume(C)
+    net.until(lambda: net.end(C) is not None)
+    if told_by == "a member":
+        assert net.end(C) == Ended(3, "request", arrived=0)
+        assert net.of(C, DoubtSettled) == [DoubtSettled(1, 1, arrived=False)]
+    else:
+        assert net.end(C) == Ended(3, "request", unconfirmed=(1, 1))
 
 
 def test_one_whom_only_a_joiner_can_tell_of_the_decision_follows_it() -> None:

@@ -23,7 +23,7 @@ from gcom.core.membership.triggers import Triggers
 from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import frames
 from gcom.core.messages.effects import AskRegistry, Ended
-from gcom.core.messages.frames import NO_BALLOT, ORDER, Decision, Keeping, Promise, Refused, Source, Standing
+from gcom.core.messages.frames import ORDER, Decision, Keeping, Promise, Refused, Source, Standing
 from gcom.core.messages.registry import Done, Note, Register, Unregister
 from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
 from gcom.core.state_transfer.donors import sources
@@ -183,29 +183,78 @@ def the_registry_is_asked_before_the_survivors(patch: Patch) -> None:
     patch.setattr(Consensus, "_ask_successor", first)
 
 
-@told_by(test_succession.test_an_install_that_comes_late_is_void_once_a_succession_is_promised, "promise")
+@told_by(test_succession.test_an_install_that_comes_late_is_void_once_a_succession_is_promised, "promise", 1)
 def an_install_is_taken_after_a_succession_was_promised(patch: Patch) -> None:
     on_install = ViewChanger.on_install
 
     def unfenced(self: ViewChanger, *given: Any) -> None:
-        self.consensus.fence = NO_BALLOT
+        self.consensus.fenced = False
         on_install(self, *given)
 
     patch.setattr(ViewChanger, "on_install", unfenced)
 
 
-@told_by(test_arrival.test_who_vows_promises_above_every_ballot_itself)
+@told_by(test_succession.test_an_install_that_comes_late_is_void_once_a_succession_is_promised, "promise", 9)
+def the_dead_decide_in_a_ballot_above_that_of_the_succession(patch: Patch) -> None:
+    on_install = ViewChanger.on_install
+
+    def below(self: ViewChanger, decision: Decision, ballot: frames.Ballot, *given: Any) -> None:
+        self.consensus.fenced &= ballot < self.consensus.promised
+        on_install(self, decision, ballot, *given)
+
+    patch.setattr(ViewChanger, "on_install", below)
+
+
+@told_by(test_succession.test_who_was_noted_and_has_vowed_to_one_that_looks_promises_to_a_survivor_too)
+def who_has_vowed_promises_to_nobody_else(patch: Patch) -> None:
+    on_prepare = Joining.on_prepare
+
+    def once(self: Joining, instance: str, prepare: frames.Prepare) -> Any:
+        vowed = (instance, prepare.view) in self._outside
+        promise = on_prepare(self, instance, prepare)
+        return frames.Nack(prepare.view, frames.NO_BALLOT) if vowed else promise
+
+    patch.setattr(Joining, "on_prepare", once)
+
+
+@told_by(test_arrival.test_who_asks_for_a_vow_gives_it_too, 2)
+def a_vow_is_of_the_next_view_alone(patch: Patch) -> None:
+    """Who is listed in the entry, and vowed that it is no member, becomes one by a late INSTALL."""
+    on_install = Joining.on_install
+
+    def of_the_next(self: Joining, install: frames.Install) -> bool:
+        left = {(instance, view) for instance, view in self._outside if (instance, view - 1) in self._outside}
+        patched, self._outside = self._outside, left
+        taken = on_install(self, install)
+        self._outside = patched
+        return taken
+
+    patch.setattr(Joining, "on_install", of_the_next)
+
+
+@told_by(test_arrival.test_who_asks_for_a_vow_gives_it_too, 3)
 def who_gave_its_word_not_to_enter_enters(patch: Patch) -> None:
     on_install = Joining.on_install
 
     def forget(self: Joining, install: frames.Install) -> bool:
-        self._promised.clear()
+        self._outside.clear()
         return on_install(self, install)
 
     patch.setattr(Joining, "on_install", forget)
 
 
 # Leaving and coming
+
+
+@told_by(stories.test_who_asked_to_leave_has_left_where_the_others_did_not_wait_for_it, "the registry")
+def who_asked_to_leave_is_put_out(patch: Patch) -> None:
+    finish = ViewChanger.finish
+
+    def whatever_it_asked(self: ViewChanger, ended: Ended) -> None:
+        self.leaves_for = self.leaves_for if ended.settled else ""
+        finish(self, ended)
+
+    patch.setattr(ViewChanger, "finish", whatever_it_asked)
 
 
 @told_by(test_splits.test_both_sides_of_a_partitionable_group_go_on, "FIFO", "d e registry")

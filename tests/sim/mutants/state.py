@@ -15,6 +15,7 @@ from gcom.core.streams import Streams
 from gcom.values.lineage import Extent
 from gcom.values.names import Process
 from tests.core import test_bringing
+from tests.core.scenarios import test_continuity
 from tests.sim.mutants import aims
 from tests.sim.mutants.table import Patch, keeping, mutant, of_three, reliable, told_by
 
@@ -131,6 +132,11 @@ def a_state_that_began_at_a_loss_takes_the_place_of_one_that_did_not(patch: Patc
 @mutant(reliable, keeping, of_three, aim=aims.the_last_donor_dies_as_one_comes_back)
 def nobody_goes_on_with_its_own(patch: Patch) -> None:
     patch.setattr("gcom.core.state_transfer.donors._latest", lambda waiting: [])
+
+
+@told_by(test_continuity.test_what_was_confirmed_while_members_await_the_state_outlives_all_who_had_it, "PRIMARY")
+def all_who_wait_begin_anew_where_the_last_donor_dies(patch: Patch) -> None:
+    patch.setattr("gcom.core.state_transfer.donors._longest", lambda standings: [])
 
 
 @mutant(reliable, of_three, aim=aims.sides_meet)

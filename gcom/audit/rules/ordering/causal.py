@@ -177,10 +177,6 @@ def _sentence(e: Example) -> str:
     )
 
 
-def _more_messages(e: Example) -> list[tuple[str, int]]:
-    return [(e["other"], e["needed"])]
-
-
 # Blamed for a message that is swapped with its cause, of another sender: FIFO holds, and both arrive.
 RULE = AuditRule(
     "CAUSAL",
@@ -190,5 +186,5 @@ RULE = AuditRule(
     ask=_ask,
     judge_bucket=_judge_bucket,
     other_is_sender=True,
-    more_messages=_more_messages,
+    more_messages=lambda e: [(e["other"], e["needed"])],
 )

@@ -18,10 +18,4 @@ def _marks(e: Example) -> set[Mark]:
 
 
 # Blamed for two deliveries of one sender that are swapped, and for one that is renumbered.
-RULE = AuditRule(
-    "FIFO",
-    "Each sender's messages are delivered in the order sent.",
-    where_fifo,
-    _sentence,
-    marks=_marks,
-)
+RULE = AuditRule("FIFO", "Each sender's messages are delivered in the order sent.", where_fifo, _sentence, marks=_marks)

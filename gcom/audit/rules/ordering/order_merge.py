@@ -206,6 +206,7 @@ def _way_round(start: int, after: dict[int, list[int]]) -> list[int]:
         ring = reached
     if start not in came_from:
         return []
+    # From its end back: `came_from` has one way to each process, which is a shortest one.
     cycle = [start]
     while came_from[cycle[-1]] != start:
         cycle.append(came_from[cycle[-1]])

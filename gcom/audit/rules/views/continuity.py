@@ -219,6 +219,8 @@ class _Lineage:
         stateful = any(session.adopts for each in self._instances.values() for session in each.sessions.values())
         earlier = {name: self._names_before(name) for name in self._instances}
         for link in self._links:
+            # A group that was made anew owes nothing; without a cut, or over BASIC, nobody can say what would be
+            # owed.
             if link.claim.by == ENDED or link.claim.cut is None or not link.old.reliable:
                 continue
             for session in link.new.sessions.values():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from gcom.audit.rules.judgement import Judgement
@@ -37,7 +38,8 @@ class JudgedInstance:
         self.succeeds = successions_in(self.founders[0].first) if self.founders else []
         # The definition is the instance's, and every view has it: the lowest that any log has, as view 1
         # may be in none.
-        lowest = min((session.lowest for session in self.sessions.values() if session.lowest), key=_by_view, default={})
+        records = (session.lowest for session in self.sessions.values() if session.lowest)
+        lowest = min(records, key=itemgetter("view", "process"), default={})
         self.primary = lowest.get("netsplit", "PRIMARY") == "PRIMARY"
         self.reliable = lowest.get("multicast") == "RELIABLE"
         self.safe = lowest.get("safe", False)
@@ -59,10 +61,6 @@ class JudgedInstance:
             for session in sessions
             if session.process not in given_up and session.outlives(session.process in self.closed)
         ]
-
-
-def _by_view(record: dict[str, Any]) -> tuple[int, str]:
-    return record["view"], record["process"]
 
 
 @dataclass(frozen=True, slots=True)
