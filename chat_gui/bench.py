@@ -183,7 +183,7 @@ def _flooder() -> None:
 
 
 def _stall(begin: Callable[[], Callable[[], bool]]) -> float:
-    """Return the longest time, in ms, for which the event loop did not come round while what `begin` began goes on."""
+    """Return the longest stall of the event loop, in ms, from `begin()` until the function that it returned is true."""
     from PySide6.QtCore import QTimer
     from PySide6.QtTest import QTest
 

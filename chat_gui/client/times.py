@@ -1,4 +1,4 @@
-"""When each message of a group came, was ordered and was delivered, by the group's watch."""
+"""The times when each message of a group came, was ordered and was delivered, by the group's watch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often the chat may disturb: a peer that mentions somebody a thousand times makes one notification of it."""
+"""A limit on notifications: a peer that mentions somebody a thousand times makes one."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Conversation:
         self.group = group
         self.rows: deque[ChatRow] = deque(maxlen=rows_max)
         self.outbox: dict[str, ChatRow] = {}  # by id, oldest first
-        self.unsent: dict[str, tuple[ChatMessage, str]] = {}  # by id, whole: what is not out yet; to whom, if to one
+        self.unsent: dict[str, tuple[ChatMessage, str]] = {}  # by id: not sent yet; the addressee, "" for all
         self.topic = ""
         self.unread = 0
         self.mentioned = 0

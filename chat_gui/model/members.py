@@ -39,7 +39,7 @@ class MemberLine:
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """When something last came from each process, and how long a call to it takes, at `at_s` of a monotonic clock."""
+    """The last sign of life of each process, and the time that a call to it takes, at `at_s` of a monotonic clock."""
 
     at_s: float
     heard_s: Mapping[str, float]

@@ -46,7 +46,7 @@ class MessageTimes:
 
     @property
     def held_ms(self) -> float:
-        """How long the message was held back between its arrival and its delivery."""
+        """The time for which the message was held back between its arrival and its delivery."""
         return self.delivered_ms - self.received_ms
 
 

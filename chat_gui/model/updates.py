@@ -27,7 +27,7 @@ class RegistryAway:
 
 @dataclass(frozen=True, slots=True)
 class RegistryFound:
-    """Whether a registry answers at an address where one was looked for."""
+    """The result of looking for a registry at an address."""
 
     address: str
     answers: bool
@@ -43,7 +43,7 @@ class InvitationAccepted:
 
 @dataclass(frozen=True, slots=True)
 class ProtectionTold:
-    """How a connection of a name at a registry is protected, in words; `trouble`: why it cannot be made.
+    """The protection of a name's connection to a registry, in words; `trouble`: why it cannot be made.
 
     `certified`: by a certificate of that name, with which messages can be signed.
     """
@@ -130,7 +130,7 @@ class HeldByAll:
 
 @dataclass(frozen=True, slots=True)
 class HeldBackNow:
-    """So many messages are here, and have waited for others for a while."""
+    """The number of messages that have been held back for a while."""
 
     group: str
     count: int
@@ -138,7 +138,7 @@ class HeldBackNow:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptCame:
-    """Which members hold an own message."""
+    """The members that hold an own message."""
 
     group: str
     receipt: gcom.Receipt
@@ -202,7 +202,7 @@ class SurroundingsCame:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What became of the wish to write a conversation to a file, in words."""
+    """The result of writing a conversation to a file, in words."""
 
     group: str
     text: str

@@ -1,4 +1,4 @@
-"""Where the chat keeps its files, by the customs of the system."""
+"""The folders of the chat's files, by the customs of the system."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _HEAD = "# Written by gcom-chat; it may be edited while no chat is running.\n"
 
 
 class Table(NamedTuple):
-    """What a file held, in words what was wrong with it, and whether it may be replaced."""
+    """A file's content, in words what was wrong with it, and whether it may be replaced."""
 
     values: dict[str, Any]
     trouble: str = ""

@@ -1,4 +1,4 @@
-"""How a row looks: time, name, text, and the state of an own message; separators have the width to themselves."""
+"""The look of a row: time, name, text, and the state of an own message; separators have the width to themselves."""
 
 from __future__ import annotations
 

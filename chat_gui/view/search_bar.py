@@ -95,7 +95,7 @@ class SearchBar(QWidget):
 
     @property
     def _line(self) -> str:
-        """What is searched for, as a query; empty: nothing."""
+        """Return the query in the line; empty if there is none."""
         text = self.field.text()
         return f"{MATCH_CASE} {text}" if text and self.match_case.isChecked() else text
 

@@ -159,7 +159,7 @@ _REASONS = {
     "dissolved": "all others have left, or are dead, and the group is over",
     "taken": "its name is another's meanwhile",
     "unread": "too many events were not read",
-    "defect": "a defect in GCom ended this process's stay",
+    "defect": "a defect in GCom ended this process's session",
 }
 
 

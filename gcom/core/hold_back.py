@@ -28,9 +28,9 @@ def gaps(sender: Process, settled: int, held: Ranges, lost: Ranges) -> Iterator[
 
 
 class HoldTimes:
-    """When each sender's stream was first seen to have come so far, of streams that are held back.
+    """The times since when messages are held back, by sender.
 
-    Looked at with each tick, at the latest every 125 ms: so the times are that exact.
+    Taken with each tick, at the latest every 125 ms: so exact they are.
     """
 
     def __init__(self) -> None:

@@ -129,7 +129,7 @@ class GroupMachine:
 
     @property
     def reach(self) -> Extent:
-        """How far what this process has of the group goes."""
+        """The extent of the group's history that this process has."""
         former = self._former.has if self._former else NO_EXTENT
         return self.transfer.reached(self._member.streams.extent(self.instance) if self._member else former)
 

@@ -1,7 +1,7 @@
 """Detection: how long a group's members may be silent before they are suspected (docs/protocols/detector.md).
 
-It is part of the definition, so that all members of a group wait alike: one that suspected the others sooner than they
-suspect it would have views changed that all others are content with. Heartbeats go every HEARTBEAT_MS, whatever it is.
+It is part of the definition, so that all members of a group wait alike: a member with a shorter timeout than the others
+would force view changes that nobody else needs. Heartbeats go every HEARTBEAT_MS, whatever it is.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from gcom.errors import BadValue
 from gcom.values import limits
 
-# Less than 2 s is eight heartbeats, which a busy machine misses; after 2 minutes a person has long looked himself.
-SECONDS_MIN, SECONDS_MAX = 2, 120  # below, a busy machine would be put out; above, nobody waits for it
+# Below 2 s, eight heartbeats, members on a busy machine would be expelled; above 2 minutes, users have acted.
+SECONDS_MIN, SECONDS_MAX = 2, 120
 WAN_MS = 3 * limits.SILENCE_MAX_MS  # round trips of half a second, and outages while routes change
 _WORDS = {"lan": limits.SILENCE_MAX_MS, "wan": WAN_MS}
 

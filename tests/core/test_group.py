@@ -600,13 +600,14 @@ def test_those_who_go_on_are_told_who_was_suspected_and_why_it_went() -> None:
     net.form("a", "b", "c", "d")
     net.cut_off.add(C)
     net.until_view(A, B, D)
-    for who in (A, B, D):
-        assert net.suspected(who) == [(C, "silence")]
-        assert net.views(who)[-1].left == {C: "silence"}
+    assert all(net.views(who)[-1].left == {C: "silence"} for who in (A, B, D))
+    # A majority suspects it; the last member may be asked for its promise before its own time is over.
+    noticed = {who for who in (A, B, D) if (C, "silence") in net.suspected(who)}
+    assert len(noticed) >= 2
     net.kill(D)
     net.until_view(A, B)
     for who in (A, B):
-        assert net.suspected(who) == [(C, "silence"), (D, "dead")]
+        assert net.suspected(who) == [*([(C, "silence")] if who in noticed else []), (D, "dead")]
         assert net.views(who)[-1].left == {D: "dead"}
 
 

@@ -188,7 +188,7 @@ class TestUnicast:
         net.handle(c, events.SendUnicast(b, "hello"))
         net.pass_ms(100)
         frames_before = len(net.carried)
-        net.pass_ms(250)
+        net.pass_ms(limits.HEARTBEAT_MS)
         assert app.unicasts(b) == []
         assert len(net.carried) - frames_before < 60, "what is not taken is put again with heartbeats only"
         net.lose = lambda frame: False

@@ -126,7 +126,7 @@ def test_all_know_which_of_two_sides_goes_that_one_member_alone_hears_both_of() 
     sees = {who: Triggers(who, Definition.parse("g"), "i", view(*members)) for who in members}
     for each in sees.values():
         each.install(Decision(view(*members), (), {}, {}), 0)
-    for now_ms in range(250, 8_000, 250):
+    for now_ms in range(limits.HEARTBEAT_MS, 8_000, limits.HEARTBEAT_MS):
         told = {who: (tuple(each.detector.suspects), each.unheard) for who, each in sees.items()}
         for who, each in sees.items():
             for peer in sorted(hears[who]):

@@ -158,5 +158,5 @@ class FaultRecording:
 
     @property
     def length_ms(self) -> int:
-        """When the last step is due."""
+        """The time at which the last step is due."""
         return self.steps[-1][0] if self.steps else 0

@@ -47,7 +47,7 @@ class SpaceTime:
 
     @property
     def backward(self) -> int:
-        """How many arrows lead to the left: answers that were delivered before what they answer."""
+        """The number of arrows that lead to the left: answers that were delivered before what they answer."""
         return sum(begin > end for begin, end in self.arrows)
 
 

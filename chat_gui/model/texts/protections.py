@@ -1,4 +1,4 @@
-"""How a connection is protected, in words."""
+"""The protection of a connection, in words."""
 
 from __future__ import annotations
 

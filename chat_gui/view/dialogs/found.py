@@ -1,4 +1,4 @@
-"""What a search found on disk: the hits, and around the one that is chosen what was said before and after it."""
+"""The hits of a search on disk, and what was said before and after the chosen one."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class DebugPage(InsightPage):
 
     @property
     def on(self) -> bool:
-        """Whether debug mode is on."""
+        """Return whether debug mode is on."""
         return self.switch.isChecked()
 
     def command(self, name: str, rest: str) -> str:

@@ -1,4 +1,4 @@
-"""How a duel looks: a panel for each ordering, two screens in it, and lines that join the same message on both.
+"""The picture of a duel: a panel for each ordering, two screens in it, and lines that join the same message on both.
 
 Where both agree the lines run side by side; where they disagree a line crosses others, and is drawn heavier. An arrow
 beside a screen leads from an answer to its question further down.

@@ -1,1 +1,1 @@
-"""Where one writes: the input, its completions, and the commands that are typed there."""
+"""The input area: the input, its completions, and the commands that are typed there."""

@@ -1,4 +1,4 @@
-"""Where one types: Enter sends, Shift+Enter begins a line, Tab completes, Up and Down walk through what was sent."""
+"""The input: Enter sends, Shift+Enter begins a line, Tab completes, Up and Down walk through what was sent."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class TlsBenchSetup(BenchSetup):
 
 @dataclass(frozen=True, slots=True)
 class TlsBenchResult:
-    """By side: messages a second, p50 in ms, and times of joining in ms, each by turn.
+    """Messages per second, p50 in ms, and times of joining in ms, each by turn.
 
     The sides are `plain`, `tls`, and `signed`, which is a signed group with TLS.
     """

@@ -182,7 +182,7 @@ def failover(
     seed: Annotated[int, typer.Option(metavar="N", help="Of the instants and the members that are chosen.")] = 0,
     as_json: options.Json = False,
 ) -> int:
-    """How long a group is held up when somebody is killed, and how fast its membership follows other troubles.
+    """Measure how long a group is held up when a member is killed, and how fast its membership follows other troubles.
 
     Real processes on this machine, with the defaults of GCom, all members sending. A kill is SIGKILL; its time ends
     when the slowest survivor has delivered a message of each other survivor that was sent after the kill, in a view
@@ -214,7 +214,7 @@ def memory(
     safe: Safe = False,
     as_json: options.Json = False,
 ) -> int:
-    """Whether memory grows with what was sent: resident memory after all messages, minus that after a tenth of them.
+    """Measure whether memory grows with what was sent: resident memory after all messages, minus that after a tenth.
 
     Of each member and of the registry; the worst counts. It needs psutil: pip install 'gcom[bench]'.
 
@@ -241,7 +241,7 @@ def audit(
     broken: Annotated[bool, typer.Option("--broken", help="Halfway one member delivers a run too late.")] = False,
     as_json: options.Json = False,
 ) -> int:
-    """How long the audit takes: it writes the logs of a healthy group, and judges them by every rule.
+    """Measure how long the audit takes: write the logs of a healthy group, and judges them by every rule.
 
     Each row is one `gcom audit` in a process of its own, from its start to its verdict; the first, of 10,000
     deliveries, is the start-up. Shuffled is what Spark moved between its tasks, of the bytes read. 100 million
@@ -330,7 +330,7 @@ def hostile(
     ordering: options.OrderingWord = None,
     as_json: options.Json = False,
 ) -> int:
-    """How much slower honest members are beside hostile connections, in turns with and without them.
+    """Measure how much slower honest members are beside hostile connections, in turns with and without them.
 
     A group over TLS, and a process without a certificate that holds connections to the registry and to all members:
     silent ones, halves of a handshake, handshakes that come a byte at a time, garbage; one that is ended is dialled

@@ -1,4 +1,4 @@
-"""`gcom certs`: its words. An authority and its certificates by hand; `gcom-registry invite` does it without hands."""
+"""`gcom certs`: make an authority, and its certificates, by hand. `gcom-registry invite` does the same by itself."""
 
 from __future__ import annotations
 

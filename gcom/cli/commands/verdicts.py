@@ -206,8 +206,10 @@ def _judged_by_spark(found: Catalogue, how: Judging, cache: IncrementalCache | N
 
 
 def _apart(work: Callable[[], AuditResult]) -> AuditResult:
-    """Run the work in a thread of its own: a signal, which comes in this one, is not to break into a call of Java's. A
-    request after that, to stop say, would be given that call's answer.
+    """Run the work in a thread of its own, away from signals, which Python handles in this one.
+
+    1. A signal interrupts a call to Java before its answer was read. 2. The next call, to stop Spark say, would read
+    that answer as its own.
     """
     found: Future[AuditResult] = Future()
 

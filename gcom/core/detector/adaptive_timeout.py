@@ -105,7 +105,7 @@ class AdaptiveTimeout:
             self._asked_ms = now_ms
             return Meaning.ASK
         answered = self._vouched_ms is not None and self._vouched_ms >= self._asked_ms
-        # Helpers have 300 ms to answer; they know already, since each pair of members has a call per 250 ms.
+        # Helpers have PROBE_MS to answer; they know already, since each pair of members has a call per heartbeat.
         if now_ms - self._asked_ms < self._probe_ms:
             return Meaning.FINE
         if not answered:

@@ -1,6 +1,6 @@
 """Rights at a registry that knows who asks: the processes for which a request speaks.
 
-A process speaks for itself; for a group, those speak that may have its name. The driver knows which names a
+A process speaks for itself. For a group speak the processes that may be its members. The driver knows which names a
 connection has, and who is an administrator (registry/rights.py).
 """
 
@@ -31,7 +31,7 @@ NOBODY: frozenset[Process] = frozenset()
 
 
 def askers(request: Request, rows: Mapping[str, Row]) -> Askers:
-    """Return the processes of which one must ask this, or None where anybody may."""
+    """Return the processes that are allowed this request; None if everybody is."""
     match request:
         case Create() | Lookup() | ListGroups():
             return None

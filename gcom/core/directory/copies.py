@@ -1,4 +1,4 @@
-"""What a copy of a group answers: nothing that decides (docs/protocols/registries.md)."""
+"""Answers of a copy of a group: nothing that decides (docs/protocols/registries.md)."""
 
 from __future__ import annotations
 

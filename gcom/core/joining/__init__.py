@@ -1,4 +1,4 @@
-"""How a process gets into a group, and how two instances of one group become one.
+"""Joining a group, and merging two instances of one group.
 
 - `attempt`: looks a name up, then claims an empty one or asks its leader. `steps`: what that wants a driver to do.
 - `join`: the routes while a process is not yet a member; it promises in view changes from the moment it is noted.

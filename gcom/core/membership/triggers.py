@@ -153,7 +153,7 @@ class Triggers:
 
     @property
     def left_alone(self) -> bool:
-        """Whether nobody is left who could give this process what its view had."""
+        """Return whether nobody is left who could give this process what its view had."""
         # 1. A lets B go, and leaves itself before B, which sleeps, has the cut. 2. B wakes, and hears from the registry
         # that it is out. Newcomers do not have what was before them.
         return self.detector.dead.keys() >= {*self._view.members} - {self._process}

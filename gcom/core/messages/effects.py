@@ -219,7 +219,7 @@ class KeepState:
 
 @dataclass(frozen=True, slots=True)
 class MergeState:
-    """At the barrier of `view`: the state with which `sender` left another instance, for the application to merge."""
+    """Merge the state with which `sender` left another instance, at the barrier of `view`."""
 
     view: int
     sender: Process

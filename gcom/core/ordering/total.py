@@ -26,9 +26,8 @@ class Total:
         self._view = 0
         self.serial = 0
         self._closing = False
-        self._given_up: dict[
-            Process, int
-        ] = {}  # by sender: first number that no member holds, or whose past none holds
+        # By sender: the first number that is lost to all members, or that depends on a message that is.
+        self._given_up: dict[Process, int] = {}
         self._held: dict[Process, dict[int, Run]] = {}  # by their first number
         self._lost: dict[Process, dict[int, int]] = {}  # first to last
         self._order: deque[Span] = deque()

@@ -1,4 +1,4 @@
-"""Which member gives the application's state to whom, as the value of a view change names it (docs/protocols/state.md).
+"""The donors of the application's state, as the value of a view change names it (docs/protocols/state.md).
 
 Only promises make donors, so all who read the value agree on who has the state.
 """

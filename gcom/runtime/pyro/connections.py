@@ -43,7 +43,7 @@ class Connections:
         self._idle: dict[Connection, float] = {}  # and since when, the longest first
         self._served: set[Connection] = set()
         self._closed = False
-        self._mutex = Lock()  # by itself twice per request, which costs less than by the condition
+        self._mutex = Lock()  # taken twice per request, which costs less than through the condition
         self._lock = Condition(self._mutex)  # notified when the last one served is let go of, once closed
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""How a process comes by its certificate: it accepts an invitation, and the key that it makes never leaves it.
+"""Enrolment: a process accepts an invitation for its certificate; the key that it makes never leaves it.
 
 The newcomer first asks whoever answers for the authority's certificate, and compares its fingerprint with that of the
 invitation; then it dials again, trusts that authority alone, and only then shows the secret.

@@ -1,4 +1,4 @@
-"""How a process is secured: the registry that it uses, the credentials for it, and where it listens.
+"""The security of a process: the registry that it uses, the credentials for it, and where it listens.
 
 It is secure where certificates are given, or where its registry is not on loopback; else it is local. There is no mode
 between, and nothing falls back (docs/protocols/security.md).

@@ -1,4 +1,4 @@
-"""How a process is protected at a registry, for its application: who it is, by which certificate, or that all is local.
+"""The protection of a process at a registry, for its application: its identity and certificate, or that all is local.
 
 `accept` takes up an invitation as an application does it, with one line of text.
 """
@@ -27,7 +27,7 @@ class Invitee:
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """How the calls of a process are protected.
+    """The protection of a process's calls.
 
     local: the registry is on loopback, where both ends prove that they know a secret of this user's; nothing leaves the
     machine. tls: mutual TLS 1.3, by a certificate of `identity` that is valid until `valid_until_s` (since 1970), of

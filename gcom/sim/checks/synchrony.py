@@ -36,7 +36,7 @@ def joined(spans: list[Span]) -> list[Span]:
 
 
 class TransitionRule(Rule):
-    """A rule on the passage of a process from one view to the next."""
+    """A rule on a process's change from one view to the next."""
 
     def installed(self, history: ProcessHistory, installed: Installed) -> None:
         if history.sections:

@@ -82,7 +82,7 @@ def draw(seed: int, *, several: bool = True, signed: bool = True, in_phases: boo
     begin_ms, static = plan.fault_ms + REST_MS, bool(plan.definition.static)
     found = ambush(seed, plan.names, begin_ms, static)
     if found is None and in_phases:
-        # Last: no plan of a seed that had an end of its own already is another one.
+        # Last, so that a seed whose plan ends with an ambush keeps the plan that it had before there were phases.
         found = phases(seed, plan.names, begin_ms, static, plan.registries) or forked(
             seed, plan.names, begin_ms, static
         )

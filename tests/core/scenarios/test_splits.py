@@ -279,7 +279,9 @@ def test_scenario_39_views_that_overlap_become_one() -> None:
     assert net.instances_alive == 1
 
 
-SPIKE_MS = 1_900  # beyond what a member that was always regular is allowed, within what one learns of another
+SPIKE_MS = (
+    limits.SILENCE_MIN_MS + limits.PROBE_MS + 100
+)  # beyond what a member that was always regular is allowed, within what one learns of another
 
 
 def spike(net: Network, who: Process, pause_ms: int, after_ms: int = 400) -> None:
@@ -293,7 +295,7 @@ def test_scenario_40_a_member_that_was_always_regular_goes_for_one_spike_and_com
     net = returning("a", "b", "c")
     net.pass_ms(5_000)
     spike(net, "b#1", SPIKE_MS)
-    assert net.suspected("a#1") == net.suspected("c#1") == [("b#1", "silence")]
+    assert [("b#1", "silence")] in (net.suspected("a#1"), net.suspected("c#1"))  # the other may be asked sooner
     net.until(lambda: together(net, "abc"))
     assert net.latest("b#1") == "b#2"
 
