@@ -418,6 +418,8 @@ class Session:
 
     def _on_state(self, effect: OfState) -> list[Deliver | Skip]:
         """Carry out an effect of state transfer; return what is not handed over any more, since the state covers it."""
+        # Before their view: the reader, still in the former session, would find that nobody there asks for its state.
+        self.membership.on_entered(self)
         match effect:
             case AwaitState():
                 self.state_awaited, self.state_awaited_ms = True, self._host.now_ms()
@@ -470,8 +472,7 @@ class Session:
 
     def consumed(self, done: Deliver | Skip | DeliverUnicast) -> None:
         """Tell the machine what the application has read, which is credit. Holds the lock."""
-        # The machine has no stream any more to give credit for.
-        if self.ended:
+        if self.ended:  # the machine has no stream any more
             return
         match done:
             case Deliver(run):

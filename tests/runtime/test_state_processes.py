@@ -88,6 +88,29 @@ def test_scenario_23_the_donor_is_killed_in_the_middle(workers: Workers, tmp_pat
 
 
 @pytest.mark.slow
+def test_a_survivor_gives_its_state_in_the_successor_to_one_that_awaits_it(workers: Workers, tmp_path: Path) -> None:
+    """1. Three have the state, and a fourth awaits it. 2. Two of the three die, so that no quorum can be again."""
+    words = (*STATE, "--log-dir", str(tmp_path))
+    alice, bob, carol = (workers.start(name, *words, *SLOW) for name in ("alice", "bob", "carol"))
+    carol.told("took")
+    given = len(alice.rows("gave"))
+    dave = workers.start("dave", *words)
+    alice.until(lambda: len(alice.rows("gave")) > given, "the snapshot")
+    for member in (alice, bob):
+        member.signal(signal.SIGKILL)
+        member.end()
+    assert dave.told("took")["size"] > 20_000_000
+    assert carol.rows("gave")
+    members = [carol, dave]
+    for member in members:
+        member.say("flow")
+    flows(members, ["carol", "dave"])
+    settle(members)
+    end(members)
+    assert [report.failed() for report in judge(tmp_path).groups.values()] == [{}, {}]
+
+
+@pytest.mark.slow
 def test_29_one_that_was_paused_for_long_comes_back_with_the_state(workers: Workers, tmp_path: Path) -> None:
     words = (*STATE, "--log-dir", str(tmp_path))
     members = [workers.start(name, *words) for name in ("alice", "bob", "carol")]
