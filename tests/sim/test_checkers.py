@@ -13,7 +13,7 @@ from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.record import InstanceHistory, Numbers
 from gcom.sim.checks.state import State, States
 from gcom.sim.checks.synchrony import SameSequence
-from gcom.sim.checks.total import Precedence, TotalOrder
+from gcom.sim.checks.total import PrecedenceGraph, TotalOrder
 from gcom.values.definition import Definition
 from gcom.values.lineage import rank
 from gcom.values.view import View
@@ -515,7 +515,7 @@ def test_orders_with_gaps_do_not_contradict_each_other() -> None:
 
 
 def test_the_line_of_messages_finds_every_cycle() -> None:
-    order = Precedence()
+    order = PrecedenceGraph()
     pairs = [(1, 5), (3, 4), (4, 1), (5, 6), (2, 3)]
     assert [order.put(("m", one), ("m", other)) for one, other in pairs] == [[]] * 5
     assert order.put(("m", 6), ("m", 2)) == [("m", n) for n in (2, 3, 4, 1, 5, 6)]
