@@ -13,9 +13,9 @@ from registry.requests import BOUNDS_S, RequestCounts
 from registry.status import RegistryStatus
 
 _Family = GaugeMetricFamily | CounterMetricFamily | HistogramMetricFamily
-Reader = Callable[[RegistryStatus], float]
+_Reader = Callable[[RegistryStatus], float]
 
-GAUGES: tuple[tuple[str, str, Reader], ...] = (
+GAUGES: tuple[tuple[str, str, _Reader], ...] = (
     ("start_time_seconds", "When it started, in seconds since 1970", lambda it: it.started_s),
     ("ready", "1 if newcomers may be sent to it", lambda it: not it.unready),
     ("grace_seconds", "Time for which it gives no name away yet", lambda it: it.grace_s),
