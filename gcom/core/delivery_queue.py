@@ -41,17 +41,17 @@ Handed = (
     | MergeState
 )
 _COVERED = Deliver | Skip | Installed | Quorum | Suspected | MergeState  # by a state of a later barrier
-Own = TypeVar("Own")  # what a driver adds
+_Own = TypeVar("_Own")  # what a driver adds
 
 
-class DeliveryQueue(Generic[Own]):
+class DeliveryQueue(Generic[_Own]):
     """The application reads `arrivals` from the left. New effects go to `tail`, the same while the queue is open.
 
     It has no bound of its own: credit bounds the deliveries, the driver counts the rest.
     """
 
     def __init__(self) -> None:
-        self.arrivals: deque[Handed | Own] = deque()
+        self.arrivals: deque[Handed | _Own] = deque()
         self.tail = self.arrivals
 
     @property
@@ -81,11 +81,11 @@ class DeliveryQueue(Generic[Own]):
                 self.tail.append(effect)
         return covered
 
-    def tell(self, own: Own) -> None:
+    def tell(self, own: _Own) -> None:
         """Append the driver's own, which waits for no state."""
         self.arrivals.append(own)
 
-    def end(self, own: Own) -> None:
+    def end(self, own: _Own) -> None:
         """Append the last of a session."""
         # Opened without its state: the application could make nothing of what is held, and must learn of the end.
         self._open()
@@ -100,7 +100,7 @@ class DeliveryQueue(Generic[Own]):
         self.tail = self.arrivals
 
 
-def _since(held: list[Handed | Own], view: int) -> tuple[list[Deliver | Skip], list[Handed | Own]]:
+def _since(held: list[Handed | _Own], view: int) -> tuple[list[Deliver | Skip], list[Handed | _Own]]:
     """Split what is held: before the barrier of a view, and all else."""
     barriers = [place for place, it in enumerate(held) if isinstance(it, Installed) and it.view.number >= view]
     barrier = barriers[0] if barriers else len(held)

@@ -12,11 +12,11 @@ from gcom.metrics.server import MetricsServer, Probes
 from gcom.values import limits
 from gcom.values.snapshot import SequencerInfo, Snapshot
 
-Reader = Callable[[Snapshot], float]
+_Reader = Callable[[Snapshot], float]
 Family = GaugeMetricFamily | CounterMetricFamily
 
 # Of one group: name, meaning, and what is read of its snapshot.
-GAUGES: tuple[tuple[str, str, Reader], ...] = (
+GAUGES: tuple[tuple[str, str, _Reader], ...] = (
     ("view", "Number of the view in force", lambda it: it.view.number),
     ("members", "Members of the view", lambda it: len(it.view.members)),
     ("leads", "1 if this process leads the group", lambda it: it.view.leader == it.process),

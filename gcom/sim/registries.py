@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gcom.core.directory.several import Conversation, Homes, Puts, converse
+from gcom.core.directory.several import Homes, Inquiry, Puts, converse
 from gcom.core.messages.registry import Answer, Request
 from gcom.sim.network import NetworkNode
 from gcom.sim.registry import Registry
@@ -35,7 +35,7 @@ class Registries:
         talk = converse(request, tuple(self._at), homes)
         self._go_on(node, talk, next(talk), done)
 
-    def _go_on(self, node: NetworkNode, talk: Conversation, puts: Puts, done: Callable[[Answer | None], None]) -> None:
+    def _go_on(self, node: NetworkNode, talk: Inquiry, puts: Puts, done: Callable[[Answer | None], None]) -> None:
         answers: dict[Address, Answer | None] = {}
 
         def on_answer(at: Address, answer: Answer | None) -> None:

@@ -57,7 +57,7 @@ class Adopted(NamedTuple):
     donor: Process
 
 
-Event = Numbered | Delivered | Skip | Installed | Quorum | Confirmed | Adopted | Suspected | Ended
+LoggedEvent = Numbered | Delivered | Skip | Installed | Quorum | Confirmed | Adopted | Suspected | Ended
 
 
 def opening(at: int, process: Process, segment: int, wall_ns: int, state: dict[str, dict[str, object]] | None) -> str:
@@ -75,7 +75,7 @@ def opening(at: int, process: Process, segment: int, wall_ns: int, state: dict[s
     return _compact(fields if state is None else {**fields, "state": state})
 
 
-def line(at: int, us: int, definition: Definition, session: LoggedSession, event: Event) -> str:
+def line(at: int, us: int, definition: Definition, session: LoggedSession, event: LoggedEvent) -> str:
     """Return the line of an event at position `at`, `us` after the segment's opening; bring the session up to date."""
     kind, rest = _body(definition, session, event)
     # Written as text and not by json.dumps: a run is one line, and with the fields in one order the audit finds plain
@@ -83,7 +83,7 @@ def line(at: int, us: int, definition: Definition, session: LoggedSession, event
     return f'{{"type":"{kind}","at":{at},"t":{us},{session.head},{rest}}}'
 
 
-def _body(definition: Definition, session: LoggedSession, event: Event) -> tuple[str, str]:
+def _body(definition: Definition, session: LoggedSession, event: LoggedEvent) -> tuple[str, str]:
     match event:
         case Delivered():
             return "deliver", _deliver(session, event)

@@ -18,7 +18,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from gcom.core.messages.effects import Deliver, Effect, Ended, Installed, Quorum, Sent, SetState, Skip, Suspected
-from gcom.trace.lines import Adopted, Confirmed, Delivered, Event, Numbered, line, opening
+from gcom.trace.lines import Adopted, Confirmed, Delivered, LoggedEvent, Numbered, line, opening
 from gcom.trace.segment import Segment, folder_name
 from gcom.trace.state import LoggedSession
 from gcom.values.definition import Definition
@@ -35,7 +35,7 @@ class _Record(NamedTuple):
     us: int
     definition: Definition
     instance: str
-    event: Event
+    event: LoggedEvent
 
 
 class DeliveryLog:
@@ -86,7 +86,7 @@ class DeliveryLog:
         """
         if self._ended:
             return
-        event: Event
+        event: LoggedEvent
         # Positions are taken in the core's step: their order is that in which the application was given things.
         at = next_at = self._next_at
         match effect:
@@ -125,7 +125,7 @@ class DeliveryLog:
         if not self._ended:
             self._put(self._next_at + 1, definition, instance, Confirmed(view, number, by))
 
-    def _put(self, next_at: int, definition: Definition, instance: str, event: Event) -> None:
+    def _put(self, next_at: int, definition: Definition, instance: str, event: LoggedEvent) -> None:
         at, self._next_at = self._next_at, next_at
         # deque.append and popleft are atomic, so the two halves share it without a lock.
         self._waiting.append(_Record(at, next_at, self._clock_us(), definition, instance, event))

@@ -12,10 +12,10 @@ from gcom.metrics.server import MetricsServer, Probes
 from registry.requests import BOUNDS_S, RequestCounts
 from registry.status import RegistryStatus
 
-Family = GaugeMetricFamily | CounterMetricFamily | HistogramMetricFamily
-Reader = Callable[[RegistryStatus], float]
+_Family = GaugeMetricFamily | CounterMetricFamily | HistogramMetricFamily
+_Reader = Callable[[RegistryStatus], float]
 
-GAUGES: tuple[tuple[str, str, Reader], ...] = (
+GAUGES: tuple[tuple[str, str, _Reader], ...] = (
     ("start_time_seconds", "When it started, in seconds since 1970", lambda it: it.started_s),
     ("ready", "1 if newcomers may be sent to it", lambda it: not it.unready),
     ("grace_seconds", "Time for which it gives no name away yet", lambda it: it.grace_s),
@@ -32,11 +32,11 @@ class RegistryCollector(Collector):
     def __init__(self, look: Callable[[], RegistryStatus]) -> None:
         self._look = look
 
-    def describe(self) -> Iterable[Family]:
+    def describe(self) -> Iterable[_Family]:
         """Return no metric, so that nothing is asked before somebody scrapes."""
         return ()
 
-    def collect(self) -> Iterator[Family]:
+    def collect(self) -> Iterator[_Family]:
         # One look for all of them, so that the figures of a scrape are of one moment.
         seen = self._look()
         info = GaugeMetricFamily("gcom_registry_info", "The registry; always 1", labels=("address", "version"))
@@ -57,7 +57,7 @@ class RegistryCollector(Collector):
         yield from _of_requests(seen.requests)
 
 
-def _of_requests(counts: RequestCounts) -> Iterator[Family]:
+def _of_requests(counts: RequestCounts) -> Iterator[_Family]:
     outcomes = CounterMetricFamily("gcom_registry_requests", "Requests answered", labels=("request", "outcome"))
     for (kind, outcome), count in sorted(counts.outcomes.items()):
         outcomes.add_metric((kind, outcome), count)

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from gcom.cli.commands.status import Answer, lines
+from gcom.cli.commands.status import MemberAnswer, lines
 from gcom.core.messages.registry import GroupInfo
 from gcom.runtime.inspection.status import MemberStatus
 from gcom.values.definition import Definition
@@ -45,7 +45,7 @@ def status(process: str, **changes: object) -> MemberStatus:
 
 def page(alice: MemberStatus | None, bob: MemberStatus | None) -> list[str]:
     answers = [
-        Answer(process, f"127.0.0.1:{rank}", found, "" if found else "nobody listens", 0.0)
+        MemberAnswer(process, f"127.0.0.1:{rank}", found, "" if found else "nobody listens", 0.0)
         for rank, (process, found) in enumerate(((ALICE, alice), (BOB, bob)), 1)
     ]
     return list(lines(ENTRY, answers))

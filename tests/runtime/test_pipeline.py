@@ -33,7 +33,7 @@ def echo() -> Iterator[pyro.Server]:
 
 
 @contextmanager
-def pipeline_over(sock: tls.Connection) -> Iterator[pyro.Pipeline]:
+def pipeline_over(sock: tls.PeerSocket) -> Iterator[pyro.Pipeline]:
     pipeline = pyro.Pipeline(sock, pyro.NODE)
     try:
         yield pipeline
@@ -42,7 +42,7 @@ def pipeline_over(sock: tls.Connection) -> Iterator[pyro.Pipeline]:
         pipeline.release()
 
 
-def dialled(server: pyro.Server) -> tls.Connection:
+def dialled(server: pyro.Server) -> tls.PeerSocket:
     return pyro.Caller(server.address, pyro.NODE, pyro.UserSecret()).connect(LIMIT_S)
 
 

@@ -10,10 +10,10 @@ import pytest
 from gcom.core.messages.effects import Deliver, Installed, Quorum, Sent
 from gcom.sim.checkers import Violation, rules_of
 from gcom.sim.checks.calls import Calls
-from gcom.sim.checks.record import InstanceHistory, Numbers
+from gcom.sim.checks.record import InstanceHistory, NumberSet
 from gcom.sim.checks.state import State, States
 from gcom.sim.checks.synchrony import SameSequence
-from gcom.sim.checks.total import Precedence, TotalOrder
+from gcom.sim.checks.total import PrecedenceGraph, TotalOrder
 from gcom.values.definition import Definition
 from gcom.values.lineage import rank
 from gcom.values.view import View
@@ -515,14 +515,14 @@ def test_orders_with_gaps_do_not_contradict_each_other() -> None:
 
 
 def test_the_line_of_messages_finds_every_cycle() -> None:
-    order = Precedence()
+    order = PrecedenceGraph()
     pairs = [(1, 5), (3, 4), (4, 1), (5, 6), (2, 3)]
     assert [order.put(("m", one), ("m", other)) for one, other in pairs] == [[]] * 5
     assert order.put(("m", 6), ("m", 2)) == [("m", n) for n in (2, 3, 4, 1, 5, 6)]
 
 
 def test_a_set_of_numbers_keeps_a_prefix_and_what_is_beyond() -> None:
-    numbers = Numbers(2)
+    numbers = NumberSet(2)
     numbers.add(5, 6)
     assert (numbers.prefix, numbers.highest, 4 in numbers, 5 in numbers) == (2, 6, False, True)
     assert (numbers.first_missing(1, 6), numbers.first_missing(5, 6), numbers.first_known(3, 6)) == (3, 0, 5)

@@ -17,7 +17,7 @@ AROUND = 20  # records before and after a violation, of each process
 _MEMBERS_MAX = 10  # beyond that a table of clocks is no evidence that anybody reads
 _COLUMNS_MAX = 48
 
-Message = tuple[str, int]
+MessageId = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Evidence:
 
     incident: Incident
     events: dict[str, list[LogEvent]] = field(default_factory=dict)
-    columns: list[Message] = field(default_factory=list)
+    columns: list[MessageId] = field(default_factory=list)
     reference: str = ""
     strips: list[Strip] = field(default_factory=list)
 
@@ -117,7 +117,7 @@ def _compare(found: Evidence, settled: dict[str, list[LogEvent]]) -> None:
     found.strips = [strip for strip in strips if any(strip.cells)]
 
 
-def _columns(settled: dict[str, list[LogEvent]], reference: str, wanted: list[Message]) -> list[Message]:
+def _columns(settled: dict[str, list[LogEvent]], reference: str, wanted: list[MessageId]) -> list[MessageId]:
     """Return the reference's messages; a message that it lacks comes behind the one that it followed elsewhere."""
     ours = settled[reference]
     # A message that is there twice has one column: the second time shows in its cell.
@@ -139,7 +139,7 @@ def _in(events: list[LogEvent], event: LogEvent) -> bool:
     return any(each.has(event.sender, event.number) for each in events)
 
 
-def _ends(event: LogEvent, wanted: list[Message]) -> list[Message]:
+def _ends(event: LogEvent, wanted: list[MessageId]) -> list[MessageId]:
     """Return the messages of a run; of a long run only its two ends and the wanted messages."""
     last = event.number + event.count - 1
     # Three from either end: enough to see where a run begins and ends, whatever lies between.
@@ -148,7 +148,7 @@ def _ends(event: LogEvent, wanted: list[Message]) -> list[Message]:
     return [(event.sender, number) for number in sorted(numbers)]
 
 
-def _cells(events: list[LogEvent], columns: list[Message]) -> list[str]:
+def _cells(events: list[LogEvent], columns: list[MessageId]) -> list[str]:
     seen: list[tuple[int, LogEvent]] = []
     for event in events:
         here = [place for place, message in enumerate(columns) if event.has(*message)]

@@ -25,7 +25,7 @@ from gcom.audit.rules.table import ROOT_FIRST, RULES
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class Consequence:
     """A violation that an incident caused, or all those of one rule by one process, told by the first of them."""
 
     rule: str
@@ -55,7 +55,7 @@ class Incident:
     kind: str = ""  # which clause of the rule
     more: int = 0
     caused: list[str] = field(default_factory=list)
-    effects: list[Effect] = field(default_factory=list)
+    effects: list[Consequence] = field(default_factory=list)
 
     def row(self) -> dict[str, Any]:
         """Return the incident as `--json` has it."""
@@ -121,7 +121,7 @@ def _units(judgement: Judgement, rule: str) -> list[_Unit]:
 
 
 def _put_under(root: Incident, effect: Incident) -> None:
-    root.effects.append(Effect(effect.rule, effect.processes, effect.sentence))
+    root.effects.append(Consequence(effect.rule, effect.processes, effect.sentence))
     if effect.rule == root.rule:
         root.more += 1 + effect.more
     elif effect.rule not in root.caused:

@@ -43,8 +43,8 @@ _TRIALS_MAX = 600  # audits that one incident may cost
 _RADII = (0, 1, 4, 12)
 _BEFORE = 400  # records in which what a violation follows is looked for
 
-Message = tuple[str, int]
-Source = tuple[str, int, int]  # a record: whose, which of these, and which message of the run
+_Message = tuple[str, int]
+_Source = tuple[str, int, int]  # a record: whose, which of these, and which message of the run
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class MinimalLog:
     kept: _KeptMessages
     wall_ns: dict[str, int] = field(default_factory=dict)
     records: dict[str, list[Record]] = field(default_factory=dict)
-    sources: dict[str, list[Source]] = field(default_factory=dict)
+    sources: dict[str, list[_Source]] = field(default_factory=dict)
 
 
 def write_witnesses(result: AuditResult, found: Catalogue, folder: Path) -> dict[str, str]:
@@ -145,9 +145,9 @@ class _Cut:
     Records of no message, such as views, are all kept if it is `whole`, else only those that concern the messages.
     """
 
-    messages: tuple[Message, ...]
+    messages: tuple[_Message, ...]
     whole: bool = False
-    without: frozenset[Source] = frozenset()
+    without: frozenset[_Source] = frozenset()
     gone: frozenset[str] = frozenset()
 
 
@@ -217,7 +217,7 @@ class _Cutter:
         self._lookup = lookup
         self._key: Key = (incident.group, incident.instance)
         self._closed = {process for process, state in result.coverage.items() if state == "closed"}
-        self._found: dict[str, dict[Message, list[LogEvent]]] = defaultdict(dict)
+        self._found: dict[str, dict[_Message, list[LogEvent]]] = defaultdict(dict)
         self._serials: set[int] = set()  # that no kept message has, and that must stay gaps
         self._keys = _keys_of(incident, result)
         groups = [each for each in result.groups if (each.group, each.instance) in self._keys]
@@ -229,7 +229,7 @@ class _Cutter:
         # Where several instances are concerned only whole logs will do: what succeeds what is in no neighbourhood.
         for radius in _RADII if len(self._keys) == 1 else ():
             yield _Cut(tuple(self.messages(radius)))
-        everything: dict[Message, None] = {}
+        everything: dict[_Message, None] = {}
         for process in self._members:
             self._whole[process] = list(islice(self._lookup.whole(process, *self._keys), _RECORDS_MAX + 1))
             # Too large to be taken whole: then there is no witness, and the incident's evidence has to do.
@@ -244,7 +244,7 @@ class _Cutter:
         # the incident breaks here.
         yield _Cut(tuple(everything), whole=True)
 
-    def messages(self, radius: int) -> list[Message]:
+    def messages(self, radius: int) -> list[_Message]:
         """Return the messages that the incident names and needs; with a radius also those around it."""
         found = dict.fromkeys(self._incident.messages)
         # The message before, too: without it each named message would be its sender's first, which FIFO lets pass.
@@ -255,7 +255,7 @@ class _Cutter:
                 found.update(dict.fromkeys(self._near(event, radius)))
         return [message for message in found if message[1] > 0][:_MESSAGES_MAX]
 
-    def _near(self, middle: LogEvent, radius: int) -> Iterable[Message]:
+    def _near(self, middle: LogEvent, radius: int) -> Iterable[_Message]:
         events = self._lookup.around(middle, self._key, max(radius, 1), radius)
         # SERIAL_CONTIGUOUS compares with the delivery before, which no message of the incident names.
         if self._keeps.serials:
@@ -295,7 +295,7 @@ class _Cutter:
             witness.records[process] = [kept.renumbered(process, record, members_kept) for record in records]
         return witness
 
-    def _chosen(self, messages: tuple[Message, ...]) -> dict[str, list[LogEvent | Hole]]:
+    def _chosen(self, messages: tuple[_Message, ...]) -> dict[str, list[LogEvent | Hole]]:
         """Return the records of the messages in the logs of the processes concerned, and of the views that they
         name.
         """
@@ -307,7 +307,7 @@ class _Cutter:
             for process, mine in chosen.items()
         }
 
-    def _of_messages(self, process: str, messages: tuple[Message, ...]) -> set[LogEvent]:
+    def _of_messages(self, process: str, messages: tuple[_Message, ...]) -> set[LogEvent]:
         known = self._found[process]
         for message in messages:
             # Looked up once per message: shrinking asks for the same ones hundreds of times.
@@ -343,7 +343,7 @@ class _Cutter:
 
     def _records(
         self, process: str, place: int, event: LogEvent | Hole, kept: _KeptMessages
-    ) -> Iterator[tuple[Source, Record]]:
+    ) -> Iterator[tuple[_Source, Record]]:
         """Yield the records at a place: one per kept message of a run, or a `lost` for a hole."""
         if isinstance(event, Hole):
             yield (process, place, 0), {"type": "lost", "count": 1, **self._state(event)}
@@ -397,17 +397,17 @@ def _keys_of(incident: Incident, result: AuditResult) -> list[Key]:
 class _KeptMessages:
     """The messages that a witness keeps, and their new numbers and serials, which count only these."""
 
-    def __init__(self, messages: Iterable[Message], serials: set[int]) -> None:
+    def __init__(self, messages: Iterable[_Message], serials: set[int]) -> None:
         self._messages = set(messages)
         self._numbers: dict[str, list[int]] = defaultdict(list)
         for sender, number in sorted(messages):
             self._numbers[sender].append(number)
         self._serials = sorted(serials)
 
-    def all_of(self, messages: list[Message]) -> bool:
+    def all_of(self, messages: list[_Message]) -> bool:
         return self._messages.issuperset(messages)
 
-    def renamed(self, message: Message) -> Message:
+    def renamed(self, message: _Message) -> _Message:
         """Return the message under its new number, where numbers count only kept messages."""
         return message[0], self.rank(*message)
 

@@ -12,7 +12,7 @@ from gcom.audit.summary.lineage import SessionSummary
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.tally import Tally
 
-Delivered = dict[str, Intervals]
+DeliveredNumbers = dict[str, Intervals]
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Judgement:
     members: dict[int, list[str]]  # by view
     requests: list[MessageRequest] = field(default_factory=list)
     starts: dict[int, tuple[int, int]] = field(default_factory=dict)
-    outcomes: dict[str, tuple[Delivered, Delivered]] = field(default_factory=dict)
+    outcomes: dict[str, tuple[DeliveredNumbers, DeliveredNumbers]] = field(default_factory=dict)
     history: History = field(default_factory=History)
     sends: int = 0
     missing_records: str = ""  # why the logs do not show that a promise was kept, though nothing breaks it

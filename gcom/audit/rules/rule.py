@@ -20,7 +20,7 @@ from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.tally import Tally
 from gcom.values.definition import Ordering
 
-Definition = Mapping[str, Any]  # a `view` record, of which each has the group's definition
+LoggedDefinition = Mapping[str, Any]  # a `view` record, of which each has the group's definition
 Example = dict[str, Any]  # one violation
 Mark = tuple[str, Any, Any]  # what a violation is about; two that share a mark have one cause (explain/incidents.py)
 _RANGES = 16  # of numbers that one example tells
@@ -64,7 +64,7 @@ class AuditRule:
 
     name: str
     means: str
-    promised: Callable[[Definition], bool]  # by which groups
+    promised: Callable[[LoggedDefinition], bool]  # by which groups
     sentence: Callable[[Example], str]  # what happened, for people
     # What a process violates by itself, as its log is scanned: rows between two events that change more than counts.
     judge_batch: Callable[[Batch], None] | None = None
@@ -106,32 +106,32 @@ class AuditRule:
 # When a rule is promised
 
 
-def always(_: Definition) -> bool:
+def always(_: LoggedDefinition) -> bool:
     """Return True: every group promises the rule."""
     return True
 
 
-def where_fifo(definition: Definition) -> bool:
+def where_fifo(definition: LoggedDefinition) -> bool:
     """Return whether the group's ordering keeps each sender's order, and so promises the rule."""
     return any(ordering.is_fifo for ordering in _ordering(definition))
 
 
-def where_causal(definition: Definition) -> bool:
+def where_causal(definition: LoggedDefinition) -> bool:
     """Return whether the group's ordering is causal, and so promises the rule."""
     return any(ordering.is_causal for ordering in _ordering(definition))
 
 
-def where_total(definition: Definition) -> bool:
+def where_total(definition: LoggedDefinition) -> bool:
     """Return whether the group has one order of all messages, and so promises the rule."""
     return any(ordering.is_total for ordering in _ordering(definition))
 
 
-def _ordering(definition: Definition) -> list[Ordering]:
+def _ordering(definition: LoggedDefinition) -> list[Ordering]:
     """Return the group's ordering; nothing for one that nobody knows, which promises nothing."""
     return [ordering for ordering in Ordering if ordering == definition.get("ordering")]
 
 
-def where_reliable(definition: Definition) -> bool:
+def where_reliable(definition: LoggedDefinition) -> bool:
     """Return whether the group has RELIABLE multicast, and so promises the rule."""
     return bool(definition.get("multicast") == "RELIABLE")
 

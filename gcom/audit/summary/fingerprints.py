@@ -18,8 +18,9 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from gcom.audit.input.rows import Ints
+
 Words = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 # A print is three numbers, so the order of 20 million messages is 306 prints, and where one differs 65,536 places are
 # read again. A smaller bucket would make all summaries longer, a larger one the tasks that judge it.

@@ -18,14 +18,14 @@ from gcom.bench.throughput.turn import CALL_S, FrameMessage, Judge, PeerQueues, 
 
 _HEADER = struct.Struct("!HQI")  # the sender's place, the first number, how many messages
 
-Deliver = Callable[[FrameMessage], None]
+DeliverCallback = Callable[[FrameMessage], None]
 
 
 # No checks and no answers, on purpose: whatever is added here would make the others look better beside it.
 class TcpMesh:
     """A listener, a thread for each connection that came, and a queue and a thread for each peer."""
 
-    def __init__(self, plan: TurnPlan, deliver: Deliver) -> None:
+    def __init__(self, plan: TurnPlan, deliver: DeliverCallback) -> None:
         self._plan = plan
         self._deliver = deliver
         self._listener = socket.create_server(("127.0.0.1", 0))

@@ -24,7 +24,7 @@ FRAMES_WAITING_MAX = 8  # for each peer of a baseline; at this bound the produce
 CALL_S = 30.0  # a limit for what hangs, not a figure
 
 
-class Delivery(Protocol):
+class DeliveredMessage(Protocol):
     """A delivered message, as the callback sees it."""
 
     @property
@@ -141,7 +141,7 @@ class Judge:
         self.tallies = {f"m{i}": StreamJudge(i, plan.size, plan.ordered, self.sequence) for i in places}
         self._takers = _Takers(self.tallies)
 
-    def deliver(self, message: Delivery) -> None:
+    def deliver(self, message: DeliveredMessage) -> None:
         self._takers[message.sender](message.number, message.payload)
 
     def lose(self, process: str, first: int, count: int) -> None:

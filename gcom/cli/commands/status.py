@@ -24,7 +24,7 @@ CLEAR = "\x1b[H\x1b[2J"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class MemberAnswer:
     """The answer of one member: its status, or in words why there is none. `took_s`: the way there and back."""
 
     process: Process
@@ -68,7 +68,7 @@ def watch(directory: DirectoryClient, output: Output, group: str, as_json: bool,
             output.text("")
 
 
-def ask_all(entry: GroupInfo, credentials: Security) -> list[Answer]:
+def ask_all(entry: GroupInfo, credentials: Security) -> list[MemberAnswer]:
     seats = list(zip(entry.members, entry.addresses, strict=True))
     if not seats:
         return []
@@ -78,17 +78,17 @@ def ask_all(entry: GroupInfo, credentials: Security) -> list[Answer]:
         return list(pool.map(lambda seat: _ask(seat[0], seat[1], entry.definition.group, credentials), seats))
 
 
-def _ask(process: Process, address: str, group: str, credentials: Security) -> Answer:
+def _ask(process: Process, address: str, group: str, credentials: Security) -> MemberAnswer:
     status, failure, began = None, "", monotonic()
     try:
         status = ask_member(address, name_of(process), group, credentials, ASK_S)
     except GComError as error:
         failure = str(error)
     # Of those that do not answer as well: then it is how long they were waited for.
-    return Answer(process, place_of(address), status, failure, monotonic() - began)
+    return MemberAnswer(process, place_of(address), status, failure, monotonic() - began)
 
 
-def lines(entry: GroupInfo, answers: Sequence[Answer]) -> Iterator[str]:
+def lines(entry: GroupInfo, answers: Sequence[MemberAnswer]) -> Iterator[str]:
     """Yield the page for people."""
     yield f"{entry.definition.group}: {describe(entry.definition)}; view {entry.view}, {state_of(entry)}"
     told = [answer.status for answer in answers if answer.status]
@@ -111,7 +111,7 @@ def _where(where: str) -> str:
     return "the registry" if where == "registry" else name_of(where)
 
 
-def _columns(answers: Sequence[Answer], told: Sequence[MemberStatus]) -> list[str]:
+def _columns(answers: Sequence[MemberAnswer], told: Sequence[MemberStatus]) -> list[str]:
     titles = ("NAME", "WHERE", "STATE", "ROUND-TRIP", "UNREAD", "UNSTABLE", "UNSENT", "HELD-BACK", "SUSPECTED-BY")
     rows: list[tuple[str, ...]] = [titles]
     for rank, answer in enumerate(answers):
@@ -120,7 +120,7 @@ def _columns(answers: Sequence[Answer], told: Sequence[MemberStatus]) -> list[st
     return columns(rows)
 
 
-def _cells(answer: Answer, rank: int, told: Sequence[MemberStatus]) -> tuple[str, ...]:
+def _cells(answer: MemberAnswer, rank: int, told: Sequence[MemberStatus]) -> tuple[str, ...]:
     """Return state, round trip, and what is under way; the round trip is the longest from another member."""
     # As the others measure it: what a member says of itself cannot show that it is the slow one.
     trips = [it.round_trip_s[answer.process] for it in told if answer.process in it.round_trip_s]
@@ -156,7 +156,7 @@ def _remarks(status: MemberStatus, entry: GroupInfo) -> Iterator[str]:
         yield f"{me} suspects {name_of(who)} ({why}){silent}"
 
 
-def _row(group: str, entry: GroupInfo, answer: Answer) -> dict[str, object]:
+def _row(group: str, entry: GroupInfo, answer: MemberAnswer) -> dict[str, object]:
     row = {"type": "status", "group": group, "process": answer.process, "name": name_of(answer.process)}
     found = {"address": answer.place, "took_s": round(answer.took_s, 6), "registered_view": entry.view}
     if answer.status is None:

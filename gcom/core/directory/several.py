@@ -38,7 +38,7 @@ from gcom.values.names import Address
 
 Puts = Mapping[Address, Request]
 Answers = Mapping[Address, Answer | None]
-Conversation = Generator[Puts, Answers, Answer | None]
+Inquiry = Generator[Puts, Answers, Answer | None]
 
 
 class Homes:
@@ -61,7 +61,7 @@ class Homes:
         return self._known.get(instance, "")
 
 
-def converse(request: Request, registries: Sequence[Address], homes: Homes) -> Conversation:
+def converse(request: Request, registries: Sequence[Address], homes: Homes) -> Inquiry:
     """Yield what to put to which registries, take what they answered, and return what it comes to; None: no answer."""
     match request:
         case Create(definition):
@@ -107,7 +107,7 @@ def _ask(
     return heard_of
 
 
-def _create(definition: Definition, registries: Sequence[Address], homes: Homes) -> Conversation:
+def _create(definition: Definition, registries: Sequence[Address], homes: Homes) -> Inquiry:
     """Found a name that no registry that answers knows, at the first of these."""
     answers = yield from _ask(Lookup(definition.group), registries, homes)
     found = within(found_by(answers), registries)

@@ -226,7 +226,7 @@ class Returned:
     instance: str
 
 
-OfQuorum = QuorumLost | QuorumRegained | Settled
+QuorumChange = QuorumLost | QuorumRegained | Settled
 Event = (
     Message
     | Unicast
@@ -234,7 +234,7 @@ Event = (
     | Lost
     | Suspicion
     | Undelivered
-    | OfQuorum
+    | QuorumChange
     | StateLost
     | StateRestored
     | StateUnmerged

@@ -14,7 +14,7 @@ from gcom.values.definition import Multicast
 from gcom.values.names import Process
 from gcom.values.snapshot import HELD_BACK_MAX, HeldBack, Receipt, Snapshot
 
-State = Literal["waiting", "sent", "ordered", "held", "doubt", "lost"]
+_State = Literal["waiting", "sent", "ordered", "held", "doubt", "lost"]
 
 
 def snapshot_of(membership: Membership, now_ms: int, round_trip_s: Callable[[Process], float | None]) -> Snapshot:
@@ -80,7 +80,7 @@ def receipt_of(session: Session, number: int) -> Receipt:
     return Receipt(number, state, serial, held_by, others, machine.process)
 
 
-def _state(session: Session, number: int, lacks: bool) -> State:
+def _state(session: Session, number: int, lacks: bool) -> _State:
     machine, ended = session.machine, session.ended
     definition = machine.definition
     # First: an event has told the application so, and no later look may say otherwise.

@@ -74,7 +74,7 @@ class Caller:
         self._secret = credentials if isinstance(credentials, UserSecret) else None
         self._certificates = None if isinstance(credentials, UserSecret) else credentials
         self._member = member
-        self._sock: tls.Connection | None = None
+        self._sock: tls.PeerSocket | None = None
         self._seq = 0
         self._closed = False
 
@@ -100,11 +100,11 @@ class Caller:
                 self._drop()
         return answer
 
-    def revoked(self, sock: tls.Connection) -> bool:
+    def revoked(self, sock: tls.PeerSocket) -> bool:
         """Tell whether the peer of a connection was revoked since it was made."""
         return tls.is_revoked(sock, self._certificates)
 
-    def connect(self, timeout_s: float) -> tls.Connection:
+    def connect(self, timeout_s: float) -> tls.PeerSocket:
         """Return a new connection, which is the caller's no more: for a `Pipeline`. Raises as `call` does."""
         # An answer may still be under way on the old one: the pipeline would take it for one of its own calls'.
         self._drop()
@@ -158,7 +158,7 @@ class Caller:
         reply = put(sock, protocol.MSG_INVOKE, self._seq, body, deadline) or read(sock, deadline)
         return answer_of(reply, self._seq)
 
-    def _kept(self) -> tls.Connection | None:
+    def _kept(self) -> tls.PeerSocket | None:
         """Return the connection of the last call, unless the peer has ended it since."""
         if self._sock is not None and (
             _is_over(self._sock) or (self._certificates and tls.is_revoked(self._sock, self._certificates))
@@ -166,7 +166,7 @@ class Caller:
             self._drop()
         return self._sock
 
-    def _dial(self, deadline: float) -> tls.Connection:
+    def _dial(self, deadline: float) -> tls.PeerSocket:
         deadline = min(deadline, monotonic() + CONNECT_S)
         if self._closed:
             raise EOFError("closed by this side")
@@ -189,7 +189,7 @@ class Caller:
             self._prove(sock, self._secret, deadline)
         return sock
 
-    def _introduce(self, sock: tls.Connection, words: dict[str, object], deadline: float) -> WireMessage:
+    def _introduce(self, sock: tls.PeerSocket, words: dict[str, object], deadline: float) -> WireMessage:
         """Say CONNECT; return the peer's welcome."""
         sock.settimeout(remaining(deadline))
         reply = put(sock, protocol.MSG_CONNECT, 0, pack(words), deadline) or read(sock, deadline)
@@ -197,7 +197,7 @@ class Caller:
             raise _refusal(_reply(reply))
         return reply
 
-    def _prove(self, sock: tls.Connection, secret: UserSecret, deadline: float) -> None:
+    def _prove(self, sock: tls.PeerSocket, secret: UserSecret, deadline: float) -> None:
         """Introduce this side; raises Untrusted where the other does not know the user's secret."""
         nonce = new_nonce()
         exchange = Exchange(sock.getsockname(), sock.getpeername(), self._object_id, nonce)
@@ -212,7 +212,7 @@ class Caller:
             sock.close()
 
 
-def _is_over(sock: tls.Connection) -> bool:
+def _is_over(sock: tls.PeerSocket) -> bool:
     """Tell whether an idle connection is of no use: nobody speaks unasked, so whatever is there to read ends it."""
     try:
         sock.settimeout(0)

@@ -19,7 +19,7 @@ from time import monotonic
 from loguru import logger
 from Pyro5 import protocol
 
-from gcom.runtime.pyro.tls import Connection
+from gcom.runtime.pyro.tls import PeerSocket
 from gcom.runtime.pyro.wire import NOT_TRUSTED, Bad, WireMessage, pack, read, write
 
 LEAVE_BYTES_MAX = 4 * 1024 * 1024  # so much of what a peer still sends is read at most: a few of its messages
@@ -48,7 +48,7 @@ class Refusals:
         logger.warning("refused from the network since the last report: {}", words)
 
 
-def refuse(sock: Connection, words: str, limit_s: float, seq: int = 0) -> None:
+def refuse(sock: PeerSocket, words: str, limit_s: float, seq: int = 0) -> None:
     """Say why a peer is not served, and wait until it has heard that, or has had time to. Never raises OSError."""
     with suppress(OSError):
         sock.settimeout(limit_s)
@@ -56,7 +56,7 @@ def refuse(sock: Connection, words: str, limit_s: float, seq: int = 0) -> None:
     take_leave(sock, limit_s)
 
 
-def take_leave(sock: Connection, limit_s: float) -> None:
+def take_leave(sock: PeerSocket, limit_s: float) -> None:
     """Say no more, and read until the peer has ended, too. Never raises OSError, nor waits longer than the limit."""
     deadline, left = monotonic() + limit_s, LEAVE_BYTES_MAX
     with suppress(OSError):
@@ -70,7 +70,7 @@ def take_leave(sock: Connection, limit_s: float) -> None:
             left -= len(data)
 
 
-def put(sock: Connection, kind: int, seq: int, body: bytes, deadline: float) -> WireMessage | None:
+def put(sock: PeerSocket, kind: int, seq: int, body: bytes, deadline: float) -> WireMessage | None:
     """Write a message; return the peer's last words if it has refused us meanwhile. Raises OSError if it said none."""
     try:
         write(sock, kind, 0, seq, body)

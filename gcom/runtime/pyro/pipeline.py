@@ -26,7 +26,7 @@ READ_BYTES = 64 * 1024  # a full load in four reads, and no more memory per conn
 class Pipeline:
     """A connection after its handshake. `put` and `flush` in any thread, `answers` in one."""
 
-    def __init__(self, sock: tls.Connection, object_id: str) -> None:
+    def __init__(self, sock: tls.PeerSocket, object_id: str) -> None:
         self._sock = sock
         if not isinstance(sock, tls.SecureSocket):  # its own never blocks
             sock.setblocking(False)
@@ -39,7 +39,7 @@ class Pipeline:
         self._ended = False
 
     @property
-    def connection(self) -> tls.Connection:
+    def connection(self) -> tls.PeerSocket:
         return self._sock
 
     def fileno(self) -> int:

@@ -175,7 +175,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
 
     def _introduce(self, conn: Any, deadline: float) -> bool:
         """Tell whether the peer is welcome; a refusal is counted before the peer is told."""
-        sock: tls.Connection = conn.sock
+        sock: tls.PeerSocket = conn.sock
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         hello = read(sock, deadline)
         try:
@@ -195,13 +195,13 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         sock.settimeout(None)
         return True
 
-    def _peer(self, sock: tls.Connection, hello: WireMessage, deadline: float) -> Identity | None:
+    def _peer(self, sock: tls.PeerSocket, hello: WireMessage, deadline: float) -> Identity | None:
         """Return who the peer is: its certificate's names, or None for a process of this user."""
         if isinstance(sock, tls.SecureSocket):
             return sock.peer if sock.peer.uris else NOBODY
         return None if self._secret is None else self._prove(sock, self._secret, hello, deadline)
 
-    def _prove(self, sock: tls.Connection, secret: UserSecret, hello: WireMessage, deadline: float) -> Identity | None:
+    def _prove(self, sock: tls.PeerSocket, secret: UserSecret, hello: WireMessage, deadline: float) -> Identity | None:
         """Return None once the peer has proved that it knows the user's secret, or nobody's names; raises Bad."""
         match stock.read_body(hello):
             case {"handshake": {"nonce": bytes() as nonce}, "object": str() as name} if len(nonce) == NONCE_BYTES:
@@ -266,7 +266,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         except (EOFError, OSError) as error:
             raise errors.ConnectionClosedError("gone") from error
 
-    def _serve(self, sock: tls.Connection, request: WireMessage) -> None:
+    def _serve(self, sock: tls.PeerSocket, request: WireMessage) -> None:
         if request.kind == protocol.MSG_PING:
             return write(sock, protocol.MSG_PING, 0, request.seq, b"pong", request.serializer)
         if request.kind != protocol.MSG_INVOKE or (

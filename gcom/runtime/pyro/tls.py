@@ -229,7 +229,7 @@ class SecureSocket:
         return None if self._timeout is None else monotonic() + self._timeout
 
 
-Connection = socket.socket | SecureSocket
+PeerSocket = socket.socket | SecureSocket
 
 
 def dialled(
@@ -264,7 +264,7 @@ def accepted(sock: socket.socket, credentials: Credentials, deadline: float, *, 
     return SecureSocket(sock, context, deadline, server=True)
 
 
-def is_revoked(sock: Connection, credentials: Dialer | None) -> bool:
+def is_revoked(sock: PeerSocket, credentials: Dialer | None) -> bool:
     """Tell whether the peer's certificate was revoked, perhaps since the connection was made."""
     return credentials is not None and isinstance(sock, SecureSocket) and sock.serial in credentials.revoked
 
@@ -274,7 +274,7 @@ class PlainSpoken(Exception):
 
 
 @contextmanager
-def serving(who: Identity | None, sock: Connection) -> Iterator[None]:
+def serving(who: Identity | None, sock: PeerSocket) -> Iterator[None]:
     """Have `peer` and `peer_serial` tell whose request is being served, while it is."""
     # A context variable, for a server's threads serve many connections, and a request may be looked at far from its
     # socket.

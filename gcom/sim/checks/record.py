@@ -21,7 +21,7 @@ class Violation(Exception):
     """A broken promise; the text names the rule, the processes and the messages."""
 
 
-class Numbers:
+class NumberSet:
     """A set of message numbers of one sender: 1…prefix, and those `beyond` it."""
 
     __slots__ = ("beyond", "prefix")
@@ -51,7 +51,7 @@ class Numbers:
         if first == self.prefix + 1 and not self.beyond:  # the usual case
             self.prefix = last
             return
-        # Numbers beyond a gap are few and soon joined, so a set of single numbers will do.
+        # NumberSet beyond a gap are few and soon joined, so a set of single numbers will do.
         self.beyond.update(range(max(first, self.prefix + 1), last + 1))
         while self.prefix + 1 in self.beyond:
             self.prefix += 1
@@ -74,8 +74,8 @@ class ProcessHistory:
 
     process: Process
     sections: list[ViewHistory] = field(default_factory=list)
-    settled: dict[Process, Numbers] = field(default_factory=dict)
-    skipped: dict[Process, Numbers] = field(default_factory=dict)
+    settled: dict[Process, NumberSet] = field(default_factory=dict)
+    skipped: dict[Process, NumberSet] = field(default_factory=dict)
     clock: dict[Process, int] = field(default_factory=dict)
     ended: Ended | None = None
 
@@ -102,7 +102,7 @@ class ProcessHistory:
     def settle(self, sender: Process, first: int, last: int) -> None:
         known = self.settled.get(sender)
         if known is None:
-            known = self.settled[sender] = Numbers()
+            known = self.settled[sender] = NumberSet()
         known.add(first, last)
 
 
@@ -181,7 +181,7 @@ class InstanceHistory:
         else:
             # A base is settled and counts as delivered, though this process never saw it: its state holds it.
             for sender, number in (installed.base or {}).items():
-                history.settled[sender] = Numbers(number)
+                history.settled[sender] = NumberSet(number)
                 history.clock[sender] = number
         history.sections.append(ViewHistory(view))
 
@@ -208,7 +208,7 @@ class InstanceHistory:
             return
         last = skip.first + skip.count - 1
         history.settle(skip.sender, skip.first, last)
-        history.skipped.setdefault(skip.sender, Numbers()).add(skip.first, last)
+        history.skipped.setdefault(skip.sender, NumberSet()).add(skip.first, last)
 
     def end(self, history: ProcessHistory, ended: Ended) -> None:
         history.ended = ended

@@ -13,12 +13,12 @@ from gcom.sim.checks.record import InstanceHistory, ProcessHistory, Rule, Span, 
 from gcom.values.names import Process
 
 Transition = tuple[int, int]  # a view and the one that follows
-Ranges = dict[Process, list[tuple[int, int]]]
+_Ranges = dict[Process, list[tuple[int, int]]]
 
 
-def ranges(spans: list[Span]) -> Ranges:
+def ranges(spans: list[Span]) -> _Ranges:
     """Return the messages of some spans in a canonical form: equal sets are equal here."""
-    found: Ranges = {}
+    found: _Ranges = {}
     for sender, first, last in joined(sorted(spans)):
         found.setdefault(sender, []).append((first, last))
     return found
@@ -68,7 +68,7 @@ class Synchrony(TransitionRule):
 
     def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
-        self._delivered: dict[Transition, tuple[Process, Ranges]] = {}
+        self._delivered: dict[Transition, tuple[Process, _Ranges]] = {}
         self._starts: dict[int, tuple[Process, list[int]]] = {}
 
     def installed(self, history: ProcessHistory, installed: Installed) -> None:

@@ -10,18 +10,18 @@ from gcom.core.messages.effects import Deliver, Installed, Skip
 from gcom.sim.checks.record import InstanceHistory, ProcessHistory, Rule, Violation
 from gcom.values.names import Process
 
-Message = tuple[Process, int]
+_Message = tuple[Process, int]
 
 
-class Precedence:
+class PrecedenceGraph:
     """A growing relation "before" on messages, as long as it has no cycle."""
 
     def __init__(self) -> None:
-        self._place: dict[Message, int] = {}
-        self._after: dict[Message, list[Message]] = {}
-        self._before: dict[Message, list[Message]] = {}
+        self._place: dict[_Message, int] = {}
+        self._after: dict[_Message, list[_Message]] = {}
+        self._before: dict[_Message, list[_Message]] = {}
 
-    def put(self, one: Message, other: Message) -> list[Message]:
+    def put(self, one: _Message, other: _Message) -> list[_Message]:
         """Add `one` before `other`; return the path from `other` back to `one` if there is one already."""
         for message in (one, other):
             if message not in self._place:
@@ -40,11 +40,11 @@ class Precedence:
         self._before[other].append(one)
         return []
 
-    def _reorder(self, one: Message, other: Message) -> list[Message]:
+    def _reorder(self, one: _Message, other: _Message) -> list[_Message]:
         """Move the successors of `other` behind the predecessors of `one`, within the places between them."""
         # Only what stands between the two places can be on a path from one to the other.
         lowest, highest = self._place[other], self._place[one]
-        came_from: dict[Message, Message | None] = {other: None}
+        came_from: dict[_Message, _Message | None] = {other: None}
         todo = [other]
         while todo:
             message = todo.pop()
@@ -63,15 +63,15 @@ class Precedence:
             self._place[message] = place
         return []
 
-    def _path(self, came_from: dict[Message, Message | None], last: Message, end: Message) -> list[Message]:
-        path: list[Message] = [end]
-        step: Message | None = last
+    def _path(self, came_from: dict[_Message, _Message | None], last: _Message, end: _Message) -> list[_Message]:
+        path: list[_Message] = [end]
+        step: _Message | None = last
         while step is not None:
             path.append(step)
             step = came_from[step]
         return path[::-1]
 
-    def _reaching(self, one: Message, lowest: int) -> list[Message]:
+    def _reaching(self, one: _Message, lowest: int) -> list[_Message]:
         found = {one: None}
         todo = [one]
         while todo:
@@ -87,8 +87,8 @@ class TotalOrder(Rule):
 
     def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
-        self._order = Precedence()
-        self._last: dict[Process, Message] = {}
+        self._order = PrecedenceGraph()
+        self._last: dict[Process, _Message] = {}
 
     def delivered(self, history: ProcessHistory, delivery: Deliver) -> None:
         run = delivery.run
@@ -108,8 +108,8 @@ class Serials(Rule):
 
     def __init__(self, record: InstanceHistory) -> None:
         super().__init__(record)
-        self._message: dict[int, Message | None] = {}  # by serial; None: a no-op
-        self._serial: dict[Message, int] = {}
+        self._message: dict[int, _Message | None] = {}  # by serial; None: a no-op
+        self._serial: dict[_Message, int] = {}
         self._at: dict[Process, int] = {}
         self._starts: dict[int, tuple[Process, int]] = {}  # by view, a process that began it, and its serial
 
@@ -147,7 +147,7 @@ class Serials(Rule):
             raise Violation(f"SERIAL_CONTIGUOUS: {who} goes from serial {before} to {serial}")
         self._at[who] = serial + count - 1
 
-    def _only(self, who: Process, serial: int, message: Message | None) -> None:
+    def _only(self, who: Process, serial: int, message: _Message | None) -> None:
         known = self._message.setdefault(serial, message)
         # Broken where a serial is delivered before a majority holds its order, where a sequencer serves whoever asks,
         # and where a leader opens one again with what it alone knows.

@@ -11,13 +11,13 @@ from gcom.audit.summary.lineage import INTO
 from gcom.audit.summary.process import SectionSummary
 from gcom.audit.summary.tally import Tally
 
-Member = tuple[str, SectionSummary]
+_Member = tuple[str, SectionSummary]
 
 
 def _judge(case: Case, tally: Tally) -> None:
     group = case.group
     safe = any(view.get("safe") for summary in group.summaries.values() for view in summary.views)
-    everyone: dict[int, list[Member]] = defaultdict(list)
+    everyone: dict[int, list[_Member]] = defaultdict(list)
     for who, section in group.sections():
         everyone[section.view].append((who, section))
     for (view, _), members in sorted(group.classes().items(), key=str):
@@ -30,7 +30,7 @@ def _judge(case: Case, tally: Tally) -> None:
             _judge_class(view, members, heard, tally)
 
 
-def _goes_over(member: Member) -> bool:
+def _goes_over(member: _Member) -> bool:
     """Tell whether a process leaves the view into a successor, and so binds nobody who went on in the instance.
 
     1. C is put out of view 3, and the others, in view 4, all die. 2. C goes on alone, in a successor, and delivers its
@@ -39,7 +39,7 @@ def _goes_over(member: Member) -> bool:
     return str(member[1].next).startswith(INTO)
 
 
-def _judge_class(view: int, members: list[Member], heard: list[Member], tally: Tally) -> None:
+def _judge_class(view: int, members: list[_Member], heard: list[_Member], tally: Tally) -> None:
     """Judge that all of `members` have settled every message that any of `heard` delivered in the view."""
     demanded: dict[str, Intervals] = {}
     for _, section in heard:

@@ -16,8 +16,8 @@ from gcom.audit.rules.certificates import settle_twice
 from gcom.audit.rules.rule import (
     AuditRule,
     Case,
-    Definition,
     Example,
+    LoggedDefinition,
     Mark,
     named,
     processes_in,
@@ -30,7 +30,7 @@ from gcom.audit.summary.messages import MessageTable, table_of
 from gcom.audit.summary.tally import Tally
 
 
-def _promised(definition: Definition) -> bool:
+def _promised(definition: LoggedDefinition) -> bool:
     return where_reliable(definition) and where_total(definition)
 
 

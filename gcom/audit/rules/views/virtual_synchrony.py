@@ -10,7 +10,7 @@ from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.process import SectionSummary
 from gcom.audit.summary.tally import Tally
 
-Member = tuple[str, SectionSummary]
+_Member = tuple[str, SectionSummary]
 
 
 def _judge(case: Case, tally: Tally) -> None:
@@ -25,7 +25,7 @@ def _judge(case: Case, tally: Tally) -> None:
     _judge_starts(case.group, tally)
 
 
-def _compare(view: int, first: Member, second: Member, tally: Tally) -> None:
+def _compare(view: int, first: _Member, second: _Member, tally: Tally) -> None:
     for sender in sorted({*first[1].delivered, *second[1].delivered}):
         ours, theirs = (section.delivered.get(sender, Intervals()) for _, section in (first, second))
         if ours != theirs:
