@@ -123,7 +123,7 @@ class Settled:
     """The end of a doubt: this process's own messages first … last have arrived, or never will.
 
     `arrived`: they are delivered wherever the group goes on. Else they never will be: to send their content again makes
-    no doubles; but with `merge_states` what the application had read itself comes along in the state that it brings.
+    no doubles; but what the application had read itself comes along with its state (`merge_states`, StateRestored).
     `process` gave them these numbers in `instance`: who reads this late may be in another one by now.
     """
 
