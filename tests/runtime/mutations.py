@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -72,7 +72,7 @@ def targets() -> list[Target]:
     """Return all decoders. What they take is the same in every run."""
     drawn = _drawn(strategies.whole_frames, _PER_STRATEGY)
     # Some with a large run, which is read in another way.
-    whole = [frames.encode(it) for it in (*drawn, *[replace(it, runs=(strategies.large(),)) for it in drawn[:10]])]
+    whole = [frames.encode(it) for it in (*drawn, *[it._replace(runs=(strategies.large(),)) for it in drawn[:10]])]
     refused = frames.encode(Refused("unknown", "a#1 is not here", 3, "h.l"))
     runs = [it.encoded for it in _drawn(strategies.runs(), 2 * _PER_STRATEGY) if len(it.payloads) == 1]
     made = _drawn(strategies.decisions(), _PER_STRATEGY)
