@@ -45,18 +45,18 @@ _Own = TypeVar("_Own")  # what a driver adds
 
 
 class DeliveryQueue(Generic[_Own]):
-    """The application reads `arrivals` from the left. New effects go to `tail`, the same while the queue is open.
+    """The application reads `queued` from the left. New effects go to `tail`, the same while the queue is open.
 
     It has no bound of its own: credit bounds the deliveries, the driver counts the rest.
     """
 
     def __init__(self) -> None:
-        self.arrivals: deque[Handed | _Own] = deque()
-        self.tail = self.arrivals
+        self.queued: deque[Handed | _Own] = deque()
+        self.tail = self.queued
 
     @property
     def is_open(self) -> bool:
-        return self.tail is self.arrivals
+        return self.tail is self.queued
 
     def put(self, effect: Handed | AwaitState) -> list[Deliver | Skip]:
         """Take what is to be handed over; return what will not be, for the state covers it: it counts as read."""
@@ -67,7 +67,7 @@ class DeliveryQueue(Generic[_Own]):
             case KeepState() | StateUnavailable(kept=True):
                 waiting = [] if self.is_open else list(self.tail)
                 self._open()
-                self.arrivals.extend((effect, *waiting))
+                self.queued.extend((effect, *waiting))
             case SetState(view) | StateUnavailable(view):
                 held = list(self.tail) if not self.is_open else []
                 # The state is a donor's at the barrier of `view`, so it has all messages before that
@@ -75,29 +75,29 @@ class DeliveryQueue(Generic[_Own]):
                 covered, kept = _since(held, view)
                 self._open()
                 # The state in front of what was held: the application's own order is that of the donor.
-                self.arrivals.append(effect)
-                self.arrivals.extend(kept)
+                self.queued.append(effect)
+                self.queued.extend(kept)
             case _:
                 self.tail.append(effect)
         return covered
 
     def tell(self, own: _Own) -> None:
         """Append the driver's own, which waits for no state."""
-        self.arrivals.append(own)
+        self.queued.append(own)
 
     def end(self, own: _Own) -> None:
         """Append the last of a session."""
         # Opened without its state: the application could make nothing of what is held, and must learn of the end.
         self._open()
-        self.arrivals.append(own)
+        self.queued.append(own)
 
     def shut(self) -> None:
         """Hand over nothing more but the end."""
-        self.arrivals.clear()
+        self.queued.clear()
         self.tail = deque()
 
     def _open(self) -> None:
-        self.tail = self.arrivals
+        self.tail = self.queued
 
 
 def _since(held: list[Handed | _Own], view: int) -> tuple[list[Deliver | Skip], list[Handed | _Own]]:

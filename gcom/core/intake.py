@@ -1,4 +1,4 @@
-"""Intake of what frames bring of the streams: whole runs and pieces, judged before they are taken."""
+"""Intake of what frames bring of the streams: whole runs and fragments, judged before they are taken."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gcom.core.messages.effects import Effect
 from gcom.core.messages.frames import Frame
 from gcom.core.streams import Streams
 from gcom.values.names import Process
-from gcom.values.run import Piece, Run
+from gcom.values.run import Fragment, Run
 
 FORGED = "forged"  # the reason to suspect a member that brought a run which is not of its sender
 
@@ -25,14 +25,14 @@ class Intake:
         effects: list[Effect] = []
         for run in frame.runs:
             effects += self._take_run(run, {frame.source}, now_ms)
-        for piece in frame.pieces:
-            effects += self._take_piece(frame.source, piece, now_ms)
+        for fragment in frame.fragments:
+            effects += self._take_fragment(frame.source, fragment, now_ms)
         return effects
 
     def _take_run(self, run: Run, by: set[Process], now_ms: int) -> list[Effect]:
         """Take a run that these brought, unless it is forged: then the one who did brings nothing more."""
         if self._streams.is_forged(run):
-            # Who relays has judged before. Of several who brought pieces of it nobody can say which of them lied.
+            # Who relays has judged before. Of several who brought fragments of it nobody can say which of them lied.
             for liar in by if len(by) == 1 else ():
                 self.liars.add(liar)
                 self._view_change.suspect(liar, FORGED)
@@ -43,10 +43,10 @@ class Intake:
         self._view_change.heard(run.sender, now_ms)
         return effects
 
-    def _take_piece(self, source: Process, piece: Piece, now_ms: int) -> list[Effect]:
-        if not self._streams.may_bring(source, piece):
+    def _take_fragment(self, source: Process, fragment: Fragment, now_ms: int) -> list[Effect]:
+        if not self._streams.may_bring(source, fragment):
             return []
         multicast = self._streams.multicast
-        run = multicast.assemble(piece, now_ms, source)
-        self._view_change.heard(piece.sender, now_ms)
+        run = multicast.assemble(fragment, now_ms, source)
+        self._view_change.heard(fragment.sender, now_ms)
         return self._take_run(run, multicast.assemblies.brought_by, now_ms) if run else []

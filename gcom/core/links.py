@@ -76,7 +76,7 @@ class PeerLink:
     readiness: Readiness = Readiness.FREE
     owed: bool = False  # a status is due at once
     failures: int = 0
-    letters_first: bool = False  # the last frame had runs, and letters wait: it is their turn
+    envelopes_first: bool = False  # the last frame had runs, and envelopes wait: it is their turn
 
     def become(self, readiness: Readiness) -> None:
         assert readiness in READINESS[self.readiness], f"{self.readiness} to {readiness}"

@@ -1,6 +1,6 @@
 """One process's session in one group: the machine that drivers hold (docs/protocols/group.md).
 
-    ENTERING ── first, or installed ──► MEMBER ── left, expelled, succeeded, exit ──► LINGERING ── all told ──► ENDED
+    ENTERING ── first, or installed ──► MEMBER ── left, expelled, succeeded, exit ──► TIME_WAIT ── all told ──► ENDED
         └── refused ──────────────────────────────────────────────────────────────────────────────────────────┘
 
 A driver calls `handle`, `receive` and `take`, carries out the effects in order, and asks `woken`, `due_ms` and
@@ -39,15 +39,15 @@ class Stage(Enum):
 
     ENTERING = "entering"  # asks the registry and members to be let in
     MEMBER = "member"  # in the view, by a claim that was granted or by an INSTALL that names it
-    LINGERING = "lingering"  # out of the view, and still telling others which view goes on
+    TIME_WAIT = "time_wait"  # out of the view, and still telling others which view goes on
     ENDED = "ended"  # refused, given up, or all who had to be told were; at once but for a leaver, 5 s at most
 
 
 # Every stage and what may follow it.
 STAGES: dict[Stage, tuple[Stage, ...]] = {
     Stage.ENTERING: (Stage.MEMBER, Stage.ENDED),
-    Stage.MEMBER: (Stage.LINGERING,),
-    Stage.LINGERING: (Stage.ENDED,),
+    Stage.MEMBER: (Stage.TIME_WAIT,),
+    Stage.TIME_WAIT: (Stage.ENDED,),
     Stage.ENDED: (),
 }
 
@@ -84,11 +84,11 @@ class GroupMachine:
         self.links_woken = self._links.woken_peers  # looked at first: most steps wake nobody
         self.woken = self._links.woken  # peers for which `take` may have something new; opened and closed ones too
         self.bring_forward = self._links.bring_forward  # a heartbeat, as one of another group goes to the same node
-        self._arrival = Joining(group, process, address, create, former, self.transfer, self._links, signer is not None)
+        self._joining = Joining(group, process, address, create, former, self.transfer, self._links, signer is not None)
         self._member: Member | None = None
         self._effects: list[Effect] = []
         self._ticked_ms = 0
-        self._linger_until_ms = 0
+        self._time_wait_until_ms = 0
         self._leaves_for = ""  # why it leaves as soon as it is in
 
     def again(self, process: Process) -> GroupMachine:
@@ -121,7 +121,7 @@ class GroupMachine:
         machine = GroupMachine(self.group, self.process, self._address, None, None, *had, self._signer)
         entry, first, follows = first_view(member.definition, self.instance, decided, self.order_log)
         machine.transfer.inherit(self.transfer, entry.instance)
-        machine._arrival.inherit(entry, first, follows)
+        machine._joining.inherit(entry, first, follows)
         started, has = first.decision.view.started, self.reach
         machine._former = PreviousSession(self.process, entry, started, member.away, has)
         machine.instance, machine._leaves_for = entry.instance, member.leaves_for
@@ -156,8 +156,8 @@ class GroupMachine:
             self._handle_entering(event, now_ms)
         elif self._member is not None and self.stage is Stage.MEMBER:
             self._handle_member(self._member, event, now_ms)
-        elif self.stage is Stage.LINGERING:
-            self._handle_lingering(event, now_ms)
+        elif self.stage is Stage.TIME_WAIT:
+            self._handle_time_wait(event, now_ms)
         if isinstance(event, events.Tick):
             self._ticked_ms = now_ms  # in every stage, or its deadline would stay in the past and the driver spin
         return self._settle(now_ms)
@@ -179,16 +179,16 @@ class GroupMachine:
         # A CUT or PROMISE of a full group takes up to 40 KiB of the frame: no data goes with it, or it might not fit.
         member = member if not (link.control and link.fills_frame) else None
         loads = member is not None and link.takes_load(member.streams.paced)
-        due = bool(link.control if self.stage is Stage.LINGERING else link.due(now_ms, loads))
-        load, letters, state = member.outgoing.cargo_for(peer, due, now_ms) if member and loads else EMPTY
-        if not (due or load.size or letters or state):
+        due = bool(link.control if self.stage is Stage.TIME_WAIT else link.due(now_ms, loads))
+        load, envelopes, state = member.outgoing.cargo_for(peer, due, now_ms) if member and loads else EMPTY
+        if not (due or load.size or envelopes or state):
             return None, [] if member and not member.effects else self._settle(now_ms)
         # What a failed call carried is put again as it was, so control is taken only when the frame is sure to go.
-        control = self._links.begin(peer, size_of(load, letters, state)) + state
+        control = self._links.begin(peer, size_of(load, envelopes, state)) + state
         orders = member.outgoing.orders_for(peer) if member else None
         status = member.status(peer) if member else self._status(peer)
         head = (self.group, self.instance, self.process, peer, status)
-        frame = Frame(*head, control, load.runs, load.pieces, orders, tuple(letters))
+        frame = Frame(*head, control, load.runs, load.fragments, orders, tuple(envelopes))
         if link.control or (member and member.outgoing.has_more(peer)):
             self._links.wake(peer)  # there is more than this frame holds
         return frame, self._settle(now_ms)
@@ -198,8 +198,8 @@ class GroupMachine:
         link = self._links.get(peer)
         if link is None:
             return None
-        quiet = self.stage is Stage.LINGERING and not link.control
-        return self._linger_until_ms if quiet else link.due_ms
+        quiet = self.stage is Stage.TIME_WAIT and not link.control
+        return self._time_wait_until_ms if quiet else link.due_ms
 
     def address_of(self, peer: Process) -> Address | None:
         """Return where a peer is called; None: it is a peer no more."""
@@ -272,27 +272,27 @@ class GroupMachine:
     @property
     def flushed(self) -> bool:
         """Return whether every member holds all that has a number, and what was sent to it alone."""
-        return self._member is None or (self._member.streams.unconfirmed is None and self.mail_settled)
+        return self._member is None or (self._member.streams.unconfirmed is None and self.unicast_settled)
 
     @property
-    def mail_settled(self) -> bool:
+    def unicast_settled(self) -> bool:
         """Return whether every member holds the unicasts and answers sent to it."""
-        return self._member is None or self._member.mail.letters.settled
+        return self._member is None or self._member.unicast.channels.settled
 
     @property
     def undelivered(self) -> int:
         """The number of unicasts that their receivers are not known to hold."""
-        return self._member.mail.letters.undelivered if self._member else 0
+        return self._member.unicast.channels.undelivered if self._member else 0
 
     def has_room_for(self, peer: Process) -> bool:
         """Return whether one more unicast to a member of the view may wait."""
-        return self._member is not None and self._member.mail.letters.outboxes[peer].room
+        return self._member is not None and self._member.unicast.channels.outboxes[peer].room
 
     @property
     def waits_for(self) -> str:
         """The answer that an entering process awaits, or the member that holds up a full window; in words."""
         if self._member is None:
-            return self._arrival.waits_for
+            return self._joining.waits_for
         return self._member.streams.waits_for
 
     def _settle(self, now_ms: int) -> list[Effect]:
@@ -304,8 +304,8 @@ class GroupMachine:
                 self._member.effects.clear()
                 # The end is an effect, too: without effects it needs no look.
                 if self._member.ended and self.stage is Stage.MEMBER:
-                    self._become_lingering(self._member.ended, now_ms)
-        if self.stage is Stage.LINGERING and (self._links.idle or now_ms >= self._linger_until_ms):
+                    self._become_time_wait(self._member.ended, now_ms)
+        if self.stage is Stage.TIME_WAIT and (self._links.idle or now_ms >= self._time_wait_until_ms):
             self._become_ended()
         effects, self._effects = self._effects, []
         return effects
@@ -314,12 +314,12 @@ class GroupMachine:
         assert stage in STAGES[self.stage], f"{self.stage} to {stage}"
         self.stage = stage
 
-    def _become_lingering(self, ended: Ended, now_ms: int) -> None:
-        self._become(Stage.LINGERING)
+    def _become_time_wait(self, ended: Ended, now_ms: int) -> None:
+        self._become(Stage.TIME_WAIT)
         self._links.keep_only(frames.Install)  # of the session nothing else concerns anybody now
         self.transfer.end(self._member.streams.extent(self.instance) if self._member else NO_EXTENT)
         # 5 s for ends whose decision this process alone may know, as a leader that decided its own leave does.
-        self._linger_until_ms = now_ms + limits.LINGER_MS if ended.reason in TELLS else now_ms
+        self._time_wait_until_ms = now_ms + limits.TIME_WAIT_MS if ended.reason in TELLS else now_ms
 
     def _become_ended(self) -> None:
         self._become(Stage.ENDED)
@@ -333,27 +333,27 @@ class GroupMachine:
             self._become_ended()
             return
         # In the successor of its instance it is from the start: there is nothing to ask.
-        if not self._arrival.entered:
-            self._arrival.handle(event, now_ms)
+        if not self._joining.entered:
+            self._joining.handle(event, now_ms)
         self._arrive(now_ms)
 
     def _arrive(self, now_ms: int) -> None:
         """Take what came of a step on the way in."""
-        arrival = self._arrival
-        self.instance = arrival.instance
-        self._effects += arrival.effects
-        arrival.effects.clear()
-        if arrival.failed:
+        joining = self._joining
+        self.instance = joining.instance
+        self._effects += joining.effects
+        joining.effects.clear()
+        if joining.failed:
             self._become_ended()
-        elif arrival.entered:
-            self._enter(arrival.entered, now_ms)
+        elif joining.entered:
+            self._enter(joining.entered, now_ms)
 
     def _enter(self, install: frames.Install, now_ms: int) -> None:
-        entry = self._arrival.found
+        entry = self._joining.found
         self.instance, self.definition = entry.instance, entry.definition
         self._become(Stage.MEMBER)
         away = self._former.seats if self._former else ()
-        parts = (self._links, self.transfer, install, now_ms, away, self._arrival.succeeds, self._signer)
+        parts = (self._links, self.transfer, install, now_ms, away, self._joining.succeeds, self._signer)
         self._member = Member(entry, self.process, *parts)
         # It had asked to leave, and was needed for the succession, so it leaves there.
         if self._leaves_for:
@@ -368,7 +368,7 @@ class GroupMachine:
             case events.Consumed(sender, number, size):
                 member.on_consumed(sender, number, size)
             case events.SendUnicast() | events.GroupCall() | events.Served() | events.EndGroupCall():
-                member.on_mail(event)
+                member.on_unicast(event)
             case events.UnicastRead(sender):
                 member.on_unicast_read(sender)
             case events.StateTaken(view, data, error):
@@ -396,7 +396,7 @@ class GroupMachine:
             case _:
                 assert_never(event)
 
-    def _handle_lingering(self, event: events.Event, now_ms: int) -> None:
+    def _handle_time_wait(self, event: events.Event, now_ms: int) -> None:
         match event:
             case events.Replied(peer, reply):
                 self._links.replied(peer, now_ms)
@@ -413,10 +413,10 @@ class GroupMachine:
                 pass  # the application's session is over
 
     def _on_frame(self, frame: Frame, now_ms: int) -> Reply:
-        # Before the target is compared: a hail is for the name, whatever process has it now.
-        hail = frame.hail if frame.control else None
-        if hail and frame.group == self.group and name_of(frame.target) == name_of(self.process):
-            return self._on_hail(frame, hail, now_ms)
+        # Before the target is compared: a discovery message is for the name, whatever process has it now.
+        discovery = frame.discovery if frame.control else None
+        if discovery and frame.group == self.group and name_of(frame.target) == name_of(self.process):
+            return self._on_discovery(frame, discovery, now_ms)
         # A frame from oneself is a peer's mistake: it would be this process's own stream, coming back.
         mine = frame.target == self.process != frame.source and frame.group == self.group
         if not mine:
@@ -440,7 +440,7 @@ class GroupMachine:
             installs = [item for item in frame.control if isinstance(item, frames.Install)]
             for install in [item for item in installs if self.process in item.decision.view.members][:1]:
                 # It promised survivors not to enter this view. `ended`, so that its members count it as dead there.
-                if not self._arrival.on_install(install):
+                if not self._joining.on_install(install):
                     number = install.decision.view.number
                     return Refused("ended", f"{self.process} gave its word not to enter view {number}")
                 self._arrive(now_ms)
@@ -449,18 +449,18 @@ class GroupMachine:
         return Frame(self.group, self.instance, self.process, frame.source, self._status(frame.source))
 
     def _on_prepare(self, frame: Frame, prepare: frames.Prepare) -> Reply:
-        answer = self._arrival.on_prepare(frame.instance, prepare)
+        answer = self._joining.on_prepare(frame.instance, prepare)
         return Frame(self.group, frame.instance, self.process, frame.source, Status(0), (answer,))
 
-    def _on_hail(self, frame: Frame, hail: frames.OfHail, now_ms: int) -> Reply:
+    def _on_discovery(self, frame: Frame, discovery: frames.OfDiscovery, now_ms: int) -> Reply:
         """Answer a process of the group, in another instance or in none, that calls this process by its name."""
-        answer: frames.OfHail | None = None
+        answer: frames.OfDiscovery | None = None
         if self._member and self.stage is Stage.MEMBER:
-            answer = self._member.on_hail(frame, hail, now_ms)
-        elif self.stage is Stage.ENTERING and self._arrival.hail:
-            self._arrival.on_hail(frame.source, frame.instance, hail, now_ms)
+            answer = self._member.on_discovery(frame, discovery, now_ms)
+        elif self.stage is Stage.ENTERING and self._joining.discover_request:
+            self._joining.on_discovery(frame.source, frame.instance, discovery, now_ms)
             self._arrive(now_ms)
-            answer = self._arrival.hail
+            answer = self._joining.discover_request
         else:
             return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
         head = (self.group, self.instance, self.process, frame.source)

@@ -1,4 +1,4 @@
-"""A member of a group: routes between data, letters, links, joiners and view changes.
+"""A member of a group: routes between data, envelopes, links, joiners and view changes.
 
 The parts do not know each other: `Streams` (data), `UnicastEndpoint` (unicast and calls), `ViewChanger`, `Links`.
 """
@@ -54,9 +54,9 @@ class Member:
         self._view_change = ViewChanger(process, found, links, self.streams, transfer, entry, now_ms)
         self._triggers = self._view_change.triggers
         self._intake = Intake(self.streams, self._view_change)
-        self.mail = UnicastEndpoint(process, made.view)
+        self.unicast = UnicastEndpoint(process, made.view)
         self.effects: list[Effect] = self._view_change.effects  # one list, so that their order is that of the steps
-        self.outgoing = Outgoing(links, self.streams, self.mail.letters, transfer, self.effects)
+        self.outgoing = Outgoing(links, self.streams, self.unicast.channels, transfer, self.effects)
         self._registration = Registration(process, found.definition, found.instance)
         self._merge = Merge(process, found.instance, found.definition.netsplit, links, away)
         self.effects += transfer.enter(made, now_ms, found.instance)  # before Installed, which may have to wait
@@ -103,7 +103,7 @@ class Member:
             self._merge.install(old, decision)
             self._registration.install(old, decision)
         self._view_change.passed.clear()
-        self.effects += self.mail.install(self.view.members)
+        self.effects += self.unicast.install(self.view.members)
         if self.leaves_for and not self._view_change.others:
             self._leave_alone()
         else:
@@ -161,16 +161,16 @@ class Member:
         self.transfer.on_taken(view, data, error)
         self._links.wake_all()  # chunks go unasked
 
-    # letters
+    # envelopes
 
-    def on_mail(self, event: events.OfMail) -> None:
-        self.effects += self.mail.handle(event)
+    def on_unicast(self, event: events.UnicastEvent) -> None:
+        self.effects += self.unicast.handle(event)
         for peer in self._view_change.others:
-            if self.mail.letters.outboxes[peer].has_more:
+            if self.unicast.channels.outboxes[peer].has_more:
                 self._links.wake(peer)
 
     def on_unicast_read(self, sender: Process) -> None:
-        urgent, effects = self.mail.on_read(sender)
+        urgent, effects = self.unicast.on_read(sender)
         self.effects += effects
         if urgent:
             self._links.owe_status([sender])
@@ -183,7 +183,7 @@ class Member:
             leaving=self._view_change.leaves_for,
             suspects=tuple(self._triggers.detector.suspects),
             unheard=self._triggers.unheard,
-            receipt=self.mail.letters.receipt(peer),
+            receipt=self.unicast.channels.receipt(peer),
             state=self.transfer.held(peer) if self.transfer.takes else 0,
             seeking=self.transfer.takes and self.transfer.seeking,
         )
@@ -226,8 +226,8 @@ class Member:
             self.effects += self.streams.on_orders(frame.orders, fresh=False)
             self._view_change.heard(frames.ORDER, now_ms)
         self.effects += self._intake.take(frame, now_ms)
-        if frame.letters:
-            self.effects += self.mail.receive(frame.source, frame.letters, frame.status.view)
+        if frame.envelopes:
+            self.effects += self.unicast.receive(frame.source, frame.envelopes, frame.status.view)
         if frame.status.view == self._view_change.view.number:
             self.effects += self.streams.on_sent(frame.source, frame.status.sent, now_ms)
         if frame.control:
@@ -259,7 +259,7 @@ class Member:
         unheard = within(status.unheard, len(self.view.members)) if same and status.unheard else {}
         self._triggers.detector.heard(peer, now_ms, status.suspects if same else (), unheard)
         self.effects += self.streams.on_status(peer, status)
-        self.mail.letters.outboxes[peer].on_receipt(status.receipt, status.view)
+        self.unicast.channels.outboxes[peer].on_receipt(status.receipt, status.view)
         if self.transfer.owes:
             self.transfer.on_status(peer, status.state, status.seeking)
         self._triggers.wedged = self.streams.multicast.some_wedged
@@ -291,7 +291,7 @@ class Member:
                 self._view_change.on_probe(source, item, now_ms)
             case frames.IndirectAck(view, heard):
                 if view == self.view.number:
-                    self._triggers.detector.vouched(heard, now_ms)
+                    self._triggers.detector.on_indirect_ack(heard, now_ms)
             case frames.GiveWay():
                 self._merge.on_told(source, item, self.view, now_ms)
             case frames.DiscoverRequest() | frames.DiscoverReply():
@@ -309,7 +309,7 @@ class Member:
             self._on_noted(peer, reply, now_ms)
             return
         if isinstance(reply, Refused) and self._view_change.tombstones.end(peer):
-            self._links.close(peer)  # it was told, and is no more: a hail will tell where its process is now
+            self._links.close(peer)  # it was told, and is no more: discovery will tell where its process is now
             return
         if peer not in members:
             if self._merge.on_reply(peer, reply, self.view, now_ms) and not self.leaves_for:
@@ -328,7 +328,7 @@ class Member:
             # Not before all is answered: what is still in flight is in no answer yet, and would be put twice.
             if self._links.settled(peer):
                 self.streams.on_replied(peer)
-                self.mail.letters.outboxes[peer].on_replied()
+                self.unicast.channels.outboxes[peer].on_replied()
         else:
             self._on_refused(peer, reply)
         if not self._view_change.ended:
@@ -364,7 +364,7 @@ class Member:
             self._view_change.proven(peer, frames.DEAD)
         if peer in self.view.members:
             self.streams.on_failed(peer)
-            self.mail.letters.outboxes[peer].on_failed()
+            self.unicast.channels.outboxes[peer].on_failed()
             self.transfer.on_failed(peer)
             self._view_change.on_failed(peer, refused, now_ms)
         else:
@@ -433,12 +433,12 @@ class Member:
         elif self._triggers.survivors is not None:
             self.end("merge", rival.instance)
 
-    def on_hail(self, frame: Frame, hail: frames.OfHail, now_ms: int) -> frames.OfHail | None:
+    def on_discovery(self, frame: Frame, discovery: frames.OfDiscovery, now_ms: int) -> frames.OfDiscovery | None:
         """Answer a call from elsewhere in the group; None where this instance may be over soon."""
-        if isinstance(hail, frames.DiscoverReply):
-            self._merge.on_presence(frame.instance, hail, self.view, now_ms)
+        if isinstance(discovery, frames.DiscoverReply):
+            self._merge.on_discover_reply(frame.instance, discovery, self.view, now_ms)
         hears = self._triggers.partitionable and self._triggers.detector.hears_quorum(now_ms)
-        return self._merge.presence(self.view) if hears else None
+        return self._merge.discover_reply(self.view) if hears else None
 
     @property
     def away(self) -> tuple[tuple[Process, Address], ...]:
@@ -460,11 +460,11 @@ class Member:
         if self.ended:
             return
         self._merge.look(now_ms)
-        self._merge.hail(self.view, self._view_change.tombstones.leavers, now_ms)
+        self._merge.discover(self.view, self._view_change.tombstones.leavers, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
         self.streams.look(now_ms)
         if self.streams.go_ahead():
             self._links.wake_all()  # a small run waits for its order until the next tick at most
-        self.effects += self.mail.tick(now_ms)
+        self.effects += self.unicast.tick(now_ms)
         self._register(now_ms)
         self._proceed(now_ms)

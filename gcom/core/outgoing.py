@@ -1,4 +1,6 @@
-"""The load of the next frame to a peer: of a member's streams, letters, order and state, within the frame's budget."""
+"""The load of the next frame to a peer: of a member's streams, envelopes, order and state, within the frame's
+budget.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +8,34 @@ from gcom.core.links import Links
 from gcom.core.membership.flush import relay
 from gcom.core.messages import frames
 from gcom.core.messages.effects import Effect
-from gcom.core.messages.frames import OfState
+from gcom.core.messages.frames import StateItem
 from gcom.core.messages.orders import Orders
 from gcom.core.multicast.window import NOTHING, Load
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.core.unicast.channel import Channels, Pace
 from gcom.values import limits
-from gcom.values.letter import Letter
+from gcom.values.envelope import Envelope
 from gcom.values.names import Process
 
-EMPTY: tuple[Load, list[Letter], tuple[OfState, ...]] = (NOTHING, [], ())
+EMPTY: tuple[Load, list[Envelope], tuple[StateItem, ...]] = (NOTHING, [], ())
 
 
-def size_of(load: Load, letters: list[Letter], state: tuple[OfState, ...]) -> int:
+def size_of(load: Load, envelopes: list[Envelope], state: tuple[StateItem, ...]) -> int:
     """Return the bytes of data in a frame; a piece of state counts as a full load."""
-    letters_size = sum(letter.taken for letter in letters) if letters else 0
-    return limits.LOAD_BYTES_MAX if state else load.size + letters_size
+    envelopes_size = sum(envelope.taken for envelope in envelopes) if envelopes else 0
+    return limits.LOAD_BYTES_MAX if state else load.size + envelopes_size
 
 
 class Outgoing:
     """Reader of what the parts have for a peer. Forming a run has `effects`, which are put to those of the step."""
 
     def __init__(
-        self, links: Links, streams: Streams, letters: Channels, transfer: Transfer, effects: list[Effect]
+        self, links: Links, streams: Streams, channels: Channels, transfer: Transfer, effects: list[Effect]
     ) -> None:
         self._links = links
         self._streams = streams
-        self._outboxes = letters.outboxes
+        self._outboxes = channels.outboxes
         self._transfer = transfer
         self._effects = effects
 
@@ -41,13 +43,13 @@ class Outgoing:
         """Return whether a peer is another member of the view."""
         return peer in self._streams.multicast.out.peers
 
-    def cargo_for(self, peer: Process, due: bool, now_ms: int) -> tuple[Load, list[Letter], tuple[OfState, ...]]:
-        """Return what to put to a peer now: runs, letters, and of the state; `due`: a frame goes anyway."""
+    def cargo_for(self, peer: Process, due: bool, now_ms: int) -> tuple[Load, list[Envelope], tuple[StateItem, ...]]:
+        """Return what to put to a peer now: runs, envelopes, and of the state; `due`: a frame goes anyway."""
         state = self._state_for(peer, now_ms) if self._transfer.owes else None
-        load, letters = self._mixed_for(peer, due or state is not None, state)
-        return load, letters, () if state is None else (state,)
+        load, envelopes = self._mixed_for(peer, due or state is not None, state)
+        return load, envelopes, () if state is None else (state,)
 
-    def _state_for(self, peer: Process, now_ms: int) -> OfState | None:
+    def _state_for(self, peer: Process, now_ms: int) -> StateItem | None:
         """Return what to put to a peer now of the state that it is given."""
         multicast = self._streams.multicast
         known = multicast.out.peers.get(peer)
@@ -58,7 +60,7 @@ class Outgoing:
         return self._transfer.item_for(peer, data_waits or self._outboxes[peer].has_more, now_ms)
 
     def has_for(self, peer: Process) -> bool:
-        """Return whether runs, letters or state could go to a peer now."""
+        """Return whether runs, envelopes or state could go to a peer now."""
         outbox = self._outboxes.get(peer)
         if outbox is None:
             return False  # no other member of the view
@@ -73,7 +75,7 @@ class Outgoing:
         link = self._links[peer]
         return link.takes_load(self._streams.paced) and (bool(link.relays) or self.has_for(peer))
 
-    def _mixed_for(self, peer: Process, due: bool, beside: OfState | None) -> tuple[Load, list[Letter]]:
+    def _mixed_for(self, peer: Process, due: bool, beside: StateItem | None) -> tuple[Load, list[Envelope]]:
         """Return what to put to a peer now; `due`: a frame goes anyway."""
         link = self._links[peer]
         budget = limits.LOAD_BYTES_MAX
@@ -81,21 +83,21 @@ class Outgoing:
         if isinstance(beside, frames.StateChunk):
             budget -= len(beside.data)
         outbox = self._outboxes.get(peer)
-        letters_wait = outbox is not None and outbox.has_more
-        # Streams and letters take turns at being first: else a link that is full of one would starve the other.
-        if outbox and letters_wait and link.letters_first and not link.relays:
-            load, letters = NOTHING, outbox.take(min(budget, limits.LETTERS_BYTES_TAKEN))
-            budget -= sum(letter.taken for letter in letters)
+        envelopes_wait = outbox is not None and outbox.has_more
+        # Streams and envelopes take turns at being first: else a link that is full of one would starve the other.
+        if outbox and envelopes_wait and link.envelopes_first and not link.relays:
+            load, envelopes = NOTHING, outbox.take(min(budget, limits.ENVELOPES_BYTES_TAKEN))
+            budget -= sum(envelope.taken for envelope in envelopes)
             if not self._streams.awaits_order:
-                load = self._streams.multicast.take(peer, budget, whole=True)  # beside letters whole runs only
-            link.letters_first = False
-            return load, letters
-        load, letters = self._load_for(peer, budget), []
-        if outbox and (due or letters_wait or load.size):
-            letters = outbox.take(min(budget - load.size, limits.LETTERS_BYTES_TAKEN))
-            letters_wait = letters_wait and outbox.has_more
-        link.letters_first = letters_wait and load.size > 0
-        return load, letters
+                load = self._streams.multicast.take(peer, budget, whole=True)  # beside envelopes whole runs only
+            link.envelopes_first = False
+            return load, envelopes
+        load, envelopes = self._load_for(peer, budget), []
+        if outbox and (due or envelopes_wait or load.size):
+            envelopes = outbox.take(min(budget - load.size, limits.ENVELOPES_BYTES_TAKEN))
+            envelopes_wait = envelopes_wait and outbox.has_more
+        link.envelopes_first = envelopes_wait and load.size > 0
+        return load, envelopes
 
     def _load_for(self, peer: Process, budget: int) -> Load:
         """Return what a peer asked for, else what follows in this process's stream."""
@@ -114,7 +116,7 @@ class Outgoing:
     def is_owed(self, peer: Process) -> bool:
         """Return whether the next heartbeat brings a peer more than a reply does.
 
-        That is a piece of the order, letters that it did not take when they came, or a piece of state: only a call
+        That is a piece of the order, envelopes that it did not take when they came, or a piece of state: only a call
         carries these, so its heartbeat is not put off.
         """
         serials, outbox = self._streams.serials, self._outboxes.get(peer)

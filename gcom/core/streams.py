@@ -24,10 +24,10 @@ from gcom.core.ordering.orderer import orderer
 from gcom.core.quorum import held_by_majority
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Netsplit
-from gcom.values.letter import LetterReceipt
+from gcom.values.envelope import EnvelopeReceipt
 from gcom.values.lineage import Extent, rank
 from gcom.values.names import InstanceId, Process
-from gcom.values.run import Brought, Payload, Piece, Run
+from gcom.values.run import Fragment, Payload, Run, StateToMerge
 
 
 class Streams:
@@ -47,7 +47,8 @@ class Streams:
         self.process = process
         self.multicast = _multicast(definition, process)
         self.serials = OrderAgreement(process, group, instance, definition.detection) if definition.total else None
-        self.brought: list[tuple[Process, int, Brought]] = []  # delivered in this view: by whom, its number
+        # Delivered in this view: by whom, its number
+        self.states_to_merge: list[tuple[Process, int, StateToMerge]] = []
         self.delivered = 0  # of this process's own messages
         self.news = False  # news that the others wait for
         self._merges = definition.netsplit is Netsplit.PARTITIONABLE
@@ -155,8 +156,8 @@ class Streams:
         """Return how many pending messages to try: bounded by run, window, and bytes with their msgpack headers."""
         count = min(len(self.unsent), limits.RUN_MESSAGES_MAX, self.multicast.out.flow.room)
         # A brought state is alone in its run: the barrier merges it by its sender and number.
-        if Brought in set(map(type, self.unsent[:count])):
-            count = max(1, next(at for at, it in enumerate(self.unsent) if type(it) is Brought))
+        if StateToMerge in set(map(type, self.unsent[:count])):
+            count = max(1, next(at for at, it in enumerate(self.unsent) if type(it) is StateToMerge))
         lengths = list(accumulate(map(len, self.unsent[:count])))
         budget = bytes_max - 5 * count - 64 * (len(self._clock) + len(self._told) + 2)
         return max(1, bisect_right(lengths, budget))
@@ -175,7 +176,7 @@ class Streams:
                 effects += self._hand_over(ups)
         return effects
 
-    def may_bring(self, peer: Process, item: Run | Piece) -> bool:
+    def may_bring(self, peer: Process, item: Run | Fragment) -> bool:
         """Return whether a peer may bring this: its own, and what the change of the view has members fetch."""
         return item.sender == peer or self.multicast.wedged
 
@@ -235,8 +236,8 @@ class Streams:
                 if last > self._highest.get(sender, 0):
                     self._highest[sender] = self._clock[sender] = last
             # A liar may send one in a PRIMARY group, where no states are merged.
-            if isinstance(up, Deliver) and isinstance(state := up.run.payloads[0], Brought) and self._merges:
-                self.brought.append((up.run.sender, up.run.first, state))
+            if isinstance(up, Deliver) and isinstance(state := up.run.payloads[0], StateToMerge) and self._merges:
+                self.states_to_merge.append((up.run.sender, up.run.first, state))
         return list(ups)
 
     # for those who look at it
@@ -348,13 +349,13 @@ class Streams:
         effects += self._hand_over(self._ordering.close())
         return effects + self._hand_over(self._ordering.abandon()) if decision.succession else effects
 
-    def take_brought(self) -> list[tuple[Process, Brought]]:
+    def take_states_to_merge(self) -> list[tuple[Process, StateToMerge]]:
         """Return the states that were brought in the view that is closed, in an order that all share; none twice."""
-        first: dict[Brought, Process] = {}
+        first: dict[StateToMerge, Process] = {}
         # By sender and number: arrival differs from member to member, and merge_states need not be commutative.
-        for sender, _, state in sorted(self.brought):
+        for sender, _, state in sorted(self.states_to_merge):
             first.setdefault(state, sender)
-        self.brought = []
+        self.states_to_merge = []
         return [(sender, state) for state, sender in first.items()]
 
     def install(self, decision: Decision, serial: int) -> None:
@@ -390,7 +391,7 @@ class Streams:
         leaving: str = "",
         suspects: tuple[Process, ...] = (),
         unheard: Misses | None = None,
-        receipt: LetterReceipt = NO_RECEIPT,
+        receipt: EnvelopeReceipt = NO_RECEIPT,
         state: int = 0,
         seeking: bool = False,
     ) -> Status:

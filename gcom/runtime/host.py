@@ -447,15 +447,15 @@ class Host:
         # Each once: a membership may have two sessions for a moment, one that ends and one that returns.
         for membership in dict.fromkeys(inside):
             membership.leave(max(0.0, deadline - monotonic()))
-        self._await_lingerers(deadline)
+        self._await_time_wait(deadline)
         if not self._closing.is_set():
             self._stop()
 
-    def _await_lingerers(self, deadline: float) -> None:
+    def _await_time_wait(self, deadline: float) -> None:
         """Wait for leaders that left, and still tell the others which view goes on."""
         with self.lock:
             sessions = self.sessions.all
-            while any(session.machine.stage is Stage.LINGERING for session in sessions):
+            while any(session.machine.stage is Stage.TIME_WAIT for session in sessions):
                 if monotonic() >= deadline:
                     return
                 self._ticking.wait(limits.JOIN_GATHER_MS / 1000)

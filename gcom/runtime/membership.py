@@ -22,8 +22,8 @@ from gcom.core.messages import events
 from gcom.core.messages.effects import Ended
 from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.errors import BadValue, Dissolved
-from gcom.runtime import arrivals
-from gcom.runtime.arrivals import Entered, Gone, Own
+from gcom.runtime import queue_items
+from gcom.runtime.queue_items import Entered, Gone, Own
 from gcom.runtime.request_handlers import CallServer
 from gcom.runtime.session import Session
 from gcom.runtime.step_lock import StepLock
@@ -82,7 +82,7 @@ class MembershipHost(Protocol):
 
 
 class Membership:
-    """A process's membership. Guarded by the host's lock; `arrivals` may be popped without it.
+    """A process's membership. Guarded by the host's lock; `queued` may be popped without it.
 
     `session` is the one that is in the group, or was last; `following` is on its way in after it.
     """
@@ -92,7 +92,7 @@ class Membership:
 
     def __init__(self, host: MembershipHost, uses: Uses) -> None:
         self.queue: DeliveryQueue[Own] = DeliveryQueue()
-        self.arrivals = self.queue.arrivals
+        self.queued = self.queue.queued
         self.changed = host.lock.condition()  # an arrival, room to send, a view, the end
         self.uses = uses
         self.state_failure = ""  # how the application's set_state failed
@@ -158,7 +158,7 @@ class Membership:
         asked_for = ended.reason not in RETURNS or session.leaving
         # An application that reads nothing does not come back: each session would add notices to a queue that is at its
         # bound.
-        returning = self.uses.rejoin and not asked_for and len(self.arrivals) < arrivals.NOTICES_MAX
+        returning = self.uses.rejoin and not asked_for and len(self.queued) < queue_items.NOTICES_MAX
         # By a succession it did not lose the group. So it goes on there even if the application is about to leave: only
         # a member of the successor can leave it.
         returning |= ended.reason == "succession"
@@ -184,7 +184,7 @@ class Membership:
         ended = Ended(self.session.ended.view if self.session.ended else 0, reason)
         # Over its first end, which said that it would be back: whoever asks now is told why it will not.
         self.session.ended = ended
-        self.arrivals.append(Gone(ended, returning=False))
+        self.queued.append(Gone(ended, returning=False))
         self.call_server.close()
         self.changed.notify_all()
 
@@ -261,10 +261,10 @@ class Membership:
             return False
         following.step(events.Exit())
         assert self.session.ended is not None, "only who is out is on its way back"
-        if self.arrivals and isinstance(last := self.arrivals[-1], Gone):  # not read yet: it says all
-            self.arrivals[-1] = Gone(last.ended, returning=False)
+        if self.queued and isinstance(last := self.queued[-1], Gone):  # not read yet: it says all
+            self.queued[-1] = Gone(last.ended, returning=False)
         else:
-            self.arrivals.append(Gone(Ended(self.session.ended.view, "request"), returning=False))
+            self.queued.append(Gone(Ended(self.session.ended.view, "request"), returning=False))
         # The earlier end said that it would come back. Whoever asks
         # after this is to hear that the application wanted to go.
         self.session.ended = replace(self.session.ended, reason="request")
@@ -277,10 +277,10 @@ class Membership:
         """Leave since the application could not take its state: it is handed nothing more but the end."""
         self.state_failure = text
         if self.give_up() or self.session.ended is not None:
-            last = self.arrivals.pop()
-            self.arrivals.clear()
-            self.arrivals.append(last)
-            self._entered.clear()  # in step with the arrivals: each Entered among them has one session here
+            last = self.queued.pop()
+            self.queued.clear()
+            self.queued.append(last)
+            self._entered.clear()  # in step with the queued: each Entered among them has one session here
             return
         self.queue.shut()
         self._entered.clear()

@@ -134,7 +134,7 @@ def _answer(handler: Handler | None, request: Serve) -> tuple[Payload, bool]:
         payload = handler(request.payload, request.caller)
         # Here, where the handler's caller is told: in the codec
         # an answer that is too large would end the whole frame.
-        check_payload(payload, limits.LETTER_BYTES_MAX, "a handler's answer")
+        check_payload(payload, limits.ENVELOPE_BYTES_MAX, "a handler's answer")
     except BadValue as error:
         return words(error), True
     except BaseException as error:  # outermost: of the application's handler; the caller is told, whatever it was

@@ -34,8 +34,8 @@ from gcom.core.messages.effects import (
     Installed,
     KeepState,
     MergeState,
-    OfMail,
     OfState,
+    OfUnicast,
     Quorum,
     Sent,
     Serve,
@@ -51,9 +51,9 @@ from gcom.core.messages.registry import Answer, Refusal, Request
 from gcom.core.messages.sequencer import SequencerRequest
 from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.errors import GComError, RegistryUnavailable, VersionMismatch
-from gcom.runtime import arrivals
-from gcom.runtime.arrivals import LogStopped, Own
+from gcom.runtime import queue_items
 from gcom.runtime.open_calls import OpenCall, OpenCalls
+from gcom.runtime.queue_items import LogStopped, Own
 from gcom.runtime.request_handlers import NO_HANDLER, CallServer
 from gcom.runtime.step_lock import StepLock
 from gcom.runtime.traces import TraceRecorder
@@ -129,7 +129,7 @@ class Session:
         self._queue = membership.queue
         self._receive = membership.receives
         self._buffer: list[Payload] = []  # sent by the application, not yet handed to the machine
-        self._notices = 0  # at most so many arrivals are no deliveries
+        self._notices = 0  # at most so many queued are no deliveries
         self.calls = OpenCalls()
         self._waiting_size = 0  # characters or bytes of messages that have no number yet
         self.state_awaited = False  # until set_state has returned, or the state is lost
@@ -234,7 +234,7 @@ class Session:
     def has_unsent(self) -> bool:
         """Tell whether a message sent here waits, and can go."""
         view = self.machine.view
-        return bool(self.unnumbered and view and view.started) or not self.machine.mail_settled
+        return bool(self.unnumbered and view and view.started) or not self.machine.unicast_settled
 
     def put(self, payload: Payload) -> int:
         """Queue a message, and hand it over unless others wait; return its number. Holds the lock."""
@@ -369,10 +369,10 @@ class Session:
                 case TakeState() | AwaitState() | SetState() | KeepState() | StateUnavailable() | MergeState():
                     done += self._on_state(effect)
                 case DeliverUnicast() | UnicastLost() | Serve() | Answered() | GroupCallOver():
-                    follows += self._on_mail(effect)
+                    follows += self._on_unicast(effect)
                 case _:
                     assert_never(effect)
-        if self._notices >= arrivals.NOTICES_MAX and not self.ended:  # deliveries have credit, these no other bound
+        if self._notices >= queue_items.NOTICES_MAX and not self.ended:  # deliveries have credit, these no other bound
             self._leave_unread()
         for delivery in done:  # a step of its own: its effects come after these
             self.consumed(delivery)
@@ -392,7 +392,7 @@ class Session:
         self.membership.unread = True
         self.step(events.Exit())
 
-    def _on_mail(self, effect: OfMail) -> list[events.Event]:
+    def _on_unicast(self, effect: OfUnicast) -> list[events.Event]:
         """Carry out an effect of unicasts and group calls; return what the machine is to be told of it."""
         match effect:
             case DeliverUnicast() if self._receive:
@@ -447,7 +447,7 @@ class Session:
 
     def _serve_early(self) -> None:
         early, self._early = self._early, []
-        for event in [event for request in early for event in self._on_mail(request)]:
+        for event in [event for request in early for event in self._on_unicast(request)]:
             self.step(event)
 
     def _record(self, effect: Effect) -> None:

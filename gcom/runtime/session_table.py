@@ -81,8 +81,8 @@ class SessionTable:
 
     def target(self, frame: Frame, name: str) -> Session | None:
         """Return the session that a frame is for; `name` is the host's."""
-        if frame.control and frame.hail and names.name_of(frame.target) == name:
-            return self.latest(frame.group)  # a hail is for the process that has the name now
+        if frame.control and frame.discovery and names.name_of(frame.target) == name:
+            return self.latest(frame.group)  # a discovery message is for the process that has the name now
         key = frame.group, frame.target
         session = self._sessions.get(key)
         if session is not None and session.machine.instance != frame.instance:

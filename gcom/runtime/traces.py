@@ -17,7 +17,7 @@ from gcom.core.messages.effects import Deliver, Effect, Installed, Sent
 from gcom.core.messages.frames import Frame
 from gcom.values.clock import VectorClock
 from gcom.values.names import Process
-from gcom.values.run import Brought, Run
+from gcom.values.run import Run, StateToMerge
 
 K = TypeVar("K")
 KEPT_MAX = 64 * 1024  # times of runs, or of own messages, that are not delivered yet; the oldest go
@@ -152,14 +152,14 @@ class TraceRecorder:
         _forget_oldest(self._sent)
 
     def on_frame(self, frame: Frame) -> None:
-        """Note when runs, or pieces of one, came from a peer."""
+        """Note when runs, or fragments of one, came from a peer."""
         now = monotonic()
         for run in frame.runs:
             if run.last > self._delivered.get(run.sender, 0):
                 # The first time that it came: what is sent again was here before.
                 self._received.setdefault((run.sender, run.first), now)
-        for piece in frame.pieces:
-            self._received[piece.sender, piece.first] = now  # the last piece makes it whole
+        for fragment in frame.fragments:
+            self._received[fragment.sender, fragment.first] = now  # the last fragment makes it whole
         _forget_oldest(self._received)
 
     def record(self, machine: GroupMachine, effects: Iterable[Effect]) -> None:
@@ -171,7 +171,7 @@ class TraceRecorder:
             match effect:
                 case Sent(run):
                     self._received[run.sender, run.first] = now
-                case Deliver(run) if type(run.payloads[0]) is not Brought:
+                case Deliver(run) if type(run.payloads[0]) is not StateToMerge:
                     self._on_delivered(machine.process, effect, now)
                 case Installed(base=base, base_serial=serial) if base is not None:
                     self._begin(base, serial)  # another session: numbers may begin anew

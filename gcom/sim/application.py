@@ -19,7 +19,7 @@ from gcom.core.messages.effects import (
     Installed,
     KeepState,
     MergeState,
-    OfMail,
+    OfUnicast,
     SetState,
     Skip,
     StateUnavailable,
@@ -31,7 +31,7 @@ from gcom.sim.plan.events import Fault
 from gcom.sim.unicasts import MemberSession, UnicastTraffic
 from gcom.values.definition import Multicast, Netsplit
 from gcom.values.lineage import carries_on, rank
-from gcom.values.run import Brought, Payload
+from gcom.values.run import Payload, StateToMerge
 from gcom.values.view import View
 
 PENDING_MAX = 64  # sent and not yet numbered; at the bound `send` would block, and here is not called
@@ -59,8 +59,8 @@ class Application:
         self._reading = False
         self._composed = 0
         self._unconfirmed = 0  # the last message sent when it last asked who holds what; 0: it waits for none
-        # With a random stream of its own: a plan in which nobody writes letters draws the same messages
-        # as one with letters.
+        # With a random stream of its own: a plan in which nobody writes envelopes draws the same messages
+        # as one with envelopes.
         self._endpoint = UnicastTraffic(session, Random(f"mail {rng.random()}"), lambda: self.has_state)
         self._entered = False
         self._reconciliation = StateReconciliation()
@@ -72,8 +72,8 @@ class Application:
         """Take over the state of the former session of the same process, which has read all that was handed to it."""
         # A successor goes on with the state that its former session leaves, so what that one had
         # queued is read first.
-        for arrival in former._queue.arrivals:
-            former._take_in(arrival)
+        for item in former._queue.queued:
+            former._take_in(item)
         self._state, self._reconciliation = former._state, former._reconciliation
         machine = former._session.machine
         # Who goes on in a successor keeps its state.
@@ -160,23 +160,23 @@ class Application:
     def _keeps(self) -> bool:
         return self._session.node.name in self._simulation.plan.keepers
 
-    def posted(self, effect: OfMail | Ended) -> None:
+    def posted(self, effect: OfUnicast | Ended) -> None:
         """Take a unicast, or the outcome of a unicast or a call; only unicasts wait to be read in turn."""
         if isinstance(effect, DeliverUnicast):
             self.arrived(effect)
         else:
             self._endpoint.arrived(effect)
 
-    def arrived(self, arrival: Handed | AwaitState) -> None:
-        match arrival:
+    def arrived(self, item: Handed | AwaitState) -> None:
+        match item:
             # Before the queue: whoever has the state is known when the view is, as STATE_LOST compares members then.
             # What the reader learns of the view comes in _consume().
             case Installed(view):
                 self._enter(view)
-                if self._keeps and view.number == 1 and self.has_state and not self._queue.arrivals:  # and no loss
+                if self._keeps and view.number == 1 and self.has_state and not self._queue.queued:  # and no loss
                     # Who founds a group has its state from the beginning, and so has a member of the predecessor: but
                     # only if it never lost it (`origin` is the view of a loss).
-                    goes_on = arrival.succeeds and arrival.succeeds.by != "ended"
+                    goes_on = item.succeeds and item.succeeds.by != "ended"
                     if not goes_on or self._state.origin == 0:  # else it has only what it saw since a loss
                         self._session.checker.states.on_given(self._session.process, BEFORE if goes_on else 0)
                 self._view = view.number
@@ -195,13 +195,13 @@ class Application:
                 pass
         # A state covers messages that were queued before it came: nobody will read them, and their credit
         # is given at once.
-        covered = self._queue.put(arrival)
-        if isinstance(arrival, SetState):
-            given, instance = State.load(arrival.data), self._session.machine.instance
+        covered = self._queue.put(item)
+        if isinstance(item, SetState):
+            given, instance = State.load(item.data), self._session.machine.instance
             self._simulation.continuity.on_covered(self._session.process, instance, covered, given)
         for each in covered:
             self._later(0, partial(self._credit, each))
-        if self._queue.arrivals and not self._reading:
+        if self._queue.queued and not self._reading:
             self._reading = True
             self._later(self._read_delay_ms(), self._read)
 
@@ -219,22 +219,22 @@ class Application:
         if first:
             self._state.origin = 0  # of this instance
         elif self._had and self._had[0] != self._session.machine.instance:
-            self._session.checker.states.on_bringing(self._session.process, State.load(self._had[1]))
+            self._session.checker.states.on_reconciliation(self._session.process, State.load(self._had[1]))
         self._bring(brought)
 
-    def _bring(self, brought: Brought | None) -> None:
+    def _bring(self, brought: StateToMerge | None) -> None:
         if brought is not None:
-            self._session.checker.states.on_bringing(self._session.process, State.load(brought))
+            self._session.checker.states.on_reconciliation(self._session.process, State.load(brought))
             self._later(0, partial(self._multicast, brought))
 
-    def _multicast(self, brought: Brought) -> None:
+    def _multicast(self, brought: StateToMerge) -> None:
         if self._session.is_member:
             self._session.checker.calls.submit(self._session.process, [brought])
             self._session.handle(events.Submit([brought]))
 
     @property
     def has_read(self) -> bool:
-        return not self._queue.arrivals
+        return not self._queue.queued
 
     @property
     def state(self) -> State | None:
@@ -242,7 +242,7 @@ class Application:
         return self._state if self._keeps else None
 
     @property
-    def has_brought_all(self) -> bool:
+    def has_reconciled(self) -> bool:
         """Tell whether nothing of an earlier instance waits to be merged."""
         return self._reconciliation.done
 
@@ -261,48 +261,48 @@ class Application:
         if slow == "stalls":
             self._later(STALL_POLL_MS, self._read)
             return
-        arrivals = self._queue.arrivals
+        queued = self._queue.queued
         # A listener takes all that is there; a slow one takes one and is late for the rest, so windows fill.
-        for _ in range(1 if slow else len(arrivals)):
-            self._consume(arrivals.popleft())
+        for _ in range(1 if slow else len(queued)):
+            self._consume(queued.popleft())
             # A callback may end the session, and then the rest is nobody's.
             if self._session.is_over:
                 return
-        self._reading = bool(arrivals)
+        self._reading = bool(queued)
         if self._reading:
             self._later(self._read_delay_ms(), self._read)
 
-    def _consume(self, arrival: Handed | Ended) -> None:
-        match arrival:
+    def _consume(self, item: Handed | Ended) -> None:
+        match item:
             case Deliver(run):
                 # The credit last, as in the runtime: a message counts as read when the callback is through, and may
                 # be answered from within.
-                self._take_in(arrival)
+                self._take_in(item)
                 self._call_back(starts=str(run.payloads[0])[:3])
-                self._credit(arrival)
+                self._credit(item)
             case Skip():
-                self._credit(arrival)
+                self._credit(item)
             case Installed(view):
                 self._begin(view)
                 self._call_back(starts="")
             case TakeState(view):
                 self._give(view)
             case DeliverUnicast():
-                self._endpoint.read(arrival)
+                self._endpoint.read(item)
             case StateUnavailable() | KeepState():
-                self._take_in(arrival)
-                self._lost = arrival
+                self._take_in(item)
+                self._lost = item
             case _:
-                self._take_in(arrival)
+                self._take_in(item)
 
-    def _take_in(self, arrival: Handed | Ended) -> None:
-        match arrival:
+    def _take_in(self, item: Handed | Ended) -> None:
+        match item:
             # What a side brought is not a message of the group: it comes as MergeState, in its place of the order.
-            case Deliver(run) if not isinstance(run.payloads[0], Brought):
+            case Deliver(run) if not isinstance(run.payloads[0], StateToMerge):
                 if self._state.since and run.sender not in self._state.streams:
                     where = self._session.machine.instance, self._state.since
                     self._simulation.continuity.on_counted(*where, run.sender, run.first)
-                self._state.add(arrival)
+                self._state.add(item)
             case SetState(_, data, _, uncovered):
                 self._replace(State.load(data), uncovered)
             case StateUnavailable(view, _, uncovered):

@@ -12,7 +12,7 @@ from typing import Any
 from gcom.core.messages.effects import Deliver, Ended, Installed, Quorum, Sent, Skip, Suspected
 from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.delivery import Creation, Duplication, LifeRule, NoForgery, SendingView
-from gcom.sim.checks.letters import Letters
+from gcom.sim.checks.envelopes import Envelopes
 from gcom.sim.checks.order import CausalOrder, Clocks, FifoOrder, WholePast
 from gcom.sim.checks.record import InstanceHistory, Rule, Violation
 from gcom.sim.checks.state import States
@@ -76,7 +76,7 @@ class Checker:
         self.record: InstanceHistory = InstanceHistory(definition.static, earlier)
         self.calls = Calls(self.record)
         self.states = States(definition)
-        self.letters = Letters(self.record)
+        self.envelopes = Envelopes(self.record)
         rules = [kind(self.record) for kind in rules_of(definition)] + (
             [self.calls, NoForgery(self.record)] if calls else []
         )

@@ -125,8 +125,8 @@ class SimNode:
     def receive(self, data: bytes, answer: ReplyTo) -> None:
         """Answer a frame, as the exposed endpoint does; None if the node crashes over the call."""
         frame = codec.decode(data)
-        # A hail asks whoever lives at the address, under whichever incarnation.
-        session = self.session if frame.hail and self.sessions else self._session_of(frame)
+        # A discovery message asks whoever lives at the address, under whichever incarnation.
+        session = self.session if frame.discovery and self.sessions else self._session_of(frame)
         if session is None:
             text = f"{frame.target} is not in group {frame.group!r} here"
             answer(codec.encode(Refused("unknown", text, life=life_of(self.address))))

@@ -17,8 +17,8 @@ from gcom.core.messages.effects import (
     Ended,
     EntryFailed,
     Installed,
-    OfMail,
     OfState,
+    OfUnicast,
     Quorum,
     Sent,
     SetState,
@@ -139,7 +139,7 @@ class SimSession:
     @property
     def is_over(self) -> bool:
         """Tell whether the application has nothing more to do here."""
-        return self.node.crashed or self.machine.stage in (Stage.LINGERING, Stage.ENDED)
+        return self.node.crashed or self.machine.stage in (Stage.TIME_WAIT, Stage.ENDED)
 
     def describe(self) -> str:
         if self.failure:
@@ -206,7 +206,7 @@ class SimSession:
                 self.node.ask_registry(self, request)
             case AskSequencer(question):
                 self._ask_sequencer(question)
-            case _ if isinstance(effect, OfMail):
+            case _ if isinstance(effect, OfUnicast):
                 self.application.posted(effect)
             case _ if isinstance(effect, Deliver | Skip | Installed | OfState):
                 self.application.arrived(effect)
@@ -361,8 +361,8 @@ class SimSession:
 
     def _record(self, effect: Effect) -> None:
         self.simulation.note(self.process, effect)
-        if isinstance(effect, OfMail):
-            self.checker.letters.see(self.process, effect, self.node.clock.now_ms)
+        if isinstance(effect, OfUnicast):
+            self.checker.envelopes.see(self.process, effect, self.node.clock.now_ms)
         elif isinstance(effect, Sent | Deliver | Skip | Installed | Quorum | SetState | Suspected | Ended):
             self.checker.see(self.process, effect)
             self.simulation.continuity.see(self.machine.instance, self.process, effect)

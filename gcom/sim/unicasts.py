@@ -8,7 +8,7 @@ from typing import Protocol
 
 from gcom.core.machine import GroupMachine
 from gcom.core.messages import events
-from gcom.core.messages.effects import Answered, DeliverUnicast, Ended, GroupCallOver, OfMail, Serve, UnicastLost
+from gcom.core.messages.effects import Answered, DeliverUnicast, Ended, GroupCallOver, OfUnicast, Serve, UnicastLost
 from gcom.sim.checkers import Checker
 from gcom.sim.clock import Clock
 from gcom.sim.simulation import Simulation
@@ -89,17 +89,17 @@ class UnicastTraffic:
             and view
             and (target not in view.members or self._session.machine.has_room_for(target))
         ):
-            self._session.checker.letters.post(self._session.process, target, text)
+            self._session.checker.envelopes.post(self._session.process, target, text)
             self._session.handle(events.SendUnicast(target, text))
 
     def _call(self, targets: tuple[str, ...], text: str) -> None:
         call, time_ms = self._made, self._rng.choice(CALL_MS)
         until_ms = None if time_ms is None else self._session.node.clock.now_ms + time_ms
         self._open[call] = len(targets)
-        self._session.checker.letters.call(self._session.process, call, targets, text, until_ms)
+        self._session.checker.envelopes.call(self._session.process, call, targets, text, until_ms)
         self._session.handle(events.GroupCall(call, targets, text, until_ms))
 
-    def arrived(self, effect: OfMail | Ended) -> None:
+    def arrived(self, effect: OfUnicast | Ended) -> None:
         """Take an arrival that is not read in turn with the messages."""
         match effect:
             case Serve():
@@ -111,7 +111,7 @@ class UnicastTraffic:
             case GroupCallOver(call):
                 del self._open[call]
             case Ended():
-                self._session.checker.letters.end(self._session.process)
+                self._session.checker.envelopes.end(self._session.process)
             case DeliverUnicast() | UnicastLost():
                 pass
 
@@ -130,7 +130,7 @@ class UnicastTraffic:
         failed = self._rng.random() < 0.2
         # The answer names who gives it, and the question: a wrong pairing shows.
         text = f"{self._session.process} to {request.payload!s}"
-        self._session.checker.letters.answer(self._session.process, request.caller, request.call, text, failed)
+        self._session.checker.envelopes.answer(self._session.process, request.caller, request.call, text, failed)
         self._session.handle(events.Served(request.caller, request.call, text, failed))
 
     def read(self, unicast: DeliverUnicast) -> None:

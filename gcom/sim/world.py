@@ -255,7 +255,7 @@ class World:
 @contextmanager
 def _bounds(plan: Plan) -> Iterator[None]:
     """Smaller windows, so that they fill, smaller chunks, so that a state has many, and smaller frames, so that
-    messages go in pieces: all are put back.
+    messages go in fragments: all are put back.
     """
     load_bytes = min(plan.load_bytes, limits.LOAD_BYTES_MAX)
     small = {

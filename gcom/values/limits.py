@@ -15,9 +15,9 @@ FRAME_BYTES_MAX = 512 * 1024
 # What a frame keeps free for its status and control items.
 FRAME_HEADER_BYTES = 40 * 1024
 CONTROL_ITEMS_TAKEN = 16  # into one frame, so that they fit there
-# What a frame carries of streams: runs, or a piece of a run that alone is larger.
+# What a frame carries of streams: runs, or a fragment of a run that alone is larger.
 LOAD_BYTES_MAX = FRAME_BYTES_MAX - FRAME_HEADER_BYTES
-# An encoded run of several messages fits a load. A message that alone does not is a run of its own, sent in pieces.
+# An encoded run of several messages fits a load. A message that alone does not is a run of its own, sent in fragments.
 RUN_BYTES_MAX = LOAD_BYTES_MAX - 64
 RUN_MESSAGES_MAX = 2048
 # Frames to one peer that are not answered yet. A second one with data keeps the peer busy while the answer to the first
@@ -28,14 +28,14 @@ LOADS_IN_FLIGHT_MAX = 2
 # Behind a smaller load the next waits for the answer, and collects meanwhile; a larger run does not wait for its order.
 LARGE_LOAD_BYTES = 54 * 1024
 RUN_HEADER_BYTES = 5  # what a load has before each encoded run
-PIECE_HEADER_BYTES = 128  # of a piece, beside its data
+FRAGMENT_HEADER_BYTES = 128  # of a fragment, beside its data
 
 # A larger message is refused by `send`. The bound is on memory: a sender and each receiver hold a message twice, as
 # bytes of the stream and as payload, and a receiver once more while it is decoded.
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
-# An encoded run of one message: its numbers and a full clock beside it. A piece of a larger one is malformed. At most
-# this is assembled of a sender at a time, so a member assembles at most (MEMBERS_MAX - 1) times this: 1 GiB, where 63
-# others send at the limit at once. Only what has arrived takes memory, whatever total a piece announces.
+# An encoded run of one message: its numbers and a full clock beside it. A fragment of a larger one is malformed. At
+# most this is assembled of a sender at a time, so a member assembles at most (MEMBERS_MAX - 1) times this: 1 GiB, where
+# 63 others send at the limit at once. Only what has arrived takes memory, whatever total a fragment announces.
 LARGE_RUN_BYTES_MAX = MESSAGE_BYTES_MAX + 16 * 1024
 # What vouches for the key that signs a run: a certificate of ours has 500 bytes. A process with a larger one enters no
 # signed group; a run with more is malformed.
@@ -51,12 +51,12 @@ WINDOW_BYTES_MAX = 4 * 1024 * 1024
 PENDING_MESSAGES_MAX = RUN_MESSAGES_MAX
 PENDING_BYTES_MAX = 1024 * 1024
 
-# A letter, to one member or of a call, must fit a frame; a larger one is refused.
-LETTER_BYTES_MAX = 128 * 1024
-LETTER_HEADER_BYTES = 32  # its number, kind and call as they travel
-LETTERS_TAKEN = 512  # into one frame
-# What letters may take of a frame: one of the largest. Letters and runs take turns at being first in a frame.
-LETTERS_BYTES_TAKEN = LETTER_BYTES_MAX + LETTER_HEADER_BYTES
+# An envelope, to one member or of a call, must fit a frame; a larger one is refused.
+ENVELOPE_BYTES_MAX = 128 * 1024
+ENVELOPE_HEADER_BYTES = 32  # its number, kind and call as they travel
+ENVELOPES_TAKEN = 512  # into one frame
+# What envelopes may take of a frame: one of the largest. Envelopes and runs take turns at being first in a frame.
+ENVELOPES_BYTES_TAKEN = ENVELOPE_BYTES_MAX + ENVELOPE_HEADER_BYTES
 # Unicasts to one member that wait for its window. At the bound `send_to` blocks.
 UNICASTS_WAITING_MAX = 1024
 UNICASTS_WAITING_BYTES_MAX = 1024 * 1024
@@ -121,8 +121,8 @@ TIE_MS = SILENCE_MAX_MS + CUTS_GATHER_MS + 2 * WITNESS_RETRY_MS
 # FLAP_MAX_MS at most. One that has not gone again for twice the most begins anew.
 FLAP_MS = 4_000
 FLAP_MAX_MS = 32_000
-SEEK_MS = 1_500  # a PARTITIONABLE group's members look for an instance for so long before they begin one
-HAIL_MS = 1_000  # a PARTITIONABLE group's leader calls members that were cut off this often
+DISCOVERY_MS = 1_500  # a PARTITIONABLE group's members look for an instance for so long before they begin one
+DISCOVER_MS = 1_000  # a PARTITIONABLE group's leader calls members that were cut off this often
 RETURN_RETRY_MAX_MS = 2_000  # one that lost its group tries again after JOIN_RETRY_MS, twice that, …, this at most
 JOIN_GATHER_MS = 15  # joins of which each comes so soon after the last go in one view
 JOINS_GATHER_MAX_MS = 60  # the first of them waits so long at most
@@ -143,5 +143,5 @@ OPEN_GRACE_MS = 1_000  # a sequencer that knows nothing of a view may not have h
 SEQUENCER_GRACE_MS = 400  # a sequencer that does not answer is asked again for so long, before the order moves
 SEQUENCER_CALL_MS = 500  # an answer of the sequencer that takes longer is none
 RETURN_MS = 10_000  # the registry orders again once all have reached it for this long
-LINGER_MS = 5_000  # a leaver serves the cut this long at most
+TIME_WAIT_MS = 5_000  # a leaver serves the cut this long at most
 STATE_MS = 10_000  # a donor that gives a joiner nothing new for this long is given up

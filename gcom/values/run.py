@@ -1,4 +1,6 @@
-"""Payloads; runs, consecutive messages of one sender, the unit of protocol work (ARCHITECTURE 2); pieces of a run."""
+"""Payloads; runs, consecutive messages of one sender, the unit of protocol work (ARCHITECTURE 2); fragments of a
+run.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ def _utf8(text: str) -> bytes:
         raise BadValue(f"text must be encodable as UTF-8: {error.reason} at {error.start}; send bytes") from error
 
 
-class Brought(bytes):
+class StateToMerge(bytes):
     """The state that a member's last instance left it with, which it brings into this one; a message alone in its run.
 
     It has a number and a place in the group's order as every message, and is handed to no application as one.
@@ -97,10 +99,10 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Fragment:
     """Bytes from `at_byte` on of an encoded run that no frame holds: message `first` of `sender`, alone in its run.
 
-    `total` is the size of the encoded run. A piece is never stored, acknowledged or relayed: only whole runs are.
+    `total` is the size of the encoded run. A fragment is never stored, acknowledged or relayed: only whole runs are.
     """
 
     sender: Process

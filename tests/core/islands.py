@@ -27,7 +27,7 @@ from gcom.core.messages.effects import (
 from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
-from gcom.values.run import Brought
+from gcom.values.run import StateToMerge
 from tests.core.making import address
 from tests.core.network import Network
 
@@ -98,7 +98,7 @@ class Islands(Network):
             for covered in queue.put(effect):
                 self._done(who, covered)
 
-    def _bring(self, who: Process, brought: Brought | None) -> None:
+    def _bring(self, who: Process, brought: StateToMerge | None) -> None:
         if brought is not None:
             self.later(who, events.Submit([brought]))
 
@@ -112,17 +112,17 @@ class Islands(Network):
     def step(self) -> None:
         super().step()
         for who, queue in list(self.handovers.items()):
-            while queue.arrivals and self.alive(who) and who not in self.stalled:
-                self._read(who, self.application(who), queue.arrivals.popleft())
+            while queue.queued and self.alive(who) and who not in self.stalled:
+                self._read(who, self.application(who), queue.queued.popleft())
 
-    def _read(self, who: Process, application: Application, arrival: Handed | Ended) -> None:
+    def _read(self, who: Process, application: Application, item: Handed | Ended) -> None:
         machine = self.machines[who]
-        match arrival:
+        match item:
             case Deliver(run):
-                application.texts |= {str(it) for it in run.payloads if not isinstance(it, Brought)}
-                self._done(who, arrival)
+                application.texts |= {str(it) for it in run.payloads if not isinstance(it, StateToMerge)}
+                self._done(who, item)
             case Skip():
-                self._done(who, arrival)
+                self._done(who, item)
             case TakeState(view) if machine.transfer.asks(view):
                 self.later(who, events.StateTaken(view, application.state()))
             case SetState(_, data):

@@ -12,7 +12,7 @@ from gcom.core.delivery_queue import Handed
 from gcom.core.messages.effects import Effect, Ended, EntryFailed, Installed, SetState
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
-from gcom.values.run import Brought
+from gcom.values.run import StateToMerge
 from tests.core.islands import Application, Islands
 
 AGAIN_MS = 100  # between two tries of a newcomer
@@ -23,12 +23,12 @@ class Keepers(Islands):
         super().__init__(definition)
         self._refused: dict[Process, int] = {}  # newcomers that could not get in, and when they try again
 
-    def _bring(self, who: Process, brought: Brought | None) -> None:
+    def _bring(self, who: Process, brought: StateToMerge | None) -> None:
         """A PRIMARY group merges nothing."""
 
-    def _read(self, who: Process, application: Application, arrival: Handed | Ended) -> None:
-        if not isinstance(arrival, Ended):
-            super()._read(who, application, arrival)
+    def _read(self, who: Process, application: Application, item: Handed | Ended) -> None:
+        if not isinstance(item, Ended):
+            super()._read(who, application, item)
 
     def hand_over(self, who: Process, effect: Effect) -> None:
         if isinstance(effect, EntryFailed):
@@ -60,7 +60,7 @@ class Keepers(Islands):
                 all(self.members(who) == set(now) for who in now)
                 and len(instances) == 1
                 and all(who in self.handovers and self.handovers[who].is_open for who in now)
-                and not any(self.handovers[who].arrivals for who in now)
+                and not any(self.handovers[who].queued for who in now)
             )
 
         self.until(united, limit_ms)

@@ -417,7 +417,7 @@ class Network:
         elif peer not in self.machines or not self.alive(peer):
             self.handle(who, self._failed(peer, refused=True), machine)
         else:
-            to = self.latest(peer) if frame.hail else peer
+            to = self.latest(peer) if frame.discovery else peer
             self._arrive(who, peer, codec.decode(codec.encode(self.tamper(frame))), to, machine)
 
     def _arrive(self, who: Process, peer: Process, frame: Frame, to: Process, caller: GroupMachine) -> None:

@@ -98,22 +98,22 @@ class Replicas(Network):
 
     def read(self, who: Process, count: int = 1_000_000) -> None:
         """An application reads what is there, so many things at most."""
-        arrivals = self.applications[who].queue.arrivals
-        while arrivals and count:
+        queued = self.applications[who].queue.queued
+        while queued and count:
             count -= 1
-            self._read(who, self.applications[who], arrivals.popleft())
+            self._read(who, self.applications[who], queued.popleft())
 
-    def _read(self, who: Process, application: Application, arrival: Handed | Ended) -> None:
-        if not isinstance(arrival, Deliver):
-            application.events.append(arrival)
-        match arrival:
+    def _read(self, who: Process, application: Application, item: Handed | Ended) -> None:
+        if not isinstance(item, Deliver):
+            application.events.append(item)
+        match item:
             case Deliver(run):
                 read = [(run.sender, number) for number in range(run.first, run.last + 1)]
                 application.history += read
                 application.own += read
-                self._consumed(who, arrival)
+                self._consumed(who, item)
             case Skip():
-                self._consumed(who, arrival)
+                self._consumed(who, item)
             case TakeState(view) if self.machines[who].transfer.asks(view):
                 error = self.broken.get(who, "")
                 self.later(who, events.StateTaken(view, None if error else application.state(), error))
@@ -123,7 +123,7 @@ class Replicas(Network):
                 self._check_loss(who, view, reason)
                 application.origin, application.history = (view, "lost"), []
             case Installed():
-                self._check(who, application, arrival)
+                self._check(who, application, item)
             case _:
                 pass
 

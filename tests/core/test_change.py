@@ -73,7 +73,7 @@ EVENTS: dict[str, Event] = {
     "lower cut": lambda it: it.on_cut(A, cut((1, 0))),
     "cut that was not promised": lambda it: it.on_cut(B, cut(FROM_B)),
 }
-OBTAIN: list[Out] = [StartFlush(VALUE, {})]
+FLUSH: list[Out] = [StartFlush(VALUE, {})]
 REFUSED: list[Out] = [Say(A, Nack(1, FROM_A))]
 AGAIN: list[Out] = [Say(A, CutOk(1, FROM_A))]
 # (event, state before): state after, what is done. What is not listed changes and does nothing.
@@ -88,8 +88,8 @@ TABLE: dict[tuple[str, ConsensusState], tuple[ConsensusState, list[Out]]] = {
     ("higher prepare", P): (P, promised(FROM_B)),
     ("higher prepare", K): (P, promised(FROM_B)),
     ("higher prepare", Q): (P, promised(FROM_B, VALUE, FROM_A)),
-    ("cut of the ballot", P): (K, OBTAIN),
-    ("cut of the ballot", K): (K, OBTAIN),
+    ("cut of the ballot", P): (K, FLUSH),
+    ("cut of the ballot", K): (K, FLUSH),
     ("cut of the ballot", Q): (Q, AGAIN),
     ("lower cut", P): (P, REFUSED),
     ("lower cut", K): (K, REFUSED),
@@ -304,9 +304,9 @@ def test_a_cut_names_some_holders_of_each_stream_the_sender_first() -> None:
         change.on_promise(peer, Promise(1, ballot, {A: 5, D: 7 if peer != B else 6}))
     change.promises(set(VIEW.members))
     value = decision(VIEW, *VIEW.members, cut={A: 5, D: 7})
-    (obtain,) = [out for out in change.decide(value) if isinstance(out, StartFlush)]
-    assert obtain.holders == {A: (B, C, D), D: (D, C, E)}
-    assert len(obtain.holders[A]) == HOLDERS_TOLD
+    (flush,) = [out for out in change.decide(value) if isinstance(out, StartFlush)]
+    assert flush.holders == {A: (B, C, D), D: (D, C, E)}
+    assert len(flush.holders[A]) == HOLDERS_TOLD
 
 
 # a succession: of VIEW, D and E are left

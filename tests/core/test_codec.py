@@ -18,9 +18,9 @@ from gcom.core.messages.orders import Orders, Span
 from gcom.core.ordering.agreement import PIECE_SPANS
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits
-from gcom.values.letter import Kind, Letter, LetterReceipt
+from gcom.values.envelope import Envelope, EnvelopeReceipt, Kind
 from gcom.values.names import Process
-from gcom.values.run import Piece, Run
+from gcom.values.run import Fragment, Run
 from gcom.values.view import View
 
 numbers = st.integers(0, limits.NUMBER_MAX)
@@ -82,11 +82,11 @@ def ranges(draw: st.DrawFn) -> Span:
 
 
 @st.composite
-def pieces(draw: st.DrawFn) -> Piece:
+def fragments(draw: st.DrawFn) -> Fragment:
     data = draw(st.binary(min_size=1, max_size=50))
     total = draw(st.integers(len(data), limits.LARGE_RUN_BYTES_MAX))
     at_byte = draw(st.integers(0, total - len(data)))
-    return Piece(draw(processes), draw(numbers), draw(st.integers(1, limits.NUMBER_MAX)), at_byte, total, data)
+    return Fragment(draw(processes), draw(numbers), draw(st.integers(1, limits.NUMBER_MAX)), at_byte, total, data)
 
 
 orders = st.builds(Orders, numbers, numbers, st.lists(ranges(), max_size=5).map(tuple))
@@ -113,12 +113,12 @@ KINDS: dict[type[Control], st.SearchStrategy[Control]] = {
     frames.DiscoverRequest: st.builds(frames.DiscoverRequest, numbers, numbers, addresses),
     frames.DiscoverReply: st.builds(frames.DiscoverReply, numbers, numbers, processes, addresses),
 }
-receipts = st.builds(LetterReceipt, numbers, numbers, numbers)
+receipts = st.builds(EnvelopeReceipt, numbers, numbers, numbers)
 flags = st.booleans()
 positive = st.integers(1, limits.NUMBER_MAX)
-letters = st.one_of(
-    st.builds(Letter, positive, st.just(Kind.UNICAST), st.just(0), payloads),
-    st.builds(Letter, positive, st.sampled_from([Kind.REQUEST, Kind.ANSWER, Kind.ERROR]), positive, payloads),
+envelopes = st.one_of(
+    st.builds(Envelope, positive, st.just(Kind.UNICAST), st.just(0), payloads),
+    st.builds(Envelope, positive, st.sampled_from([Kind.REQUEST, Kind.ANSWER, Kind.ERROR]), positive, payloads),
 )
 ranks = st.integers(0, limits.MEMBERS_MAX - 1)
 unheard = st.dictionaries(ranks, st.integers(0, 2**limits.MEMBERS_MAX - 1)).map(
@@ -137,9 +137,9 @@ whole_frames = st.builds(
     statuses,
     st.lists(st.one_of(list(KINDS.values())), max_size=3).map(tuple),
     st.lists(runs(), max_size=3).map(tuple),
-    st.lists(pieces(), max_size=2).map(tuple),
+    st.lists(fragments(), max_size=2).map(tuple),
     st.none() | orders,
-    st.lists(letters, max_size=3).map(tuple),
+    st.lists(envelopes, max_size=3).map(tuple),
 )
 
 A, B = "a#1", "b#1"
@@ -153,9 +153,9 @@ FIELDS = [
     "target",
     "status",
     "control",
-    "pieces",
+    "fragments",
     "orders",
-    "letters",
+    "envelopes",
 ]
 
 
@@ -210,8 +210,8 @@ def test_a_large_run_is_copied_neither_into_its_frame_nor_out_of_it() -> None:
 
 
 def test_a_run_beside_much_else_does_not_keep_the_memory_of_all() -> None:
-    letters = (Letter(1, Kind.UNICAST, 0, b"y" * 20_000),)
-    frame = PLAIN._replace(runs=(large(),), letters=letters)
+    envelopes = (Envelope(1, Kind.UNICAST, 0, b"y" * 20_000),)
+    frame = PLAIN._replace(runs=(large(),), envelopes=envelopes)
     came = codec.decode(codec.encode(frame))
     assert came == frame
     assert type(came.runs[0].encoded) is bytes
@@ -283,22 +283,22 @@ def test_any_run_may_have_any_fields(fields: list[Any]) -> None:
 
 
 @given(st.lists(anything, min_size=3, max_size=5))
-def test_any_letter_may_have_any_fields(fields: list[Any]) -> None:
-    _decode_or_refuse(_packed(letters=[fields]))
+def test_any_envelope_may_have_any_fields(fields: list[Any]) -> None:
+    _decode_or_refuse(_packed(envelopes=[fields]))
 
 
-def _letter_of(**changes: Any) -> bytes:
+def _envelope_of(**changes: Any) -> bytes:
     fields = {"number": 1, "kind": 1, "call": 1, "payload": "x", **changes}
-    return _packed(letters=[list(fields.values())])
+    return _packed(envelopes=[list(fields.values())])
 
 
 @given(st.lists(anything, max_size=7))
-def test_any_piece_may_have_any_fields(fields: list[Any]) -> None:
-    _decode_or_refuse(_packed(pieces=[fields]))
+def test_any_fragment_may_have_any_fields(fields: list[Any]) -> None:
+    _decode_or_refuse(_packed(fragments=[fields]))
 
 
 @given(st.binary(max_size=200) | st.lists(anything, min_size=4, max_size=6).map(msgpack.packb))
-def test_any_bytes_may_have_come_in_pieces(data: bytes) -> None:
+def test_any_bytes_may_have_come_in_fragments(data: bytes) -> None:
     with suppress(MalformedFrame):
         codec.decode_run(data)
 
@@ -312,9 +312,9 @@ def _run_of(**changes: Any) -> bytes:
     return _packed(runs=[_encoded_run(**changes)])
 
 
-def _piece_of(**changes: Any) -> bytes:
+def _fragment_of(**changes: Any) -> bytes:
     fields = {"sender": A, "view": 1, "first": 1, "at_byte": 2, "total": 9, "data": b"abc", **changes}
-    return _packed(pieces=[list(fields.values())])
+    return _packed(fragments=[list(fields.values())])
 
 
 def _status_of(**changes: Any) -> bytes:
@@ -406,31 +406,31 @@ BAD: dict[str, Callable[[], bytes]] = {
     "a run of a sender that is no process": lambda: _run_of(sender="a"),
     "a clock that is no table": lambda: _run_of(clock=[1]),
     "a clock of anybody": lambda: _run_of(clock=dict.fromkeys(MANY + [f"x{name}" for name in MANY], 1)),
-    "a run that has to come in pieces": lambda: _run_of(payloads=[bytes(limits.LOAD_BYTES_MAX)]),
+    "a run that has to come in fragments": lambda: _run_of(payloads=[bytes(limits.LOAD_BYTES_MAX)]),
     "a negative count of bytes": lambda: _count_of(8, -1),
-    "a table as pieces": lambda: _packed(pieces={}),
-    "a piece as bytes": lambda: _packed(pieces=[b"abcdef"]),
-    "a piece of text": lambda: _piece_of(data="abc"),
-    "a piece of nothing": lambda: _piece_of(data=b""),
-    "a piece beyond its end": lambda: _piece_of(total=4),
-    "a piece that begins at its end": lambda: _piece_of(at_byte=9),
-    "a piece before the beginning": lambda: _piece_of(at_byte=-1),
-    "a piece at a fraction": lambda: _piece_of(at_byte=1.0),
-    "a piece of more than a run may be": lambda: _piece_of(total=limits.LARGE_RUN_BYTES_MAX + 1),
-    "a piece of number 0": lambda: _piece_of(first=0),
-    "a piece of a sender that is no process": lambda: _piece_of(sender="a"),
+    "a table as fragments": lambda: _packed(fragments={}),
+    "a fragment as bytes": lambda: _packed(fragments=[b"abcdef"]),
+    "a fragment of text": lambda: _fragment_of(data="abc"),
+    "a fragment of nothing": lambda: _fragment_of(data=b""),
+    "a fragment beyond its end": lambda: _fragment_of(total=4),
+    "a fragment that begins at its end": lambda: _fragment_of(at_byte=9),
+    "a fragment before the beginning": lambda: _fragment_of(at_byte=-1),
+    "a fragment at a fraction": lambda: _fragment_of(at_byte=1.0),
+    "a fragment of more than a run may be": lambda: _fragment_of(total=limits.LARGE_RUN_BYTES_MAX + 1),
+    "a fragment of number 0": lambda: _fragment_of(first=0),
+    "a fragment of a sender that is no process": lambda: _fragment_of(sender="a"),
     "more messages than a run has": lambda: _run_of(payloads=[""] * (limits.RUN_MESSAGES_MAX + 1)),
     "a text that is not UTF-8": lambda: _run_of().replace(b"\xa1x", b"\xa1\xff"),
-    "a table as letters": lambda: _packed(letters={}),
-    "too many letters": lambda: _packed(letters=[[1, 0, 0, ""]] * (limits.LETTERS_TAKEN + 1)),
-    "a letter from number 0": lambda: _letter_of(number=0),
-    "a letter of an unknown kind": lambda: _letter_of(kind=4),
-    "a flag as a letter's kind": lambda: _letter_of(kind=True),
-    "a unicast of a call": lambda: _letter_of(kind=0),
-    "a request of no call": lambda: _letter_of(call=0),
-    "a letter of a number": lambda: _letter_of(payload=1),
-    "a letter over the limit": lambda: _letter_of(payload=bytes(limits.LETTER_BYTES_MAX + 1)),
-    "a letter over the limit in UTF-8": lambda: _letter_of(payload="é" * (limits.LETTER_BYTES_MAX // 2 + 1)),
+    "a table as envelopes": lambda: _packed(envelopes={}),
+    "too many envelopes": lambda: _packed(envelopes=[[1, 0, 0, ""]] * (limits.ENVELOPES_TAKEN + 1)),
+    "an envelope from number 0": lambda: _envelope_of(number=0),
+    "an envelope of an unknown kind": lambda: _envelope_of(kind=4),
+    "a flag as an envelope's kind": lambda: _envelope_of(kind=True),
+    "a unicast of a call": lambda: _envelope_of(kind=0),
+    "a request of no call": lambda: _envelope_of(call=0),
+    "an envelope of a number": lambda: _envelope_of(payload=1),
+    "an envelope over the limit": lambda: _envelope_of(payload=bytes(limits.ENVELOPE_BYTES_MAX + 1)),
+    "an envelope over the limit in UTF-8": lambda: _envelope_of(payload="é" * (limits.ENVELOPE_BYTES_MAX // 2 + 1)),
     "a receipt of two": lambda: _status_of(receipt=[0, 0]),
     "a receipt below nothing": lambda: _status_of(receipt=[0, 0, -1]),
     "a view without members": lambda: _decision_of(view=[2, [], [], True], joined=[]),
@@ -512,7 +512,7 @@ def test_a_malformed_frame_is_refused(what: str) -> None:
 
 def test_the_frames_that_the_malformed_ones_are_made_of_are_right() -> None:
     whole = (_prepare_of(), _prepare_of(succession=True), _promise_of(), _succession_of(), _succession_of(by="proof"))
-    wholes = (_packed(), _run_of(), _decision_of(), _orders_of(), _piece_of(), _letter_of())
+    wholes = (_packed(), _run_of(), _decision_of(), _orders_of(), _fragment_of(), _envelope_of())
     for data in (*wholes, _count_of(0, 1), _status_of(), _status_of(receipt=[1, 2, 3]), *whole):
         codec.decode(data)
 
@@ -538,7 +538,7 @@ def test_a_message_at_the_limit_passes_with_a_full_clock() -> None:
     ],
     ids=["bytes over the limit", "text over the limit", "UTF-8 over the limit", "two messages", "none", "a number"],
 )
-def test_what_came_in_pieces_is_one_message_within_the_limit(payloads: list[Any]) -> None:
+def test_what_came_in_fragments_is_one_message_within_the_limit(payloads: list[Any]) -> None:
     with pytest.raises(MalformedFrame):
         codec.decode_run(_encoded_run(payloads=payloads))
 
@@ -574,7 +574,7 @@ def test_all_that_a_change_of_a_full_group_says_fits_one_frame(name_length: int,
     assert codec.decode(codec.encode(frame)) == frame
 
 
-def test_an_install_of_a_full_group_and_a_piece_of_the_order_fit_beside_runs() -> None:
+def test_an_install_of_a_full_group_and_a_fragment_of_the_order_fit_beside_runs() -> None:
     frame = _full_group(32, "h" * 253)
     spans = tuple((who, limits.NUMBER_MAX, limits.NUMBER_MAX) for who in frame.status.suspects * 2)
     orders = Orders(limits.NUMBER_MAX, limits.NUMBER_MAX, spans[:PIECE_SPANS])

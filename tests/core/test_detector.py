@@ -314,15 +314,15 @@ def regular(watching: Detector, gap_ms: int, peers: tuple[Process, ...] = (B, C)
     return now_ms
 
 
-def silence_of(watching: Detector, now_ms: int, vouching: bool = False) -> int:
-    """After how long B is suspected, while C is heard; `vouching`: and says that it hears B."""
+def silence_of(watching: Detector, now_ms: int, acknowledged: bool = False) -> int:
+    """After how long B is suspected, while C is heard; `acknowledged`: and says that it hears B."""
     began_ms = now_ms
     while True:
         now_ms += 50
         watching.heard(C, now_ms, ())
         found, asked = watching.tick(now_ms)
-        if vouching and C in asked:
-            watching.vouched(asked[C], now_ms + 10)
+        if acknowledged and C in asked:
+            watching.on_indirect_ack(asked[C], now_ms + 10)
         if found:
             assert found == [B]
             return now_ms - began_ms
@@ -378,10 +378,10 @@ def test_a_process_that_runs_late_itself_is_slower_to_suspect() -> None:
     assert now_ms - began_ms >= limits.SILENCE_MIN_MS + 2 * 275
 
 
-def test_who_is_vouched_for_is_not_suspected_until_the_most() -> None:
+def test_who_is_acknowledged_indirectly_is_not_suspected_until_the_most() -> None:
     watching = detector(A, B, C)
     now_ms = regular(watching, limits.HEARTBEAT_MS)
-    assert silence_of(watching, now_ms, vouching=True) == limits.SILENCE_MAX_MS
+    assert silence_of(watching, now_ms, acknowledged=True) == limits.SILENCE_MAX_MS
 
 
 def test_a_few_who_are_heard_well_are_asked_the_next_in_rank_first() -> None:
@@ -399,12 +399,12 @@ def test_a_few_who_are_heard_well_are_asked_the_next_in_rank_first() -> None:
     assert asked == dict.fromkeys((E, "g#1", A), (D, "f#1"))
 
 
-def test_a_member_vouches_for_whom_it_hears_and_for_nobody_else() -> None:
+def test_a_member_hears_whom_it_hears_and_for_nobody_else() -> None:
     watching = detector(A, B, C, D)
     now_ms = regular(watching, limits.HEARTBEAT_MS, (B, C, D))
     watching.suspect(C, "refused")
-    assert watching.vouches_for((B, C, D, "x#1", A), now_ms) == (B, D)
-    assert watching.vouches_for((B,), now_ms + 1_000) == ()
+    assert watching.indirect_ack((B, C, D, "x#1", A), now_ms) == (B, D)
+    assert watching.indirect_ack((B,), now_ms + 1_000) == ()
 
 
 # proof
@@ -428,7 +428,7 @@ def test_a_late_call_of_a_dead_process_changes_nothing() -> None:
     watching.answered(B)
     watching.caught_up(B)
     assert watching.suspects == watching.dead == {B: "dead"}
-    assert watching.vouches_for((B,), START + 10) == ()
+    assert watching.indirect_ack((B,), START + 10) == ()
     watching.heard(C, START + 10, ())
     watching.proven(C, "ended")
     assert not watching.heard_quorum(START + 20)  # though all were heard just now

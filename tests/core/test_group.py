@@ -261,7 +261,7 @@ def test_who_left_long_ago_is_called_no_more() -> None:
     net.form("a", "b", "c")
     net.leave(C)
     net.until_view(A, B)
-    net.pass_ms(limits.LINGER_MS + limits.HEARTBEAT_MS)
+    net.pass_ms(limits.TIME_WAIT_MS + limits.HEARTBEAT_MS)
     assert net.machines[A].peers == [B]
 
 

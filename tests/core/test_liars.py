@@ -43,9 +43,9 @@ from gcom.core.streams import Streams
 from gcom.errors import MalformedFrame
 from gcom.values import limits
 from gcom.values.definition import Definition
-from gcom.values.letter import Kind, Letter, LetterReceipt
+from gcom.values.envelope import Envelope, EnvelopeReceipt, Kind
 from gcom.values.names import Process
-from gcom.values.run import Payload, Piece, Run
+from gcom.values.run import Fragment, Payload, Run
 from gcom.values.view import View
 from tests.core.making import address
 from tests.core.network import Network
@@ -165,12 +165,12 @@ class Liar:
         encoded = codec.encode_run(sender, self._view, first, clock, payloads)
         return Run(sender, self._view, first, clock, payloads, encoded)
 
-    def _letter(self) -> Letter:
+    def _envelope(self) -> Envelope:
         kind = self._rng.choice(list(Kind))
         call = 0 if kind is Kind.UNICAST else self._rng.choice([1, 2, 3, 2**62])
-        return Letter(max(1, self._number()), kind, call, "lie")
+        return Envelope(max(1, self._number()), kind, call, "lie")
 
-    def _piece(self) -> Piece:
+    def _fragment(self) -> Fragment:
         """Some of a well-formed run or of anything, at a place that may continue what came before."""
         sender, first = self._rng.choice(self._pool), self._rng.choice([1, 1, 2, 3, 2**62])
         payloads: list[Payload] = ["lie" * self._rng.choice([1, 100])] * self._rng.choice([1, 1, 2])
@@ -179,7 +179,7 @@ class Liar:
         at_byte = self._rng.choice([0, 0, 50, len(encoded) - 1])
         end = self._rng.choice([at_byte + 1, at_byte + 50, len(encoded)])
         total = self._rng.choice([len(encoded), len(encoded), 100, limits.LARGE_RUN_BYTES_MAX])
-        return Piece(sender, self._view, first, at_byte, total, encoded[at_byte:end])
+        return Fragment(sender, self._view, first, at_byte, total, encoded[at_byte:end])
 
     def frame(self, source: Process) -> Frame:
         """One lie from `source`; raises MalformedFrame where chance made something that is not well-formed."""
@@ -187,18 +187,20 @@ class Liar:
         held, consumed, stable, sent, safe, ordered, agreed = (self._number() for _ in range(7))
         flags = self._chance(20), self._chance(2), self._chance(5)
         leaving = self._rng.choice(frames.LEAVES_FOR) if self._chance(10) else ""
-        receipt = LetterReceipt(self._number(), self._number(), self._number())
+        receipt = EnvelopeReceipt(self._number(), self._number(), self._number())
         marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
         status = Status(*marks, *flags, leaving, partial=self._number(), receipt=receipt)
         unheard = {one: self._rng.getrandbits(limits.MEMBERS_MAX) & ~(1 << one) for one in range(5) if self._chance(5)}
         status = status._replace(state=self._number(), seeking=self._chance(10), unheard=unheard)
         control = tuple(self._control() for _ in range(self._rng.randint(0, 3)))
         runs = tuple(self._run() for _ in range(self._rng.randint(0, 2)))
-        pieces = tuple(self._piece() for _ in range(self._rng.randint(0, 2)))
-        letters = tuple(self._letter() for _ in range(self._rng.randint(0, 3)))
+        fragments = tuple(self._fragment() for _ in range(self._rng.randint(0, 2)))
+        envelopes = tuple(self._envelope() for _ in range(self._rng.randint(0, 3)))
         machine = self._machine
         orders = self._orders()
-        frame = Frame("g", machine.instance, source, machine.process, status, control, runs, pieces, orders, letters)
+        frame = Frame(
+            "g", machine.instance, source, machine.process, status, control, runs, fragments, orders, envelopes
+        )
         return codec.decode(codec.encode(frame))
 
 
@@ -298,7 +300,7 @@ class Victim:
 def test_whatever_a_member_says_nothing_of_ours_breaks(
     seeds: range, kind: str, at_registry: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "LOAD_BYTES_MAX", 400)  # so that there are pieces to lie about
+    monkeypatch.setattr(limits, "LOAD_BYTES_MAX", 400)  # so that there are fragments to lie about
     monkeypatch.setattr(limits, "RUN_BYTES_MAX", 336)
     taken = 0
     for seed in seeds:
@@ -347,7 +349,7 @@ def test_whatever_is_said_of_the_state_nothing_of_ours_breaks(
 
 
 @pytest.mark.parametrize("multicast", ["RELIABLE", "BASIC"])
-def test_pieces_of_liars_take_no_more_memory_than_one_run_a_sender(multicast: str) -> None:
+def test_fragments_of_liars_take_no_more_memory_than_one_run_a_sender(multicast: str) -> None:
     net = Network(Definition.parse("g", multicast=multicast))
     a, b, c = net.form("a", "b", "c")
     machine = net.machines[a]
@@ -357,8 +359,8 @@ def test_pieces_of_liars_take_no_more_memory_than_one_run_a_sender(multicast: st
             first = number % 3 + 1
             at_byte = min(number * len(data), limits.LARGE_RUN_BYTES_MAX - len(data))
             for place in (0, at_byte):
-                piece = Piece(sender, 3, first, place, limits.LARGE_RUN_BYTES_MAX, data)
-                frame = Frame("g", machine.instance, b, a, Status(3), pieces=(piece,))
+                fragment = Fragment(sender, 3, first, place, limits.LARGE_RUN_BYTES_MAX, data)
+                frame = Frame("g", machine.instance, b, a, Status(3), fragments=(fragment,))
                 machine.receive(codec.decode(codec.encode(frame)), net.now_ms)
     assert machine._member is not None
     assemblies = machine._member.streams.multicast.assemblies.open
@@ -372,8 +374,8 @@ def test_a_lie_in_anothers_stream_does_not_stop_what_that_one_sends(monkeypatch:
     net = Network()
     a, b, c = net.form("a", "b", "c")
     for total in (3000, 5000, limits.LARGE_RUN_BYTES_MAX):
-        piece = Piece(b, 3, 1, 0, total, b"lie" * 50)
-        frame = Frame("g", net.machines[a].instance, c, a, Status(3), pieces=(piece,))
+        fragment = Fragment(b, 3, 1, 0, total, b"lie" * 50)
+        frame = Frame("g", net.machines[a].instance, c, a, Status(3), fragments=(fragment,))
         net.machines[a].receive(frame, net.now_ms)
     net.send(b, "x" * 3000)
     net.until(lambda: net.delivered(a) == ["x" * 3000])

@@ -17,7 +17,7 @@ from gcom.core.multicast.reliable import Range, Reliable
 from gcom.values import limits
 from gcom.values.definition import Definition, Multicast, Ordering
 from tests.core.making import A, B, C, data_path, decision, delivered, numbers, run, skipped, view
-from tests.core.three import FIRST, PIECE, WINDOW, Schedule, Three, of, play, schedules
+from tests.core.three import FIRST, FRAGMENT, WINDOW, Schedule, Three, of, play, schedules
 
 RELIABLE = Definition.parse("g", multicast="RELIABLE")
 BASIC = Definition.parse("g", multicast="BASIC")
@@ -126,7 +126,7 @@ def test_the_last_message_of_a_sender_has_its_serial_though_nobody_but_its_sende
 
 def test_basic_loses_nothing_where_no_call_fails() -> None:
     three = Three(BASIC)
-    three.submit(A, ["x"] * 50 + [bytes(5 * PIECE)] + ["x"] * 50)
+    three.submit(A, ["x"] * 50 + [bytes(5 * FRAGMENT)] + ["x"] * 50)
     three.heal()
     assert [seen.skipped for seen in three.seen.values()] == [[], [], []]
 

@@ -15,7 +15,7 @@ from gcom.core.multicast.signing import Signatures, Verify
 from gcom.errors import BadValue
 from gcom.values.definition import Definition, Multicast, Ordering
 from gcom.values.names import Process, name_of
-from gcom.values.run import Piece, Run
+from gcom.values.run import Fragment, Run
 from tests.core.network import Network
 
 LARGE = "x" * 1_000_000
@@ -164,10 +164,10 @@ def test_a_leader_that_forges_is_put_out(multicast: Multicast, forge: Forge) -> 
 
 
 def _changed(frame: Frame) -> Frame:
-    """Return a frame with another payload in the runs and pieces of its source's peers."""
+    """Return a frame with another payload in the runs and fragments of its source's peers."""
     runs = tuple(_other(run) if run.sender != frame.source else run for run in frame.runs)
-    pieces = tuple(_bent(piece) if piece.sender != frame.source else piece for piece in frame.pieces)
-    return frame._replace(runs=runs, pieces=pieces)
+    fragments = tuple(_bent(fragment) if fragment.sender != frame.source else fragment for fragment in frame.fragments)
+    return frame._replace(runs=runs, fragments=fragments)
 
 
 def _other(run: Run) -> Run:
@@ -177,9 +177,9 @@ def _other(run: Run) -> Run:
     return replace(run, payloads=["forged"], encoded=sealed, seal=seal)
 
 
-def _bent(piece: Piece) -> Piece:
-    # Its end, which is text in every piece of a long one.
-    return replace(piece, data=piece.data[:-1] + b"!")
+def _bent(fragment: Fragment) -> Fragment:
+    # Its end, which is text in every fragment of a long one.
+    return replace(fragment, data=fragment.data[:-1] + b"!")
 
 
 @pytest.mark.parametrize("payload", ["short", LARGE])

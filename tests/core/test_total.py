@@ -85,14 +85,14 @@ def total(causal: bool = False, serial: int = 0) -> Total:
 
 
 def cut_up(draw: st.DrawFn, order: list[Span]) -> list[Span]:
-    """The same order in shorter pieces, as a majority came to hold it."""
-    pieces: list[Span] = []
+    """The same order in shorter fragments, as a majority came to hold it."""
+    fragments: list[Span] = []
     for sender, first, last in order:
         while first <= last:
             end = draw(st.integers(first, last))
-            pieces.append((sender, first, end))
+            fragments.append((sender, first, end))
             first = end + 1
-    return pieces
+    return fragments
 
 
 @st.composite

@@ -406,11 +406,11 @@ class TestHandover:
         barrier = Installed(view(A, B, number=5), (), {})
         for effect in (AwaitState(), Installed(view(A, B, number=4), (B,), {}), old, lost, barrier, new):
             assert queue.put(effect) == []
-            assert not queue.arrivals
+            assert not queue.queued
         state = SetState(5, b"")
         assert queue.put(state) == [old, lost]
         assert queue.is_open
-        assert list(queue.arrivals) == [state, barrier, new]
+        assert list(queue.queued) == [state, barrier, new]
 
     def test_a_loss_at_the_barrier_that_follows_drops_all_that_waits(self) -> None:
         queue: DeliveryQueue[Ended] = DeliveryQueue()
@@ -420,7 +420,7 @@ class TestHandover:
         loss, barrier = StateUnavailable(5, "no"), Installed(view(A, number=5), (), {})
         assert queue.put(loss) == [old]
         queue.put(barrier)
-        assert list(queue.arrivals) == [loss, barrier]
+        assert list(queue.queued) == [loss, barrier]
 
     def test_who_goes_on_with_its_own_is_handed_all_that_came_since_it_is_back(self) -> None:
         queue: DeliveryQueue[Ended] = DeliveryQueue()
@@ -431,14 +431,14 @@ class TestHandover:
         after: list[Handed] = [restored, TakeState(5)]
         for effect in after:
             assert queue.put(effect) == []
-        assert list(queue.arrivals) == [restored, first, old, TakeState(5)]
+        assert list(queue.queued) == [restored, first, old, TakeState(5)]
 
     def test_one_that_was_never_closed_keeps_its_order(self) -> None:
         queue: DeliveryQueue[Ended] = DeliveryQueue()
         old, restored = Deliver(run(A, 1, 3), 4), KeepState(1, "no")
         queue.put(old)
         queue.put(restored)
-        assert list(queue.arrivals) == [old, restored]
+        assert list(queue.queued) == [old, restored]
 
     def test_the_end_comes_without_the_rest_where_the_state_never_came(self) -> None:
         queue: DeliveryQueue[Ended] = DeliveryQueue()
@@ -446,7 +446,7 @@ class TestHandover:
         for effect in (AwaitState(), Deliver(run(A, 1, 3), 4)):
             queue.put(effect)
         queue.end(end)
-        assert list(queue.arrivals) == [end]
+        assert list(queue.queued) == [end]
 
     def test_a_unicast_is_no_part_of_the_state(self) -> None:
         queue: DeliveryQueue[Ended] = DeliveryQueue()
@@ -455,17 +455,17 @@ class TestHandover:
             queue.put(effect)
         state = SetState(5, b"")
         queue.put(state)
-        assert list(queue.arrivals) == [state, barrier, unicast]
+        assert list(queue.queued) == [state, barrier, unicast]
 
     def test_one_that_is_shut_hands_over_the_end_only(self) -> None:
         queue: DeliveryQueue[Ended] = DeliveryQueue()
         queue.put(Deliver(run(A, 1, 3), 4))
         queue.shut()
         queue.put(Deliver(run(A, 4, 3), 4))
-        assert not queue.arrivals
+        assert not queue.queued
         end = Ended(4, "request")
         queue.end(end)
-        assert list(queue.arrivals) == [end]
+        assert list(queue.queued) == [end]
 
     def test_an_open_one_keeps_everything_in_order(self) -> None:
         queue: DeliveryQueue[Ended] = DeliveryQueue()
@@ -476,7 +476,7 @@ class TestHandover:
         ]
         for effect in effects:
             assert queue.put(effect) == []
-        assert list(queue.arrivals) == effects
+        assert list(queue.queued) == effects
 
 
 def test_who_goes_on_in_a_successor_knows_who_has_failed_it() -> None:

@@ -44,8 +44,8 @@ from gcom.core.messages.witness import (
 from gcom.errors import VersionMismatch
 from gcom.values import limits
 from gcom.values.definition import Definition
-from gcom.values.letter import Kind, Letter, LetterReceipt
-from gcom.values.run import Piece
+from gcom.values.envelope import Envelope, EnvelopeReceipt, Kind
+from gcom.values.run import Fragment
 from gcom.values.view import View
 from tests.core.making import A, B, C, run
 
@@ -80,12 +80,29 @@ CONTROL: tuple[Control, ...] = (
     frames.DiscoverReply(6, 2, A, "a:1"),
 )
 STATUS = Status(
-    6, 1, 2, 3, 4, 5, 6, 7, True, False, True, "merge", (C,), 8, LetterReceipt(9, 10, 11), 12, True, {0: 0b110, 1: 0b1}
+    6,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    True,
+    False,
+    True,
+    "merge",
+    (C,),
+    8,
+    EnvelopeReceipt(9, 10, 11),
+    12,
+    True,
+    {0: 0b110, 1: 0b1},
 )
-LETTERS = (Letter(1, Kind.UNICAST, 0, "text"), Letter(2, Kind.REQUEST, 3, b"bytes"))
-PIECES = (Piece(A, 6, 3, 4, 50, b"piece"),)
+ENVELOPES = (Envelope(1, Kind.UNICAST, 0, "text"), Envelope(2, Kind.REQUEST, 3, b"bytes"))
+FRAGMENTS = (Fragment(A, 6, 3, 4, 50, b"piece"),)
 FRAME = Frame(
-    "news", "i1", A, B, STATUS, CONTROL, (run(A, 1, 2, 6, {B: 4}),), PIECES, Orders(6, 2, ((A, 1, 2),)), LETTERS
+    "news", "i1", A, B, STATUS, CONTROL, (run(A, 1, 2, 6, {B: 4}),), FRAGMENTS, Orders(6, 2, ((A, 1, 2),)), ENVELOPES
 )
 REQUESTS: tuple[Request, ...] = (
     Create(NEWS),

@@ -27,8 +27,8 @@ from tests.core.making import A, B, C, data_path, numbers, view
 
 FIRST = view(A, B, C)
 WINDOW = 20
-BUDGET = 400  # bytes of runs a frame: several runs queue up behind each other, and larger messages go in pieces
-PIECE = BUDGET - limits.PIECE_HEADER_BYTES
+BUDGET = 400  # bytes of runs a frame: several runs queue up behind each other, and larger messages go in fragments
+FRAGMENT = BUDGET - limits.FRAGMENT_HEADER_BYTES
 PAIRS = [(one, other) for one in FIRST.members for other in FIRST.members if one != other]
 
 
@@ -116,8 +116,8 @@ class Three:
             self.note(other, streams.on_orders(call.orders, fresh=False))
         for each in call.load.runs:
             self.note(other, streams.receive(each, self.now_ms))
-        for piece in call.load.pieces:
-            if run := streams.multicast.assemble(piece, self.now_ms):
+        for fragment in call.load.fragments:
+            if run := streams.multicast.assemble(fragment, self.now_ms):
                 self.note(other, streams.receive(run, self.now_ms))
         self.note(other, streams.on_sent(one, call.status.sent, self.now_ms))
 
@@ -192,7 +192,7 @@ members = st.sampled_from(FIRST.members)
 pairs = st.sampled_from(PAIRS)
 steps = st.one_of(
     st.tuples(st.just("submit"), members, st.integers(1, 9)),
-    st.tuples(st.just("large"), members, st.integers(BUDGET - 60, 6 * PIECE)),
+    st.tuples(st.just("large"), members, st.integers(BUDGET - 60, 6 * FRAGMENT)),
     st.tuples(st.sampled_from(["begin", "arrive", "reply", "fail"]), pairs),
     st.tuples(st.sampled_from(["exchange", "exchange"]), pairs),
     st.tuples(st.just("again"), st.integers(0, 1000)),

@@ -90,7 +90,7 @@ class TestUnicast:
 
     def test_every_size_up_to_the_limit(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")
-        edge = limits.LETTER_BYTES_MAX
+        edge = limits.ENVELOPE_BYTES_MAX
         payloads: list[bytes | str] = [b"", "", b"x" * edge, "é" * (edge // 2), "a" * edge, b"\x00"]
         for payload in payloads:
             alice.send_to("bob", payload)
@@ -181,7 +181,7 @@ class TestGroupCalls:
         with pytest.raises(gcom.BadValue, match="wait must be one of all, first, majority, none; got 'some'"):
             alice.call("?", "some")  # type: ignore[arg-type]
         with pytest.raises(gcom.MessageTooLarge):
-            alice.call(b"x" * (limits.LETTER_BYTES_MAX + 1))
+            alice.call(b"x" * (limits.ENVELOPE_BYTES_MAX + 1))
 
     def test_what_a_handler_gets_and_how_it_fails(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")
@@ -196,7 +196,7 @@ class TestGroupCalls:
                 case "none":
                     return None  # type: ignore[return-value]
                 case "large":
-                    return "x" * (limits.LETTER_BYTES_MAX + 1)
+                    return "x" * (limits.ENVELOPE_BYTES_MAX + 1)
                 case "exit":
                     raise SystemExit(3)
                 case "surrogate":

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 import gcom
-from gcom.runtime.arrivals import NOTICES_MAX
+from gcom.runtime.queue_items import NOTICES_MAX
 from gcom.values import lineage
 from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, end_of, next_of, node_of, take, until
 from tests.runtime.processes import Workers

@@ -96,15 +96,15 @@ class TestMessages:
         thread.start()
         assert [message.text for message in take(reader, len(texts))] == texts
         thread.join(LIMIT_S)
-        assert not any(isinstance(arrival, gcom.Message) for arrival in sender._membership.arrivals)
+        assert not any(isinstance(item, gcom.Message) for item in sender._membership.queued)
 
     def test_flush_returns_when_all_hold_it(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")
         alice.send_many(f"{i}" for i in range(100))
         alice.flush(LIMIT_S)
         assert alice.pending == 0
-        held = [arrival for arrival in bob._membership.arrivals if hasattr(arrival, "run")]
-        assert sum(len(arrival.run.payloads) for arrival in held) == 100
+        held = [item for item in bob._membership.queued if hasattr(item, "run")]
+        assert sum(len(item.run.payloads) for item in held) == 100
 
 
 class TestReceiving:
@@ -345,7 +345,7 @@ class TestSlowReader:
         sent, words = fill(alice, "x" * 1000)
         assert f"'news' after 0.2 s: it waits for {bob.process} to read" in words
         assert sent <= (limits.WINDOW_BYTES_MAX + limits.PENDING_BYTES_MAX) // 1000 + limits.RUN_MESSAGES_MAX
-        assert len(bob._membership.arrivals) <= limits.WINDOW_MESSAGES_MAX
+        assert len(bob._membership.queued) <= limits.WINDOW_MESSAGES_MAX
         waiting = threading.Thread(target=partial(alice.send, "last", LIMIT_S), daemon=True)
         waiting.start()
         found = take(bob, sent + 1)
@@ -515,7 +515,7 @@ def test_an_application_that_reads_none_of_very_many_events_is_told_why_it_left(
     alice, bob, carol = here.members("alice", "bob", "carol")
     for group in (bob, carol):
         group.listen()
-    monkeypatch.setattr("gcom.runtime.arrivals.NOTICES_MAX", 3)  # so many views wait for alice already
+    monkeypatch.setattr("gcom.runtime.queue_items.NOTICES_MAX", 3)  # so many views wait for alice already
     here.node("dave").join("news", receive=False)
     until(lambda: "alice" not in {*bob.members, *carol.members}, "its leave")
     with pytest.raises(gcom.Detached, match="read none of 3 events"):

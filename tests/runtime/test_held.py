@@ -38,7 +38,7 @@ def test_it_returns_once_so_many_hold_it_though_nobody_reads(here: Cluster, memb
         assert [message.text for message in take(group, 20)] == [str(number) for number in range(1, 21)]
 
 
-def test_a_large_message_is_held_when_its_last_piece_is(here: Cluster) -> None:
+def test_a_large_message_is_held_when_its_last_fragment_is(here: Cluster) -> None:
     alice, bob, carol = here.members("alice", "bob", "carol")
     payload = bytes(range(256)) * (limits.MESSAGE_BYTES_MAX // 256)
     alice.send(payload, LIMIT_S, "all")

@@ -26,7 +26,7 @@ def there() -> Iterator[Workers]:
 
 
 def assembled(worker: Worker) -> Row:
-    """Return what a worker has of messages in pieces, now."""
+    """Return what a worker has of messages in fragments, now."""
     return worker.ask("assembled")
 
 
@@ -53,7 +53,7 @@ def test_three_members_deliver_each_others_messages_of_sixteen_mebibytes(there: 
 def stop_in_the_middle(sender: Worker, receiver: Worker) -> None:
     """Stop a process that pours while the receiver has a part of a message of its."""
     while True:
-        until(lambda: assembled(receiver)["count"] > 0, "a piece")
+        until(lambda: assembled(receiver)["count"] > 0, "a fragment")
         sender.signal(signal.SIGSTOP)
         if assembled(receiver)["count"]:
             return

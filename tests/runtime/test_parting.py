@@ -53,7 +53,7 @@ def target(tmp_path: Path) -> Iterator[Target]:
 
 
 def handshake_with(target: Target, more: bytes) -> bytes:
-    """Send the end of a TLS handshake and more in one piece; return what the server said, up to its end."""
+    """Send the end of a TLS handshake and more in one fragment; return what the server said, up to its end."""
     received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = target.bob.client.wrap_bio(received, sent)
     with socket.create_connection(names.split_address(target.server.address), LIMIT_S) as sock:

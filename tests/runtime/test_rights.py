@@ -18,7 +18,7 @@ from gcom.errors import GComError, NotPermitted, PeerError, Untrusted
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import identity, names
-from gcom.values.letter import Kind, Letter
+from gcom.values.envelope import Envelope, Kind
 from gcom.values.rights import RightsTable, table_of
 from gcom.values.view import View
 from registry.rights_file import RightsFile
@@ -197,7 +197,7 @@ def test_who_may_join_and_not_send_receives(world: World) -> None:
         assert [next(read) for _ in range(50)] == [f"message {number}" for number in range(50)]
 
 
-@pytest.mark.parametrize("what", ["run", "claim", "letter"])
+@pytest.mark.parametrize("what", ["run", "claim", "envelope"])
 def test_members_refuse_what_a_receiver_sends_all_the_same(world: World, what: str, expect_log: ExpectLog) -> None:
     expect_log("Untrusted")
     world.rule(deny("send", "mallory"))
@@ -209,7 +209,7 @@ def test_members_refuse_what_a_receiver_sends_all_the_same(world: World, what: s
         frame = {
             "run": Frame(*_head(plain), Status(1), runs=(run(mine, 1, 1),)),
             "claim": Frame(*_head(plain), Status(1, sent=1)),
-            "letter": Frame(*_head(plain), Status(1), letters=(Letter(1, Kind.UNICAST, 0, "hello"),)),
+            "envelope": Frame(*_head(plain), Status(1), envelopes=(Envelope(1, Kind.UNICAST, 0, "hello"),)),
         }[what]
         with closing(pyro.Caller(alice.address, pyro.NODE, credentials, "alice")) as caller:
             with pytest.raises(PeerError, match="mallory may not send"):

@@ -7,9 +7,9 @@ With `--state BYTES` it keeps a state of so many bytes and a digest of each send
 
 Input: `flow [THREADS]` (send numbered texts, each thread about a thousand a second), `pour BYTES` (send messages of
 that size, each once all hold the one before), `stop`, `send TEXT`, `confirm TEXT` (send it, and say so when a majority
-holds it), `report`, `assembled` (what there is of messages in pieces), `leave`, `end` (end without closing anything),
-`wait` (block in receive until interrupted), `mute` (what it sends gets serials, and reaches nobody). Output: one JSON
-object a line, with `at`, the seconds of the monotonic clock that all processes of a machine share.
+holds it), `report`, `assembled` (what there is of messages in fragments), `leave`, `end` (end without closing
+anything), `wait` (block in receive until interrupted), `mute` (what it sends gets serials, and reaches nobody). Output:
+one JSON object a line, with `at`, the seconds of the monotonic clock that all processes of a machine share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The simulator with frames so small that a good part of its messages travels in pieces."""
+"""The simulator with frames so small that a good part of its messages travels in fragments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gcom.sim.plan.draw import draw
 from gcom.sim.world import World
 from gcom.values import limits
 from gcom.values.names import Process
-from gcom.values.run import Piece, Run
+from gcom.values.run import Fragment, Run
 from tests.cases import daily_and_rest
 
 
@@ -20,22 +20,22 @@ def _check(seed: int, load_bytes: int, patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("seed", [2])
-def test_a_seed_with_pieces_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seed_with_fragments_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _check(seed, 240, monkeypatch)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", daily_and_rest([*range(2), *range(3, 150)], 10))
-def test_another_seed_with_pieces_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_seed_with_fragments_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _check(seed, 240, monkeypatch)
 
 
 @pytest.mark.soak
-def test_a_fresh_seed_with_pieces_runs_clean(fresh_seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fresh_seed_with_fragments_runs_clean(fresh_seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _check(fresh_seed, 240, monkeypatch)
 
 
-# Basic gave up a later gap before an earlier one, whose pieces still came, and FIFO delivered over that.
+# Basic gave up a later gap before an earlier one, whose fragments still came, and FIFO delivered over that.
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [217, 252, 260])
 def test_a_seed_that_found_a_fault_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,14 +43,14 @@ def test_a_seed_that_found_a_fault_runs_clean(seed: int, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-def test_there_are_pieces_and_broken_assemblies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_are_fragments_and_broken_assemblies(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, whole = 0, 0
     add = Assemblies.add
 
-    def count(self: Assemblies, piece: Piece, by: Process = "") -> Run | None:
+    def count(self: Assemblies, fragment: Fragment, by: Process = "") -> Run | None:
         nonlocal begun, whole
-        run = add(self, piece, by)
-        begun += not piece.at_byte
+        run = add(self, fragment, by)
+        begun += not fragment.at_byte
         whole += run is not None
         return run
 

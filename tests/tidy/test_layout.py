@@ -18,7 +18,7 @@ FILES_MAX = 15  # per folder, without its `__init__.py`: what a reader takes in 
 MODULES = sources(*PACKAGES)
 NAMES = {source.module for source in MODULES}
 # Aliases that repeat a name of another module; take one out when it is renamed, and add none.
-SHARED = {"Event", "Found", "Key", "Link", "Notice", "OfMail", "OfState", "Out", "Record", "Span", "Told"}
+SHARED = {"Event", "Found", "Key", "Link", "Notice", "OfState", "Out", "Record", "Span", "Told"}
 LEVELS = (1, 2, 3)  # gcom.core | gcom.core.membership | gcom.core.membership.consensus
 
 

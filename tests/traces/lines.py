@@ -12,9 +12,9 @@ from gcom.core.messages.effects import Effect
 from gcom.core.messages.frames import NO_BALLOT, ORDER, Ballot, Control, Decision
 from gcom.core.messages.orders import Orders
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
-from gcom.values.letter import Kind, Letter
+from gcom.values.envelope import Envelope, Kind
 from gcom.values.names import Process
-from gcom.values.run import Brought, Payload, Piece, Run
+from gcom.values.run import Fragment, Payload, Run, StateToMerge
 from gcom.values.view import View
 
 TEXT_MAX = 40  # characters of a payload that are shown; of a longer one only how many they are
@@ -32,7 +32,7 @@ def every(processes: Iterable[Process]) -> str:
 
 
 def text(payload: Payload) -> str:
-    if isinstance(payload, Brought):
+    if isinstance(payload, StateToMerge):
         return f"state {payload.decode()}"
     said = payload.decode() if isinstance(payload, bytes) else f'"{payload}"'
     return said if len(said) <= TEXT_MAX else f"({len(payload)} characters)"
@@ -68,7 +68,7 @@ def run(value: Run) -> str:
     return messages(value) + (f"  clock {ends(value.clock)}" if any(value.clock.values()) else "")
 
 
-def piece(value: Piece) -> str:
+def fragment(value: Fragment) -> str:
     return f"{span(value.sender, value.first, value.first)} bytes {value.at_byte}..{value.end - 1} of {value.total}"
 
 
@@ -77,7 +77,7 @@ def orders(value: Orders) -> str:
     return f"order after {value.after}: {places or 'nothing yet'}"
 
 
-def letter(value: Letter) -> str:
+def envelope(value: Envelope) -> str:
     about = "" if value.kind is Kind.UNICAST else f" of call {value.call}"
     return f"{value.kind.name.lower()}{about} {text(value.payload)}"
 

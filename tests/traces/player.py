@@ -145,7 +145,7 @@ class Player:
         """`lose runs alice carol`: what alice sends of her stream does not reach carol; `lose nothing` from now on."""
         source, *lost = map(self._who, names) if what == "runs" else [""]
         self._net.lose = lambda frame: (
-            bool(frame.runs or frame.pieces) and frame.source == source and frame.target in lost
+            bool(frame.runs or frame.fragments) and frame.source == source and frame.target in lost
         )
 
     def do_registry(self, what: str) -> None:

@@ -45,7 +45,9 @@ SAID: dict[str, Callable[[Status], str]] = {
     "leaving": lambda status: f"wants to leave ({status.leaving})",
     "suspects": lambda status: f"suspects {lines.every(status.suspects)}",
     "cut_off": lambda status: "not served by the sequencer",
-    "receipt": lambda status: f"letters held {status.receipt.held}, done {status.receipt.read + status.receipt.served}",
+    "receipt": lambda status: (
+        f"envelopes held {status.receipt.held}, done {status.receipt.read + status.receipt.served}"
+    ),
 }
 NEW = Status(0)  # what all begin with in every view
 # The effects that are not shown in each trace, and the topic in which they are.
@@ -112,9 +114,9 @@ class Tracer(Observer):
             yield from map(lines.control, filter(lambda item: self._is_new(frame, item), frame.control))
         if "data" in self.topics:
             yield from map(lines.run, frame.runs)
-            yield from map(lines.piece, frame.pieces)
+            yield from map(lines.fragment, frame.fragments)
             yield from [lines.orders(frame.orders)] if frame.orders else []
-            yield from map(lines.letter, frame.letters)
+            yield from map(lines.envelope, frame.envelopes)
 
     def _is_new(self, frame: Frame, item: Control) -> bool:
         """Tell whether an item differs from the last of its kind on this way; a question is repeated until answered."""

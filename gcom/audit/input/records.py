@@ -42,11 +42,11 @@ _SCHEMA = pa.schema(
 )
 # Bytes parsed at a time: Arrow's table and the columns made of it are in memory beside the segment, of 64 MiB.
 _CHUNK_BYTES = 8 << 20  # what a scan holds of a segment at a time, times a few for its columns
-# Arrow has a price per call: a stretch of fewer lines is parsed faster one by one. Measured on logs in which every few
-# lines are a `confirm`: ten to thirty times as fast. Up to so many stretches per chunk the price does not matter.
+# Arrow has a price per call: a block of fewer lines is parsed faster one by one. Measured on logs in which every few
+# lines are a `confirm`: ten to thirty times as fast. Up to so many blocks per chunk the price does not matter.
 _ARROW_LINES_MIN = 160
-_STRETCHES_MANY = 64
-# Processes in the clocks of one stretch; with more it is parsed line by line. Arrow makes a column of each name that it
+_BLOCKS_MANY = 64
+# Processes in the clocks of one block; with more it is parsed line by line. Arrow makes a column of each name that it
 # ever sees, so a log of ever new processes would cost rows times processes.
 _CLOCK_PROCESSES_MAX = 512
 
@@ -75,7 +75,7 @@ def _chunks(data: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _parse_chunk(builder: _RowBuilder, data: bytes, begin: int, end: int) -> None:
-    """Parse stretches of plain lines with Arrow, and the lines between them one by one."""
+    """Parse blocks of plain lines with Arrow, and the lines between them one by one."""
     # Byte 10 is the newline. The lines are never made Python objects here: 120 million of them are an audit of
     # 17 GB (decision 0004).
     whole = np.frombuffer(data, np.uint8, end - begin, begin)
@@ -83,7 +83,7 @@ def _parse_chunk(builder: _RowBuilder, data: bytes, begin: int, end: int) -> Non
     starts = np.concatenate(([0], ends[:-1]))
     plain = _are_plain(whole, starts, ends)
     borders = np.flatnonzero(np.diff(plain)) + 1
-    fragmented = len(borders) > _STRETCHES_MANY and len(borders) * _ARROW_LINES_MIN > len(plain)
+    fragmented = len(borders) > _BLOCKS_MANY and len(borders) * _ARROW_LINES_MIN > len(plain)
     # Few plain lines: another writer's style, with blanks or fields in another order.
     if len(plain) and (fragmented or plain.mean() < 0.5):
         builder.add_records(_loaded(data, begin, end))
@@ -299,7 +299,7 @@ def _are_sound(
         return False
     if not sends.any():
         return True
-    # A send needs a clock, so a stretch with sends and no column of clocks has a bad line.
+    # A send needs a clock, so a block with sends and no column of clocks has a bad line.
     return clocks is not None and _are_clocks(clocks, sends)
 
 

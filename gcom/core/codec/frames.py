@@ -1,10 +1,11 @@
 """Codec of frames: one call between two processes, and its reply.
 
-A frame is a msgpack array `[version, runs, group, instance, source, target, status, control, pieces, orders, letters]`;
-a run is encoded once, by its sender, and travels as a blob, or in pieces of it, to all peers and through relays. Runs
-are in front, so that a large one is neither copied into its frame nor out of it: what follows is read by itself.
+A frame is a msgpack array `[version, runs, group, instance, source, target, status, control, fragments, orders,
+envelopes]`; a run is encoded once, by its sender, and travels as a blob, or in fragments of it, to all peers and
+through relays. Runs are in front, so that a large one is neither copied into its frame nor out of it: what follows is
+read by itself.
 
-Status, runs, orders and letters are written by hand, not by a table: each message passes here, and their checks go
+Status, runs, orders and envelopes are written by hand, not by a table: each message passes here, and their checks go
 through C loops (`map`, `set`), over all payloads of a run or all spans of an order at once.
 """
 
@@ -37,9 +38,9 @@ from gcom.core.messages.frames import LEAVES_FOR, Frame, Refused, Reply, Status
 from gcom.core.messages.orders import Orders
 from gcom.errors import MalformedFrame
 from gcom.values import limits
-from gcom.values.letter import Kind, Letter, LetterReceipt, size_of
+from gcom.values.envelope import Envelope, EnvelopeReceipt, Kind, size_of
 from gcom.values.names import Process
-from gcom.values.run import Brought, Encoded, Payload, Piece, Run, Seal
+from gcom.values.run import Encoded, Fragment, Payload, Run, Seal, StateToMerge
 
 _pack: Callable[[tuple[Any, ...]], bytes] = msgpack.packb
 # The fields that travel, in the order of the wire; a status is in two rows, so that each is checked at once.
@@ -49,7 +50,7 @@ _RECEIPT = attrgetter("held", "read", "served")
 _USUAL: tuple[str, list[Process], bytes] = ("", [], b"")  # nobody leaves, is suspected or unheard
 _LEAVING = one_of("", *LEAVES_FOR)
 _ENCODED = attrgetter("encoded")
-_LETTER = attrgetter("number", "kind", "call", "payload")
+_ENVELOPE = attrgetter("number", "kind", "call", "payload")
 _BROUGHT = 1  # the extension type of a state that a member brings
 _REFUSED = record(
     Refused,
@@ -68,21 +69,21 @@ _REFUSED_FIELDS = 5  # a frame has ten: no field needs to say which of the two c
 _SEALED_FIELDS = 3  # a run without a seal has five
 
 
-def _piece(piece: Piece) -> None:
+def _fragment(fragment: Fragment) -> None:
     # Beyond its end it would overwrite nothing, but `partial` would then claim bytes that do not exist.
-    if not piece.data or not piece.first or not piece.end <= piece.total <= limits.LARGE_RUN_BYTES_MAX:
+    if not fragment.data or not fragment.first or not fragment.end <= fragment.total <= limits.LARGE_RUN_BYTES_MAX:
         raise malformed(
-            "piece",
+            "fragment",
             "bytes of a run from message 1 on, not beyond its end",
-            (piece.at_byte, len(piece.data), piece.total),
+            (fragment.at_byte, len(fragment.data), fragment.total),
         )
 
 
-_PIECE = record(Piece, _piece)
+_FRAGMENT = record(Fragment, _fragment)
 
 
 def encode_run(sender: Process, view: int, first: int, clock: dict[Process, int], payloads: list[Payload]) -> bytes:
-    if type(payloads[0]) is Brought:
+    if type(payloads[0]) is StateToMerge:
         return _pack((sender, view, first, clock, msgpack.ExtType(_BROUGHT, payloads[0])))
     return _pack((sender, view, first, clock, payloads))
 
@@ -107,9 +108,9 @@ def encode_parts(frame: Reply) -> tuple[Encoded, ...]:
     unheard = encode_unheard(said.unheard) if said.unheard else b""
     status = (_COUNTS(said), _FLAGS(said), said.leaving, said.suspects, _RECEIPT(said.receipt), unheard)
     control = tuple(map(encode_control, frame.control))
-    pieces, orders = tuple(map(_PIECE.encode, frame.pieces)), frame.orders and _SPANS(frame.orders)
+    fragments, orders = tuple(map(_FRAGMENT.encode, frame.fragments)), frame.orders and _SPANS(frame.orders)
     head = (frame.group, frame.instance, frame.source, frame.target, status, control)
-    rest = (*head, pieces, orders, tuple(map(_LETTER, frame.letters)))
+    rest = (*head, fragments, orders, tuple(map(_ENVELOPE, frame.envelopes)))
     runs = tuple(map(_ENCODED, frame.runs))
     if len(runs) != 1 or len(runs[0]) < _LARGE_BYTES:
         return (_pack((limits.PROTOCOL_VERSION, runs, *rest)),)
@@ -157,24 +158,24 @@ def _with_one_run(data: Encoded) -> list[Any] | None:
 
 
 def decode_run(encoded: bytes) -> Run:
-    """Return the run of one message that came in pieces; raise MalformedFrame."""
+    """Return the run of one message that came in fragments; raise MalformedFrame."""
     try:
         run = _run(encoded)
     except NOT_OURS as error:
         raise MalformedFrame(f"malformed run: {error}") from error
     # Only a single message can be too large for a frame; several would hide from the bound on whole runs.
     if len(run.payloads) > 1:
-        raise malformed("run in pieces", "one message", len(run.payloads))
+        raise malformed("run in fragments", "one message", len(run.payloads))
     return run
 
 
 def _frame(fields: list[Any]) -> Frame:
-    runs, group, instance, source, target, status, control, pieces, orders, letters = fields
-    if {type(control), type(runs), type(pieces), type(letters)} != {list}:
-        raise malformed("frame", "lists of control items, runs, pieces and letters", type(control))
-    # 512 letters and 256 items: more in one frame is an attempt to occupy this process.
-    if len(control) > limits.CONTROL_ITEMS_MAX or len(letters) > limits.LETTERS_TAKEN:
-        raise malformed("frame", "fewer control items and letters", (len(control), len(letters)))
+    runs, group, instance, source, target, status, control, fragments, orders, envelopes = fields
+    if {type(control), type(runs), type(fragments), type(envelopes)} != {list}:
+        raise malformed("frame", "lists of control items, runs, fragments and envelopes", type(control))
+    # 512 envelopes and 256 items: more in one frame is an attempt to occupy this process.
+    if len(control) > limits.CONTROL_ITEMS_MAX or len(envelopes) > limits.ENVELOPES_TAKEN:
+        raise malformed("frame", "fewer control items and envelopes", (len(control), len(envelopes)))
     return Frame(
         GROUP.decode(group),
         INSTANCE.decode(instance),
@@ -183,9 +184,9 @@ def _frame(fields: list[Any]) -> Frame:
         _status(status),
         tuple(map(decode_control, control)),
         tuple(map(_whole_run, runs)),
-        tuple(map(_PIECE.decode, pieces)),
+        tuple(map(_FRAGMENT.decode, fragments)),
         None if orders is None else _orders(orders),
-        tuple(map(_letter, letters)),
+        tuple(map(_envelope, envelopes)),
     )
 
 
@@ -201,7 +202,7 @@ def _status(fields: list[Any]) -> Status:
     # Nearly every status has these three at their defaults; the check of each would cost more than all the rest.
     if (leaving, suspects, unheard) != _USUAL:
         leaving, suspects, unheard = _LEAVING.decode(leaving), PROCESSES.decode(suspects), decode_unheard(unheard)
-    told = (tuple(suspects), partial, LetterReceipt(got, read, served), state, seeking, unheard or {})
+    told = (tuple(suspects), partial, EnvelopeReceipt(got, read, served), state, seeking, unheard or {})
     return Status(*marks, cut_off, reaches, wedged, leaving, *told)
 
 
@@ -239,11 +240,11 @@ def _run(encoded: Encoded) -> Run:
         parts = msgpack.unpackb(body, **BOUNDS)
     sender, view, first, clock, payloads = parts
     if type(payloads) is msgpack.ExtType and payloads.code == _BROUGHT:
-        payloads = [Brought(payloads.data)]
+        payloads = [StateToMerge(payloads.data)]
     # Exactly bytes or str: msgpack gives lists and maps too, and an application must never be handed one.
     elif not payloads or type(payloads) is not list or not set(map(type, payloads)) <= {bytes, str}:
         raise malformed("run", "payloads of bytes or text", payloads)
-    # Only a message in pieces can be so large; whole ones are bounded by their frame.
+    # Only a message in fragments can be so large; whole ones are bounded by their frame.
     if max(map(len, payloads)) > limits.MESSAGE_BYTES_MAX:
         raise malformed("message", f"at most {limits.MESSAGE_BYTES_MAX} bytes", max(map(len, payloads)))
     numbers(view, first)
@@ -254,10 +255,10 @@ def _run(encoded: Encoded) -> Run:
     return Run(PROCESS.decode(sender), view, first, COUNTS.decode(clock), payloads, encoded, seal)
 
 
-def _letter(given: Any) -> Letter:
+def _envelope(given: Any) -> Envelope:
     at, kind, call, payload = given
-    if type(payload) not in (bytes, str) or size_of(payload) > limits.LETTER_BYTES_MAX:
-        raise malformed("letter", f"bytes or text, at most {limits.LETTER_BYTES_MAX} bytes", type(payload))
+    if type(payload) not in (bytes, str) or size_of(payload) > limits.ENVELOPE_BYTES_MAX:
+        raise malformed("envelope", f"bytes or text, at most {limits.ENVELOPE_BYTES_MAX} bytes", type(payload))
     if number(at) < 1 or (number(call) == 0) is not (number(kind) == Kind.UNICAST):
-        raise malformed("letter", "a number from 1, and a call unless it is a unicast", (at, kind, call))
-    return Letter(at, Kind(kind), call, payload)
+        raise malformed("envelope", "a number from 1, and a call unless it is a unicast", (at, kind, call))
+    return Envelope(at, Kind(kind), call, payload)

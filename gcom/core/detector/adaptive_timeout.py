@@ -5,7 +5,7 @@ trips (Jacobson 1988; Bertier, Marin and Sens 2002 for failure detectors), with 
 twice this process's own lag (Lifeguard 2018), between SILENCE_MIN_MS and SILENCE_MAX_MS.
 
 At the limit others are asked whether they hear the peer (SWIM 2002): it may be this process's own link. A peer that
-they vouch for is not silent yet, but at SILENCE_MAX_MS it is, since what it cannot be told it cannot acknowledge.
+they hear is not silent yet, but at SILENCE_MAX_MS it is, since what it cannot be told it cannot acknowledge.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class AdaptiveTimeout:
     __slots__ = (
         "_asked_ms",
         "_deviation_4",
+        "_indirect_ack_ms",
         "_longest_ms",
         "_max_ms",
         "_mean_8",
         "_min_ms",
         "_probe_ms",
-        "_vouched_ms",
         "_window_ms",
         "heard_ms",
     )
@@ -51,14 +51,14 @@ class AdaptiveTimeout:
         self._mean_8 = 8 * limits.HEARTBEAT_MS
         self._deviation_4 = detection.scaled_ms(limits.SILENCE_MS) - limits.HEARTBEAT_MS
         self._asked_ms: int | None = None  # the others, last
-        self._vouched_ms: int | None = None
+        self._indirect_ack_ms: int | None = None
 
     def heard(self, now_ms: int) -> None:
         """Record a sign of life."""
         self._longest_ms = max(self._longest_ms, now_ms - self.heard_ms)
         self.heard_ms = now_ms
         # What others said was about the silence that is over now.
-        self._asked_ms = self._vouched_ms = None
+        self._asked_ms = self._indirect_ack_ms = None
         # One sample per heartbeat's time, the longest gap in it: a busy link has many short gaps, and must not forget
         # the long one among them.
         if now_ms - self._window_ms >= limits.HEARTBEAT_MS:
@@ -78,13 +78,13 @@ class AdaptiveTimeout:
         if self._asked_ms is not None:
             self._asked_ms = min(now_ms, self._asked_ms + lag_ms)
 
-    def vouched(self, now_ms: int) -> None:
+    def on_indirect_ack(self, now_ms: int) -> None:
         """Record that some member hears the peer."""
-        self._vouched_ms = now_ms
+        self._indirect_ack_ms = now_ms
 
-    def is_vouched(self, now_ms: int) -> bool:
+    def has_indirect_ack(self, now_ms: int) -> bool:
         """Return whether some member said lately that it hears the peer."""
-        return self._vouched_ms is not None and now_ms - self._vouched_ms < 3 * self._probe_ms
+        return self._indirect_ack_ms is not None and now_ms - self._indirect_ack_ms < 3 * self._probe_ms
 
     def limit_ms(self, own_lag_ms: int) -> int:
         """Return how long the peer may say nothing now, in ms."""
@@ -104,12 +104,12 @@ class AdaptiveTimeout:
         if self._asked_ms is None:
             self._asked_ms = now_ms
             return Meaning.ASK
-        answered = self._vouched_ms is not None and self._vouched_ms >= self._asked_ms
+        answered = self._indirect_ack_ms is not None and self._indirect_ack_ms >= self._asked_ms
         # Helpers have PROBE_MS to answer; they know already, since each pair of members has a call per heartbeat.
         if now_ms - self._asked_ms < self._probe_ms:
             return Meaning.FINE
         if not answered:
             return Meaning.SILENT
-        # Vouched for: asked again and again, until 4 s of silence.
+        # Acknowledged indirectly: asked again and again, until 4 s of silence.
         self._asked_ms = now_ms
         return Meaning.ASK

@@ -46,7 +46,7 @@ TRUSTS: dict[Trust, tuple[Trust, ...]] = {
 
 @dataclass(slots=True)
 class _Watch:
-    silence: AdaptiveTimeout
+    timeout: AdaptiveTimeout
     trust: Trust = Trust.HEARD
     spoke_ms: int = -1  # when it was last heard, as it was
     failures: int = 0  # refused connections in a row
@@ -82,8 +82,8 @@ class Detector:
         self._process = process
         self._tie_breaker = tie_breaker
         self._detection = detection
-        # Who was heard within this time is vouched for. Not shorter than three heartbeats, or few would be.
-        self._vouch_ms = detection.extended_ms(3 * limits.HEARTBEAT_MS)
+        # Who was heard within this time is acknowledged indirectly. Not shorter than three heartbeats, or few would be.
+        self._ack_within_ms = detection.extended_ms(3 * limits.HEARTBEAT_MS)
         self._view: View | None = None
         self._watched: dict[Process, _Watch] = {}
         self.suspects: dict[Process, str] = {}  # by this process, and why
@@ -111,7 +111,7 @@ class Detector:
         """Record that something came from a peer."""
         watch = self._watched.get(peer)
         if watch:
-            watch.silence.heard(now_ms)
+            watch.timeout.heard(now_ms)
             watch.spoke_ms, watch.unheard = now_ms, unheard or {}
             watch.failures, watch.absent = 0, False
             if watch.suspects != (named := frozenset(suspects)):
@@ -168,7 +168,7 @@ class Detector:
         if watch is None:
             return False
         # Not heard either: silence decides, and the time in which only calls fail begins anew.
-        if not self._hears(peer, now_ms, self._vouch_ms):
+        if not self._hears(peer, now_ms, self._ack_within_ms):
             watch.unanswered_ms = None
         elif watch.unanswered_ms is None:
             watch.unanswered_ms = now_ms
@@ -219,14 +219,14 @@ class Detector:
             if self._is_deaf(watch, now_ms) and self.suspect(peer, CUT_OFF):
                 watch.deaf = True
                 suspected.append(peer)
-            if not watch.silence.is_long(now_ms, self._lag_ms):
+            if not watch.timeout.is_long(now_ms, self._lag_ms):
                 continue
             if watch.trust is Trust.SUSPECTED:
                 watch.mended = watch.mended and watch.reason == "stuck"  # its link fails again
                 continue
-            meaning = watch.silence.meaning(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
+            meaning = watch.timeout.meaning(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
             # Somebody hears it: the link is bad, not the peer. It changes no view before a quorum shares it.
-            reason = CUT_OFF if watch.silence.is_vouched(now_ms) else "silence"
+            reason = CUT_OFF if watch.timeout.has_indirect_ack(now_ms) else "silence"
             if meaning is Meaning.SILENT and self.suspect(peer, reason):
                 suspected.append(peer)
             elif meaning is Meaning.ASK:
@@ -258,17 +258,17 @@ class Detector:
 
     def _hears(self, peer: Process, now_ms: int, within_ms: int) -> bool:
         watch = self._watched.get(peer)
-        return watch is not None and watch.trust is not Trust.SUSPECTED and now_ms - watch.silence.heard_ms < within_ms
+        return watch is not None and watch.trust is not Trust.SUSPECTED and now_ms - watch.timeout.heard_ms < within_ms
 
-    def vouches_for(self, peers: tuple[Process, ...], now_ms: int) -> tuple[Process, ...]:
+    def indirect_ack(self, peers: tuple[Process, ...], now_ms: int) -> tuple[Process, ...]:
         """Return those of these peers that this process hears."""
-        return tuple(peer for peer in peers if self._hears(peer, now_ms, self._vouch_ms))
+        return tuple(peer for peer in peers if self._hears(peer, now_ms, self._ack_within_ms))
 
-    def vouched(self, peers: tuple[Process, ...], now_ms: int) -> None:
+    def on_indirect_ack(self, peers: tuple[Process, ...], now_ms: int) -> None:
         """Record that a member hears these peers."""
         for peer in peers:
             if peer in self._watched:
-                self._watched[peer].silence.vouched(now_ms)
+                self._watched[peer].timeout.on_indirect_ack(now_ms)
 
     def _forgive_own_lag(self, now_ms: int) -> None:
         """Count own lag: ticks are due every half a heartbeat, and a late one says that this process did not run."""
@@ -280,12 +280,12 @@ class Detector:
         # Without this a process that wakes from a pause of 5 s would suspect everybody at once.
         if since_ms > limits.HEARTBEAT_MS + limits.LAG_MS:
             for watch in self._watched.values():
-                watch.silence.forgive(since_ms - limits.HEARTBEAT_MS, now_ms)
+                watch.timeout.forgive(since_ms - limits.HEARTBEAT_MS, now_ms)
                 watch.unanswered_ms = None
 
     def contested(self, peer: Process) -> bool:
         """Return whether this process suspects a peer that others heard and that some member does not suspect."""
-        # 1. A, B and C suspect D, each while another vouches for it. 2. D dies. 3. If each went on to believe that
+        # 1. A, B and C suspect D, each while another hears it. 2. D dies. 3. If each went on to believe that
         # others hear D, each would think that its own link is bad, and nobody would propose a view without D.
         if self._watched[peer].reason != CUT_OFF or self.by_quorum(peer):
             return False
@@ -335,7 +335,7 @@ class Detector:
         return [
             peer
             for peer, watch in self._watched.items()
-            if not watch.missed and now_ms - watch.silence.heard_ms < self._vouch_ms
+            if not watch.missed and now_ms - watch.timeout.heard_ms < self._ack_within_ms
         ]
 
     @property
@@ -373,7 +373,7 @@ class Detector:
 
     def hears_quorum(self, now_ms: int) -> bool:
         """Return whether a quorum of the view, this process included, was heard just now."""
-        heard = {peer for peer in self._watched if self._hears(peer, now_ms, self._vouch_ms)}
+        heard = {peer for peer in self._watched if self._hears(peer, now_ms, self._ack_within_ms)}
         return self._is_quorum(heard | {self._process})
 
     def heard_quorum(self, now_ms: int, patient: bool = False) -> bool:
@@ -391,5 +391,5 @@ class Detector:
             peer
             for peer, watch in self._watched.items()
             if not watch.proof
-            and now_ms - watch.silence.heard_ms < max(within_ms, watch.silence.limit_ms(self._lag_ms) + grace_ms)
+            and now_ms - watch.timeout.heard_ms < max(within_ms, watch.timeout.limit_ms(self._lag_ms) + grace_ms)
         }

@@ -75,7 +75,7 @@ class JoinAttempt:
         self._discovery = _discovery(process, address, former) if former else None
 
     def start(self, now_ms: int) -> list[Out]:
-        return [Ask(Create(self._create)) if self._create else self._lookup(), *self._seek(now_ms)]
+        return [Ask(Create(self._create)) if self._create else self._lookup(), *self._discover(now_ms)]
 
     def _lookup(self) -> Ask:
         return Ask(Lookup(self._group, self._former.entry.instance if self._former else ""))
@@ -88,15 +88,15 @@ class JoinAttempt:
         return {*self.targets, *self._vowing, *(self._discovery.called if self._discovery else ())}
 
     @property
-    def hail(self) -> DiscoverRequest | None:
+    def discover_request(self) -> DiscoverRequest | None:
         """The word for others that look for an instance; None: this process does not look."""
-        return self._discovery.hail if self._discovery else None
+        return self._discovery.discover_request if self._discovery else None
 
-    def hail_for(self, peer: Process) -> DiscoverRequest | None:
+    def discover_request_for(self, peer: Process) -> DiscoverRequest | None:
         """Return the word for one that is called, unless it is asked to admit this process."""
-        return self.hail if peer not in self.targets else None
+        return self.discover_request if peer not in self.targets else None
 
-    def _seek(self, now_ms: int) -> list[Out]:
+    def _discover(self, now_ms: int) -> list[Out]:
         """Begin to look, or look anew."""
         # A newcomer knows nobody: only the registry can tell it where the group is.
         if self._discovery is None or self._former is None:
@@ -106,8 +106,8 @@ class JoinAttempt:
         return self._look(*self._former.seats)
 
     def _look(self, *seats: tuple[Process, Address]) -> list[Out]:
-        seeking = self._discovery
-        return [ProbePeers(*seat, seeking.hail) for seat in seats if seeking and seeking.know(*seat)]
+        discovery = self._discovery
+        return [ProbePeers(*seat, discovery.discover_request) for seat in seats if discovery and discovery.know(*seat)]
 
     def on_found(self, source: Process, instance: str, item: DiscoverRequest | DiscoverReply, now_ms: int) -> list[Out]:
         """Take a process's word of the instance that it is in, or that it looks, too."""
@@ -117,10 +117,10 @@ class JoinAttempt:
         self._discovery.found(source, instance, item, now_ms)
         return outs
 
-    def _decide(self, seeking: Discovery, now_ms: int) -> list[Out]:
+    def _decide(self, discovery: Discovery, now_ms: int) -> list[Out]:
         """Enter an instance that was found, or begin one."""
         assert self._former is not None, "a newcomer does not look"
-        found = seeking.instance(now_ms)
+        found = discovery.instance(now_ms)
         if found:
             self.entry = found
             # Found anew, by a word that is seconds old: whoever did not answer in an earlier search may do so
@@ -128,9 +128,9 @@ class JoinAttempt:
             self._unreached = {self._process}
             self._candidates = list(zip(found.members, found.addresses, strict=True))
             return self._approach_next(now_ms)
-        if not seeking.may_begin(now_ms):
+        if not discovery.may_begin(now_ms):
             return []
-        self.entry = seeking.begun()
+        self.entry = discovery.begun()
         return [First(self.entry, self._former.started)]
 
     # the registry
@@ -385,7 +385,7 @@ class JoinAttempt:
         """Let time pass: ask the next member, or look or claim again."""
         if self._discovery and not self.targets and self._again_ms is None:
             return self._decide(self._discovery, now_ms)
-        if self._discovery and self.targets and now_ms - self._approached_ms >= limits.LINGER_MS:
+        if self._discovery and self.targets and now_ms - self._approached_ms >= limits.TIME_WAIT_MS:
             # Whoever answered the search may itself be giving way by now, and admits nobody.
             self._give_up_round("the members that it found to admit it", now_ms)
         if self._again_ms is None:
@@ -398,7 +398,7 @@ class JoinAttempt:
             return []
         self._again_ms = None
         if self._discovery:
-            return [self._lookup(), *self._seek(now_ms)]
+            return [self._lookup(), *self._discover(now_ms)]
         entry = self.entry
         # Not dead by proof, only silent: its members may be paused, with all that the group had. Or one of them answers
         # and names another leader: 1. An operator orders a fork. 2. The cut heals before the name is free. If the entry

@@ -2,7 +2,7 @@
 
 It calls everybody whom it knew, at the address where that one was, by name: a companion may be another process by now.
 A leader answers which instance it is in (DiscoverReply); a process that looks, too, says what it was (DiscoverRequest).
-After SEEK_MS of looking:
+After DISCOVERY_MS of looking:
 
 1. the instance that stands above all others that were found is entered;
 2. else, where nobody is still to be waited for, the first among those who look begins one. First is the one that was
@@ -34,10 +34,10 @@ class _Seat:
 
 
 class Discovery:
-    """One process's search. `hail` is its word of itself."""
+    """One process's search. `discover_request` is its word of itself."""
 
-    def __init__(self, process: Process, definition: Definition, hail: DiscoverRequest) -> None:
-        self.hail = hail
+    def __init__(self, process: Process, definition: Definition, discover_request: DiscoverRequest) -> None:
+        self.discover_request = discover_request
         self._process = process
         self._definition = definition
         self._seats: dict[str, _Seat] = {}  # by name: a name has one place
@@ -89,7 +89,7 @@ class Discovery:
     def instance(self, now_ms: int) -> GroupInfo | None:
         """Return the instance to enter, once all have had their time to answer."""
         # 1.5 s, so that all can answer: the first answer might be of an instance that gives way itself.
-        if now_ms - self._since_ms < limits.SEEK_MS:
+        if now_ms - self._since_ms < limits.DISCOVERY_MS:
             return None
         found = [
             (precedence_by_size(item.members, item.view, instance), item, instance)
@@ -105,11 +105,11 @@ class Discovery:
 
     def may_begin(self, now_ms: int) -> bool:
         """Return whether this process is the first of those that look, and all others that are heard look, too."""
-        if now_ms - self._since_ms < limits.SEEK_MS:
+        if now_ms - self._since_ms < limits.DISCOVERY_MS:
             return False
         heard = [seat for seat in self._seats.values() if self._is_fresh(seat, now_ms)]
         others = [seat.said for seat in heard if seat.said is not None]
-        mine = (-self.hail.view, self.hail.rank, self._process)
+        mine = (-self.discover_request.view, self.discover_request.rank, self._process)
         # Latest view, then oldest, then id. Two that do not hear each other in time begin two: they merge later.
         first = all(
             isinstance(item, DiscoverRequest) and mine < (-item.view, item.rank, source) for source, _, item in others
@@ -129,4 +129,4 @@ class Discovery:
 
     def _is_fresh(self, seat: _Seat, now_ms: int) -> bool:
         # A word counts as long as a search lasts: one of an earlier search may be of an instance that is over.
-        return seat.heard_ms > 0 and now_ms - seat.heard_ms < limits.SEEK_MS
+        return seat.heard_ms > 0 and now_ms - seat.heard_ms < limits.DISCOVERY_MS

@@ -61,9 +61,9 @@ class Joining:
         return self._found
 
     @property
-    def hail(self) -> frames.DiscoverRequest | None:
+    def discover_request(self) -> frames.DiscoverRequest | None:
         """The word for others that look for an instance; None: this process does not look."""
-        return self._entering.hail
+        return self._entering.discover_request
 
     def handle(self, event: events.Event, now_ms: int) -> None:
         """Take an event that a process on its way in may meet."""
@@ -115,7 +115,7 @@ class Joining:
         self._found, self.instance, self.succeeds = entry, entry.instance, succeeds
         self.entered = install
 
-    def on_hail(
+    def on_discovery(
         self, source: Process, instance: str, item: frames.DiscoverRequest | frames.DiscoverReply, now_ms: int
     ) -> None:
         """Take a call of a process that looks for an instance too, or leads one."""
@@ -171,8 +171,8 @@ class Joining:
                     self.on_prepare(instance, prepare)  # it vows, too
                     self.instance = instance
                     self._call(process, address, prepare, now_ms)
-                case ProbePeers(process, address, hail):
-                    self._call(process, address, hail, now_ms)
+                case ProbePeers(process, address, request):
+                    self._call(process, address, request, now_ms)
                 case First():
                     self._begin(out)
                 case Failed(error, final):
@@ -203,8 +203,8 @@ class Joining:
     def _on_reply(self, peer: Process, reply: Reply, now_ms: int) -> None:
         if isinstance(reply, Refused):
             self._follow(self._on_refused(peer, reply, now_ms), now_ms)
-            if (hail := self._entering.hail_for(peer)) and peer in self._links:
-                self._links.say_later(peer, hail)
+            if (discovery := self._entering.discover_request_for(peer)) and peer in self._links:
+                self._links.say_later(peer, discovery)
             return
         self._entering.on_heard(peer, now_ms)
         if peer in self._asked:
@@ -222,9 +222,9 @@ class Joining:
             elif isinstance(item, frames.Reach):
                 self._on_reach(peer, item, now_ms)
             elif isinstance(item, frames.DiscoverRequest | frames.DiscoverReply):
-                self.on_hail(reply.source, reply.instance, item, now_ms)
+                self.on_discovery(reply.source, reply.instance, item, now_ms)
         if peer in self._links:  # the leader may die with the Join: every heartbeat repeats it
-            self._links.say_later(peer, self._entering.hail_for(peer) or self._join(now_ms))
+            self._links.say_later(peer, self._entering.discover_request_for(peer) or self._join(now_ms))
 
     def _on_refused(self, peer: Process, reply: Refused, now_ms: int) -> list[EntryOut]:
         match reply.code:

@@ -38,7 +38,7 @@ class Merge:
         self._partitionable = netsplit is Netsplit.PARTITIONABLE
         self._links = links
         self._away: dict[str, tuple[Process, Address]] = {}  # by name; the latest last
-        self._hailed_ms = 0
+        self._discovered_ms = 0
         for seat in known if self._partitionable else ():
             self._miss(*seat)
 
@@ -67,23 +67,23 @@ class Merge:
             for oldest in list(self._away)[: -limits.MEMBERS_MAX]:
                 del self._away[oldest]
 
-    # hails
+    # discovery
 
-    def presence(self, view: View) -> DiscoverReply:
+    def discover_reply(self, view: View) -> DiscoverReply:
         """Return this process's word of its instance to others of the group."""
         return DiscoverReply(view.number, len(view.members), view.leader, view.address(view.leader))
 
-    def hail(self, view: View, leavers: Container[Process], now_ms: int) -> None:
-        """Call, as the leader, the processes that are away, every HAIL_MS."""
-        if view.leader != self._process or not self._away or now_ms - self._hailed_ms < limits.HAIL_MS:
+    def discover(self, view: View, leavers: Container[Process], now_ms: int) -> None:
+        """Call, as the leader, the processes that are away, every DISCOVER_MS."""
+        if view.leader != self._process or not self._away or now_ms - self._discovered_ms < limits.DISCOVER_MS:
             return
-        self._hailed_ms = now_ms
+        self._discovered_ms = now_ms
         # A leaver that waits for its cut would take this call for another instance's.
         for process, address in [seat for seat in self._away.values() if seat[0] not in leavers]:
             self._links.open(process, address, now_ms)
-            self._links.say(process, self.presence(view))
+            self._links.say(process, self.discover_reply(view))
 
-    def on_presence(self, instance: str, other: DiscoverReply, view: View, now_ms: int) -> None:
+    def on_discover_reply(self, instance: str, other: DiscoverReply, view: View, now_ms: int) -> None:
         """Take another instance's word of where it is."""
         # Only the leader: members that compared views of different age would go different ways.
         if not self._partitionable or instance == self._instance or view.leader != self._process:
@@ -106,17 +106,17 @@ class Merge:
             return True
         if isinstance(reply, Refused):
             self._forget(peer)  # it left, and knows that; or nobody is there
-        elif reply.hail:
+        elif reply.discovery:
             self._links.close(peer)
-            if isinstance(reply.hail, DiscoverReply):
-                self.on_presence(reply.instance, reply.hail, view, now_ms)
+            if isinstance(reply.discovery, DiscoverReply):
+                self.on_discover_reply(reply.instance, reply.discovery, view, now_ms)
         return False
 
     def _is_elsewhere(self, reply: Reply) -> bool:
         """Return whether the answer comes from another instance: its source may also have left, or wait to get in."""
         if isinstance(reply, Refused):
             return reply.code in ("elsewhere", "expelled")
-        return isinstance(reply.hail, DiscoverReply) and reply.instance != self._instance
+        return isinstance(reply.discovery, DiscoverReply) and reply.instance != self._instance
 
     def on_failed(self, peer: Process, refused: bool) -> None:
         """Record that a call to a process that is no member failed."""

@@ -54,7 +54,7 @@ class ProbePeers:
     # By its id, though a companion may be another process by now: a node gives the call to whoever has the name.
     process: Process
     address: Address
-    hail: DiscoverRequest
+    request: DiscoverRequest
 
 
 @dataclass(frozen=True, slots=True)

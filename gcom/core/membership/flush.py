@@ -85,7 +85,7 @@ def relay(asked: dict[Process, Relay], multicast: MulticastProtocol, bytes_max: 
         found = multicast.fetched(wanted.view, sender, wanted.after, wanted.at_byte, bytes_max)
         # A run beyond the cut could not be stored there: members that accepted would differ in what they hold.
         runs = tuple(run for run in found.runs if run.last <= wanted.last)
-        load = Load(runs, tuple(piece for piece in found.pieces if piece.first <= wanted.last))
+        load = Load(runs, tuple(fragment for fragment in found.fragments if fragment.first <= wanted.last))
         if load.size:
             wanted.after, wanted.at_byte = load.end
             return load

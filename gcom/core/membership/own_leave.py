@@ -33,7 +33,7 @@ class OwnLeave:
         # Where an instance is succeeded all who stay have accepted already, and the registry last.
         if self._until_ms is None and self._process in decision.left and decision.succession is None:
             stay = members & set(decision.view.members)
-            self._stay, self._count, self._until_ms = stay - self._ahead, len(stay), now_ms + limits.LINGER_MS
+            self._stay, self._count, self._until_ms = stay - self._ahead, len(stay), now_ms + limits.TIME_WAIT_MS
 
     def went_on(self, peer: Process) -> None:
         """Record that a peer is in a later view."""
@@ -50,5 +50,5 @@ class OwnLeave:
         return 2 * len(self.awaited) < max(1, self._count) or self.awaited <= dead
 
     def is_late(self, now_ms: int) -> bool:
-        """Return whether it has waited for LINGER_MS: then nobody can say who will have its last messages."""
+        """Return whether it has waited for TIME_WAIT_MS: then nobody can say who will have its last messages."""
         return self._until_ms is not None and now_ms >= self._until_ms

@@ -8,7 +8,7 @@ from gcom.values.names import Process
 
 
 class Tombstones:
-    """For each leaver the decision that it waits for, until LINGER_MS after it was installed here."""
+    """For each leaver the decision that it waits for, until TIME_WAIT_MS after it was installed here."""
 
     def __init__(self) -> None:
         # By leaver, not the last decision alone. 1. Of A, B and C, C leaves, and the INSTALL of its leave is lost. 2. D
@@ -21,7 +21,7 @@ class Tombstones:
     def install(self, decision: Decision, now_ms: int) -> None:
         """Remember who left with a decision."""
         leavers = [member for member, reason in decision.left.items() if reason in LEAVES_FOR]
-        self._told |= dict.fromkeys(leavers, (decision, now_ms + limits.LINGER_MS))
+        self._told |= dict.fromkeys(leavers, (decision, now_ms + limits.TIME_WAIT_MS))
 
     def left_view(self, decision: Decision, behind: set[Process]) -> None:
         """Remember the members that went: a process enters an instance once, so a late Join of it is refused."""

@@ -43,7 +43,7 @@ class Triggers:
         self.leavers: dict[Process, str] = {}  # and what for, in the order in which they were heard
         self.seekers: dict[Process, None] = {}
         self.wedged = False
-        self.brought = False  # a state waits for the next view's barrier, to be merged
+        self.merges = False  # a state waits for the next view's barrier, to be merged
         self.given_up: set[Process] = set()  # given up by an operator, though nothing proves that they are dead
         self._told_rank = 0  # of the latest view of which one that is on its way back has the state
         self.at_registry = True  # the view's sequencer
@@ -198,7 +198,7 @@ class Triggers:
         # `named` is asked first, for nearly always nobody suspects anybody.
         if joins and self.admission.waiting:
             return True
-        if self.wedged or self.leavers or self.unserved or self.seekers or self.brought or self.dropped:
+        if self.wedged or self.leavers or self.unserved or self.seekers or self.merges or self.dropped:
             return True
         # A suspicion that others contradict is a bad link, which `dropped` decides; alone it changes no view.
         if (self.detector.named or self.given_up) and (self.survivors or self._failed or self.detector.accused):

@@ -126,7 +126,7 @@ class ViewChanger:
 
     def on_probe(self, source: Process, probe: frames.Probe, now_ms: int) -> None:
         """Answer a member that asks whether others are heard here."""
-        heard = self.triggers.detector.vouches_for(probe.silent, now_ms)
+        heard = self.triggers.detector.indirect_ack(probe.silent, now_ms)
         if heard and probe.view == self.view.number:
             self._links.say(source, frames.IndirectAck(self.view.number, heard))
 
@@ -192,7 +192,7 @@ class ViewChanger:
         self.own_leave.begin(decision, set(self.others), now_ms)
         self._carry_out([Wedge()], now_ms)  # it may never have promised
         self._flush.want(decision, dict.fromkeys(decision.cut, self.others), decided=True)
-        self._obtain(now_ms)
+        self._fetch_cut(now_ms)
 
     def on_witness(self, answer: Answer | None, now_ms: int) -> None:
         """Take the registry's answer as a witness; a proposer that gets none, or none that helps, asks again."""
@@ -232,9 +232,9 @@ class ViewChanger:
 
     def advance(self, now_ms: int) -> None:
         """Do what this process can do as a proposer by now."""
-        self.triggers.brought = bool(self._streams.brought)
+        self.triggers.merges = bool(self._streams.states_to_merge)
         if self.own_leave.awaited:
-            self._obtain(now_ms)  # those who stay may have the cut by now
+            self._fetch_cut(now_ms)  # those who stay may have the cut by now
             self.review()
             return
         if self.consensus.state is ConsensusState.NORMAL and not self.triggers.wants():
@@ -316,11 +316,11 @@ class ViewChanger:
                     self.effects.append(AskRegistry(ask))
                 case StartFlush(decision, holders):
                     self._flush.want(decision, holders, decided=False)
-                    self._obtain(now_ms)
+                    self._fetch_cut(now_ms)
                 case _:
                     assert_never(out)
 
-    def _obtain(self, now_ms: int) -> None:
+    def _fetch_cut(self, now_ms: int) -> None:
         """Ask for what the wanted cut still misses; once it misses nothing, accept or install."""
         wanted = self._flush.wanted
         if wanted is None or self.ended:
@@ -380,7 +380,7 @@ class ViewChanger:
         self.passed.append((self.view, decision))
         # Before the barrier's TakeState, which `transfer.install` gives: who enters with this view is then given a
         # state that has the merge in it, and merges nothing (netsplit.md, "Why it is the same everywhere", 4).
-        self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_brought()]
+        self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_states_to_merge()]
         self.tombstones.left_view(decision, self.behind)
         self._streams.install(decision, serial)
         self.effects += self._transfer.install(decision, now_ms)
@@ -467,4 +467,4 @@ class ViewChanger:
             self._links.close(leaver)
         self._carry_out(self.consensus.ask_again(self.live_others, now_ms), now_ms)
         self._links.owe_status(sorted(self.own_leave.awaited))  # their replies tell
-        self._obtain(now_ms)
+        self._fetch_cut(now_ms)

@@ -271,10 +271,10 @@ class GroupCallOver:
 
 
 OfState = TakeState | AwaitState | SetState | KeepState | StateUnavailable | MergeState
-OfMail = DeliverUnicast | UnicastLost | Serve | Answered | GroupCallOver
+OfUnicast = DeliverUnicast | UnicastLost | Serve | Answered | GroupCallOver
 Asked = AskRegistry | AskSequencer
 OfQuorum = Quorum | DoubtSettled
-Effect = Sent | Deliver | Skip | Installed | OfQuorum | Suspected | Ended | EntryFailed | Asked | OfState | OfMail
+Effect = Sent | Deliver | Skip | Installed | OfQuorum | Suspected | Ended | EntryFailed | Asked | OfState | OfUnicast
 
 
 Delivery = Deliver | Skip  # what goes to the application

@@ -98,7 +98,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class SendUnicast:
-    """A message to one member, already checked: not over LETTER_BYTES_MAX."""
+    """A message to one member, already checked: not over ENVELOPE_BYTES_MAX."""
 
     target: Process
     payload: Payload
@@ -140,6 +140,6 @@ class EndGroupCall:
     call: int
 
 
-OfMail = SendUnicast | GroupCall | Served | EndGroupCall
+UnicastEvent = SendUnicast | GroupCall | Served | EndGroupCall
 OfServices = RegistryAnswered | SequencerAnswered | StateTaken
-Event = Start | Submit | Consumed | Leave | Exit | Replied | CallFailed | OfServices | Tick | OfMail | UnicastRead
+Event = Start | Submit | Consumed | Leave | Exit | Replied | CallFailed | OfServices | Tick | UnicastEvent | UnicastRead

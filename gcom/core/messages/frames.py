@@ -1,10 +1,10 @@
 """Frames: the content of one call between two processes, and of its reply.
 
-A call is `receive(frame) -> reply`. A frame brings the caller's status, control items, runs or a piece of one, a piece
-of the order, and letters; the reply brings the callee's status. A reply may be lost without the callee noticing, so it
-holds only what can be said again: the status, and answers whose question is put again, to a Join, a hail, or the
-proposer of a view change (docs/protocols/link.md). Control items are at least once and in any order: every handler is
-idempotent and fenced by the view and the ballot.
+A call is `receive(frame) -> reply`. A frame brings the caller's status, control items, runs or a fragment of one, a
+piece of the order, and envelopes; the reply brings the callee's status. A reply may be lost without the callee
+noticing, so it holds only what can be said again: the status, and answers whose question is put again, to a Join, a
+discovery message, or the proposer of a view change (docs/protocols/link.md). Control items are at least once and in any
+order: every handler is idempotent and fenced by the view and the ballot.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from gcom.core.messages.orders import Orders
-from gcom.values.letter import Letter, LetterReceipt
+from gcom.values.envelope import Envelope, EnvelopeReceipt
 from gcom.values.lineage import NO_EXTENT, Extent
 from gcom.values.names import Address, GroupName, InstanceId, Process
-from gcom.values.run import Piece, Run
+from gcom.values.run import Fragment, Run
 from gcom.values.view import View
 
 Misses = Mapping[int, int]  # by rank, the members that each misses, as bits of their ranks
@@ -28,7 +28,7 @@ ORDER: Process = ""  # the log of the view's order, where it counts as one more 
 Ballot = tuple[int, int]  # (attempt, proposer's rank in the view that is left); a rank has one process, so none clash
 NO_BALLOT: Ballot = (0, 0)
 Source = tuple[Process, int]  # a donor, and the view of the barrier (docs/protocols/state.md)
-NO_RECEIPT = LetterReceipt()
+NO_RECEIPT = EnvelopeReceipt()
 # Proofs that a member will never vote again. Silence, a reset or `unknown` are none.
 DEAD = "dead"  # its own kernel, or another life at its address, says so
 ENDED = "ended"  # its node says that its session is over
@@ -55,7 +55,7 @@ class Status(NamedTuple):
     leaving: str = ""  # what it wants to go for, if it does: LEAVES_FOR
     suspects: tuple[Process, ...] = ()
     partial: int = 0  # of the target's stream: so many bytes of the run after `held` are here
-    receipt: LetterReceipt = NO_RECEIPT  # of the target's letters
+    receipt: EnvelopeReceipt = NO_RECEIPT  # of the target's envelopes
     state: int = 0  # chunks held of the state that the target gives
     seeking: bool = False  # waits for state, and its donor has failed
     unheard: Misses = NO_MISSES  # which member misses which now, as the source knows
@@ -268,7 +268,7 @@ class GiveWay:
 class DiscoverRequest:
     """A process at `address` looks for an instance; it had that `rank` in view `view` of its last one.
 
-    As every hail it is for the process that has the target's name now.
+    As every discovery message it is for the process that has the target's name now.
     """
 
     view: int
@@ -303,8 +303,8 @@ class IndirectAck:
     heard: tuple[Process, ...]
 
 
-OfState = StateChunk | StateRefused
-OfHail = DiscoverRequest | DiscoverReply
+StateItem = StateChunk | StateRefused
+OfDiscovery = DiscoverRequest | DiscoverReply
 OfChange = Prepare | Promise | Nack | Cut | CutOk
 Control = (
     Join
@@ -314,16 +314,18 @@ Control = (
     | OfChange
     | Install
     | Fetch
-    | OfState
+    | StateItem
     | GiveWay
-    | OfHail
+    | OfDiscovery
     | Probe
     | IndirectAck
 )
 
 
 class Frame(NamedTuple):
-    """One call, or the reply to one (which has no runs, pieces, orders or letters, and of control only answers)."""
+    """One call, or the reply to one (which has no runs, fragments, orders or envelopes, and of control only
+    answers).
+    """
 
     group: GroupName
     instance: InstanceId
@@ -333,12 +335,12 @@ class Frame(NamedTuple):
     status: Status
     control: tuple[Control, ...] = ()
     runs: tuple[Run, ...] = ()
-    pieces: tuple[Piece, ...] = ()
+    fragments: tuple[Fragment, ...] = ()
     orders: Orders | None = None
-    letters: tuple[Letter, ...] = ()
+    envelopes: tuple[Envelope, ...] = ()
 
     @property
-    def hail(self) -> DiscoverRequest | DiscoverReply | None:
+    def discovery(self) -> DiscoverRequest | DiscoverReply | None:
         """The item that makes this frame one for the process that has the target's name now, of whatever instance."""
         return next((item for item in self.control if isinstance(item, DiscoverRequest | DiscoverReply)), None)
 

@@ -8,5 +8,6 @@ was in flight travels together (decision 0001). A sender's *window* is bounded b
   hold, and fetches what is missing, so members that go on together deliver the same set (virtual synchrony: Birman and
   Joseph 1987; Chockler, Keidar, Vitenberg 2001, §4).
 - `safe`: as reliable, but a message goes up only once a majority holds it (Spread's SAFE; Moser et al. 1994).
-- `fragments`: a run larger than a frame travels in pieces. `window`: storage, acknowledgements and credit of a stream.
+- `fragments`: a run larger than a frame travels in fragments. `window`: storage, acknowledgements and credit of a
+stream.
 """

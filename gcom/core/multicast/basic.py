@@ -2,7 +2,7 @@
 
 A gap is known from a later run or from the sender's `sent`, and given up after a grace; nothing is stored and nothing
 is promised about agreement. But the view ends at its cut like any other: what comes after this process's promise waits
-until the cut is known, goes up with it, or is dropped as never received, in every order alike. The pieces of a large
+until the cut is known, goes up with it, or is dropped as never received, in every order alike. The fragments of a large
 run go once each: where a call with one fails, the rest is not sent, and the message is a gap.
 """
 
@@ -17,7 +17,7 @@ from gcom.core.multicast.reliable import MulticastProtocol, Range
 from gcom.core.multicast.window import NOTHING, Load, Peer
 from gcom.values import limits
 from gcom.values.names import Process
-from gcom.values.run import Piece, Run
+from gcom.values.run import Fragment, Run
 
 
 @dataclass(slots=True)
@@ -90,26 +90,26 @@ class Basic(MulticastProtocol):
             self._note(sender, sent, now_ms)
 
     def on_failed(self, peer: Process) -> None:
-        """Give up a run in the middle of its pieces: one copy to each, no resend."""
+        """Give up a run in the middle of its fragments: one copy to each, no resend."""
         # A whole run needs nothing: its cursor is past it, and `sent` will tell the peer that it is missing.
         known = self.out.peers.get(peer)
         if known and known.at_byte:
             known.cursor, known.at_byte = known.cursor + 1, 0  # such a run is one message
             self._collect()
 
-    def assemble(self, piece: Piece, now_ms: int, by: Process = "") -> Run | None:
-        """Take a piece, as both kinds do; a piece of a missing message is a reason not to give it up yet."""
-        if not self.awaits(piece):
+    def assemble(self, fragment: Fragment, now_ms: int, by: Process = "") -> Run | None:
+        """Take a fragment, as both kinds do; a fragment of a missing message is a reason not to give it up yet."""
+        if not self.awaits(fragment):
             return None
-        gap = self._gap(piece.sender, piece.first)
+        gap = self._gap(fragment.sender, fragment.first)
         if gap is not None:
-            self._gaps[piece.sender][gap].since_ms = now_ms
-        return self.assemblies.add(piece, by)
+            self._gaps[fragment.sender][gap].since_ms = now_ms
+        return self.assemblies.add(fragment, by)
 
-    def awaits(self, item: Run | Piece) -> bool:
+    def awaits(self, item: Run | Fragment) -> bool:
         if item.sender not in self._top or item.view != self.view:
             return False
-        # A piece of what was given up is ignored: its number has been skipped, and would be handed over a
+        # A fragment of what was given up is ignored: its number has been skipped, and would be handed over a
         # second time.
         return item.first > self._top[item.sender] or self._gap(item.sender, item.first) is not None
 
@@ -163,7 +163,7 @@ class Basic(MulticastProtocol):
         """Give up gaps older than `since_ms`, in order."""
         gaps, lost = self._gaps[sender], list[Range]()
         for first, gap in sorted(gaps.items()):
-            # A gap waits for an earlier one that pieces still fill: FIFO would deliver over the earlier one
+            # A gap waits for an earlier one that fragments still fill: FIFO would deliver over the earlier one
             # (simulation: 3 of 300 seeds).
             if gap.since_ms > since_ms:
                 break

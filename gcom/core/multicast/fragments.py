@@ -1,7 +1,7 @@
-"""Assembly of runs that no frame holds, from pieces of their bytes: at most one per sender at a time.
+"""Assembly of runs that no frame holds, from fragments of their bytes: at most one per sender at a time.
 
-Pieces of a stream come in order where nothing fails, since a link carries frames in order; so there is no table of
-holes. A piece that does not continue what is here is ignored, and the sender goes back to what is here.
+Fragments of a stream come in order where nothing fails, since a link carries frames in order; so there is no table of
+holes. A fragment that does not continue what is here is ignored, and the sender goes back to what is here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from gcom.core.codec import frames as codec
 from gcom.errors import MalformedFrame
 from gcom.values.names import Process
-from gcom.values.run import Piece, Run
+from gcom.values.run import Fragment, Run
 
 
 @dataclass(slots=True)
@@ -36,39 +36,44 @@ class Assemblies:
         found = self.open.get(sender)
         return len(found.data) if found and found.first == first else 0
 
-    def add(self, piece: Piece, by: Process = "") -> Run | None:
-        """Take a piece that a peer brought; return the run once it is whole, and is what its pieces said that it is."""
-        found = self._find(piece)
-        if found is None or piece.at_byte != len(found.data):
+    def add(self, fragment: Fragment, by: Process = "") -> Run | None:
+        """Take a fragment that a peer brought; return the run once it is whole, and is what its fragments said that it
+        is.
+        """
+        found = self._find(fragment)
+        if found is None or fragment.at_byte != len(found.data):
             return None
         # Memory grows by bytes that arrived, never by the announced total: else 64 liars could reserve a gigabyte.
-        found.data += piece.data
+        found.data += fragment.data
         found.by.add(by)
         if len(found.data) < found.total:
             return None
-        del self.open[piece.sender]
+        del self.open[fragment.sender]
         self.brought_by = found.by
         try:
             run = codec.decode_run(bytes(found.data))
         except MalformedFrame:
             return None  # its sender, or a relay, lied: it has to come again from the beginning
-        # Decoded bytes may name another sender or view than the pieces did, and would pass every later fence as that.
-        same = (run.sender, run.view, run.first) == (piece.sender, piece.view, piece.first)
+        # Decoded bytes may name another sender or view than the fragments did, and would pass every later fence as
+        # that.
+        same = (run.sender, run.view, run.first) == (fragment.sender, fragment.view, fragment.first)
         return run if same else None
 
-    def _find(self, piece: Piece) -> _Assembly | None:
-        """Return the assembly that a piece continues; a piece of a later run replaces an earlier run's assembly."""
-        found = self.open.get(piece.sender)
-        if found and (found.first, found.total) == (piece.first, piece.total):
+    def _find(self, fragment: Fragment) -> _Assembly | None:
+        """Return the assembly that a fragment continues; a fragment of a later run replaces an earlier run's
+        assembly.
+        """
+        found = self.open.get(fragment.sender)
+        if found and (found.first, found.total) == (fragment.first, fragment.total):
             return found
-        if found and found.first == piece.first:
-            del self.open[piece.sender]  # two totals: one was a lie, and what is here may be of that one
-        elif found and found.first > piece.first:
+        if found and found.first == fragment.first:
+            del self.open[fragment.sender]  # two totals: one was a lie, and what is here may be of that one
+        elif found and found.first > fragment.first:
             return None
         # The middle of a run whose beginning is not here: its sender goes back to the beginning after the reply.
-        if piece.at_byte:
+        if fragment.at_byte:
             return None
-        made = self.open[piece.sender] = _Assembly(piece.first, piece.total)
+        made = self.open[fragment.sender] = _Assembly(fragment.first, fragment.total)
         return made
 
     def drop(self, sender: Process, first: int, last: int) -> None:

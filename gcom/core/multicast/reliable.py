@@ -22,7 +22,7 @@ from gcom.core.multicast.fragments import Assemblies
 from gcom.core.multicast.window import NOTHING, Load, OwnStream, Peer, RunStore
 from gcom.values import limits
 from gcom.values.names import Process
-from gcom.values.run import Piece, Run
+from gcom.values.run import Fragment, Run
 from gcom.values.view import View
 
 
@@ -156,7 +156,7 @@ class MulticastProtocol(ABC):
         return known is not None and known.cursor < self.out.number and self.open_to(peer)
 
     def take(self, peer: Process, bytes_max: int, whole: bool = False) -> Load:
-        """Return what goes to a peer next, no piece if `whole`; it counts as put to the peer."""
+        """Return what goes to a peer next, no fragment if `whole`; it counts as put to the peer."""
         known = self.out.peers.get(peer)
         if known is None or known.cursor >= self.out.number or not self.open_to(peer):
             return NOTHING
@@ -181,9 +181,9 @@ class MulticastProtocol(ABC):
     def receive(self, run: Run, now_ms: int) -> list[Run]:
         """Store a run of another member; return what may go up to the ordering."""
 
-    def assemble(self, piece: Piece, now_ms: int, by: Process = "") -> Run | None:
-        """Take a piece of another member's run; returns the run once it is whole, to be received like any other."""
-        return self.assemblies.add(piece, by) if self.awaits(piece) else None
+    def assemble(self, fragment: Fragment, now_ms: int, by: Process = "") -> Run | None:
+        """Take a fragment of another member's run; returns the run once it is whole, to be received like any other."""
+        return self.assemblies.add(fragment, by) if self.awaits(fragment) else None
 
     def partial(self, sender: Process) -> int:
         """Return how many bytes of the run after the hold ack are here, for the sender to go on from."""
@@ -235,8 +235,8 @@ class MulticastProtocol(ABC):
             yield sender, assembly.first, assembly.first, (FRAGMENTS,)
 
     @abstractmethod
-    def awaits(self, item: Run | Piece) -> bool:
-        """Return whether a run, or the run of a piece were it whole, would be taken."""
+    def awaits(self, item: Run | Fragment) -> bool:
+        """Return whether a run, or the run of a fragment were it whole, would be taken."""
 
     @abstractmethod
     def _missing(self, now_ms: int) -> list[Range]: ...
@@ -318,7 +318,7 @@ class Reliable(MulticastProtocol):
         store = self._stores.get(sender)
         return self.assemblies.size(sender, store.last + 1) if store and not self.wedged else 0
 
-    def awaits(self, item: Run | Piece) -> bool:
+    def awaits(self, item: Run | Fragment) -> bool:
         store = self._stores.get(item.sender)
         if store is None or item.view != self.view or item.first != store.last + 1:
             return False

@@ -13,24 +13,24 @@ from operator import attrgetter
 
 from gcom.values import limits
 from gcom.values.names import Process
-from gcom.values.run import Piece, Run
+from gcom.values.run import Fragment, Run
 
 _HELD, _CONSUMED, _ENCODED, _DATA = map(attrgetter, ("held", "consumed", "encoded", "data"))
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The part of a stream that one frame takes: runs, or a piece of one that no frame holds."""
+    """The part of a stream that one frame takes: runs, or a fragment of one that no frame holds."""
 
     runs: tuple[Run, ...] = ()
-    pieces: tuple[Piece, ...] = ()
+    fragments: tuple[Fragment, ...] = ()
     size: int = field(init=False)  # bytes of a frame that it takes; 0: it is empty
 
     def __post_init__(self) -> None:
         # In C loops, and once: each frame asks for the size several times, and a load may have hundreds of
         # runs.
         whole = sum(map(len, map(_ENCODED, self.runs))) + len(self.runs) * limits.RUN_HEADER_BYTES
-        parts = sum(map(len, map(_DATA, self.pieces))) + len(self.pieces) * limits.PIECE_HEADER_BYTES
+        parts = sum(map(len, map(_DATA, self.fragments))) + len(self.fragments) * limits.FRAGMENT_HEADER_BYTES
         object.__setattr__(self, "size", whole + parts)
 
     @property
@@ -38,8 +38,8 @@ class Load:
         """The place where the stream goes on: after which message, and at which byte of the run that follows it."""
         if self.runs:
             return self.runs[-1].last, 0
-        piece = self.pieces[-1]
-        return (piece.first, 0) if piece.end == piece.total else (piece.first - 1, piece.end)
+        fragment = self.fragments[-1]
+        return (fragment.first, 0) if fragment.end == fragment.total else (fragment.first - 1, fragment.end)
 
 
 NOTHING = Load()
@@ -81,8 +81,8 @@ class RunStore:
         place = bisect_right(self._lasts, number)
         if runs or place == len(self._runs):
             return Load(tuple(runs))
-        # There is a run, and no frame holds it: it goes in pieces.
-        return Load(pieces=(_cut(self._runs[place], at_byte, bytes_max),))
+        # There is a run, and no frame holds it: it goes in fragments.
+        return Load(fragments=(_cut(self._runs[place], at_byte, bytes_max),))
 
     def drop(self, number: int) -> None:
         """Forget the runs up to `number`."""
@@ -102,14 +102,14 @@ class RunStore:
         self.last = self._lasts[-1] if count else self.floor
 
 
-def _cut(run: Run, at_byte: int, bytes_max: int) -> Piece:
-    """Return a piece that fits."""
+def _cut(run: Run, at_byte: int, bytes_max: int) -> Fragment:
+    """Return a fragment that fits."""
     total = len(run.encoded)
     # A peer may claim more bytes than there are; then the run begins anew, or nothing would ever go out.
     at_byte = at_byte if at_byte < total else 0
     # A byte at least, however little room the frame has: a load without any would be taken again and again.
-    data = bytes(run.encoded[at_byte : at_byte + max(1, bytes_max - limits.PIECE_HEADER_BYTES)])
-    return Piece(run.sender, run.view, run.first, at_byte, total, data)
+    data = bytes(run.encoded[at_byte : at_byte + max(1, bytes_max - limits.FRAGMENT_HEADER_BYTES)])
+    return Fragment(run.sender, run.view, run.first, at_byte, total, data)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gcom.values.names import Process
-from gcom.values.run import Brought
+from gcom.values.run import StateToMerge
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class StateReconciliation:
         before = self._kept
         self._kept = _Kept(merge(state, before.state) if before else state, instance, before is not None)
 
-    def enter(self, instance: str, first: bool) -> Brought | None:
+    def enter(self, instance: str, first: bool) -> StateToMerge | None:
         """Begin a session, as the first of its instance or not; return what to multicast in it, if anything."""
         kept = self._kept
         if kept is None:
@@ -50,7 +50,7 @@ class StateReconciliation:
             self._kept = None
             return None
         self._kept = replace(kept, in_doubt=False)
-        return Brought(kept.state)
+        return StateToMerge(kept.state)
 
     def merged(self, process: Process, sender: Process, state: bytes, *, awaiting: bool) -> None:
         """Record that `process`, which is this one, merges what `sender` brought.
@@ -68,13 +68,13 @@ class StateReconciliation:
         if self._kept and self._kept.in_doubt:
             self._kept = None
 
-    def lost(self) -> Brought | None:
+    def lost(self) -> StateToMerge | None:
         """Record that no state comes; return what to multicast again, if anything."""
         # The members that had merged it may be the dead ones whose state was awaited.
         if self._kept is None or not self._kept.in_doubt:
             return None
         self._kept = replace(self._kept, in_doubt=False)
-        return Brought(self._kept.state)
+        return StateToMerge(self._kept.state)
 
     def give_up(self) -> bytes | None:
         """Keep nothing any more; return what nobody is known to have merged."""

@@ -16,10 +16,10 @@ from gcom.core.messages.effects import OfState as Effect
 from gcom.core.messages.frames import (
     Decision,
     Keeping,
-    OfState,
     Source,
     Standing,
     StateChunk,
+    StateItem,
     StateRefused,
 )
 from gcom.values import limits, lineage
@@ -60,7 +60,7 @@ class _Offer:
         """The number of chunks; a state without bytes has one, too."""
         return max(1, -(-len(self.data or b"") // limits.STATE_CHUNK_BYTES))
 
-    def item(self, view: int, index: int, since: int) -> OfState:
+    def item(self, view: int, index: int, since: int) -> StateItem:
         if self.error:
             return StateRefused(view, self.error)
         first = (index - 1) * limits.STATE_CHUNK_BYTES
@@ -401,7 +401,7 @@ class Transfer:
         kept = sum(len(offer.data or b"") for offer in self._offers.values())
         return f"it holds {kept:,} bytes of state for others already" if kept + size > limits.STATES_BYTES_MAX else ""
 
-    def item_for(self, peer: Process, data_waits: bool, now_ms: int) -> OfState | None:
+    def item_for(self, peer: Process, data_waits: bool, now_ms: int) -> StateItem | None:
         """Return the part of the state that the next frame to a peer carries; it counts as put to the peer."""
         for view, offer in self._offers.items():
             share = offer.shares.get(peer)

@@ -1,9 +1,9 @@
-"""The channel between two members: letters, reliable, FIFO, exactly once, whatever multicasts do
+"""The channel between two members: envelopes, reliable, FIFO, exactly once, whatever multicasts do
 (docs/protocols/unicast.md).
 
 The rules are those of a sliding window over lossy calls (Cerf and Kahn 1974; JGroups' UNICAST3): numbers without gaps
 for each pair of processes, a cumulative acknowledgement in every status, and going back to it when a call has failed or
-its reply does not acknowledge what was put. A receiver takes the letter that follows what it holds and nothing else.
+its reply does not acknowledge what was put. A receiver takes the envelope that follows what it holds and nothing else.
 
 Credit is apart from the acknowledgement. A unicast waits, without a number, while too many are unread by the receiving
 application; a request while too many of this caller's are unserved. An answer waits for nothing: its room was reserved
@@ -18,15 +18,15 @@ from enum import Enum
 from itertools import islice
 
 from gcom.values import limits
-from gcom.values.letter import Kind, Letter, LetterReceipt, size_of
+from gcom.values.envelope import Envelope, EnvelopeReceipt, Kind, size_of
 from gcom.values.names import Process
 from gcom.values.run import Payload
 
 
 class Pace(Enum):
-    """The pace at which frames go for the sake of letters to one member."""
+    """The pace at which frames go for the sake of envelopes to one member."""
 
-    FLOWING = "flowing"  # whenever there are letters to put
+    FLOWING = "flowing"  # whenever there are envelopes to put
     STALLED = "stalled"  # a reply did not acknowledge what was put: none before a heartbeat, which carries them again
 
 
@@ -65,9 +65,9 @@ class Unread:
 
 
 class Outbox:
-    """The letters from this process to one member.
+    """The envelopes from this process to one member.
 
-    `held` <= `cursor` <= `number`: acknowledged, put, numbered. `_kept` are the letters after `held`. `_answers`,
+    `held` <= `cursor` <= `number`: acknowledged, put, numbered. `_kept` are the envelopes after `held`. `_answers`,
     `_requests` and `_unicasts` have no number yet; the first two give (kind, call, payload).
     """
 
@@ -78,7 +78,7 @@ class Outbox:
         self.served = 0  # answers that have a number: the served requests of the member
         self.pace = Pace.FLOWING
         self._view = 0  # the member's, by its last status
-        self._kept: deque[Letter] = deque()
+        self._kept: deque[Envelope] = deque()
         self._answers: deque[tuple[Kind, int, Payload]] = deque()
         self._requests: deque[tuple[Kind, int, Payload]] = deque()
         self._unicasts: deque[Payload] = deque()
@@ -105,7 +105,7 @@ class Outbox:
 
     def withdraw(self, call: int) -> None:
         """Forget the request of a call if it has not been put to the member yet."""
-        # One that was put has a number, and without it the member would take no later letter.
+        # One that was put has a number, and without it the member would take no later envelope.
         self._requests = deque(request for request in self._requests if request[1] != call)
 
     @property
@@ -123,30 +123,30 @@ class Outbox:
     @property
     def undelivered(self) -> tuple[Payload, ...]:
         """The unicasts, oldest first, that the member is not known to hold."""
-        return (*[letter.payload for letter in self._kept if letter.kind is Kind.UNICAST], *self._unicasts)
+        return (*[envelope.payload for envelope in self._kept if envelope.kind is Kind.UNICAST], *self._unicasts)
 
     # putting
 
     @property
     def has_more(self) -> bool:
-        """Return whether a frame should go for the sake of letters."""
+        """Return whether a frame should go for the sake of envelopes."""
         waits = self._answers or self._requests or self._unicasts
         return self.pace is Pace.FLOWING and (self.cursor < self.number or bool(waits and self._next))
 
-    def take(self, bytes_max: int) -> list[Letter]:
-        """Return the next letters, in the order of their numbers, as many as fit; they count as put to the member."""
-        taken: list[Letter] = []
-        for letter in islice(self._kept, self.cursor - self.held, None):
-            bytes_max -= letter.taken
-            if bytes_max < 0 or len(taken) == limits.LETTERS_TAKEN:
+    def take(self, bytes_max: int) -> list[Envelope]:
+        """Return the next envelopes, in the order of their numbers, as many as fit; they count as put to the member."""
+        taken: list[Envelope] = []
+        for envelope in islice(self._kept, self.cursor - self.held, None):
+            bytes_max -= envelope.taken
+            if bytes_max < 0 or len(taken) == limits.ENVELOPES_TAKEN:
                 return taken
-            taken.append(letter)
-            self.cursor = letter.number
+            taken.append(envelope)
+            self.cursor = envelope.number
         # Numbers are given only now, and last to unicasts. Unicasts that nobody reads must not stand before calls: an
         # application that waits for a call reads nothing.
-        while len(taken) < limits.LETTERS_TAKEN and (following := self._next):
+        while len(taken) < limits.ENVELOPES_TAKEN and (following := self._next):
             kind, call, payload = following
-            bytes_max -= size_of(payload) + limits.LETTER_HEADER_BYTES
+            bytes_max -= size_of(payload) + limits.ENVELOPE_HEADER_BYTES
             if bytes_max < 0:
                 return taken
             taken.append(self._give_number(kind, call, payload))
@@ -164,31 +164,31 @@ class Outbox:
             return self._requests[0]
         return (Kind.UNICAST, 0, self._unicasts[0]) if self._unicasts and self._unread.room else None
 
-    def _give_number(self, kind: Kind, call: int, payload: Payload) -> Letter:
+    def _give_number(self, kind: Kind, call: int, payload: Payload) -> Envelope:
         self.number += 1
-        letter = Letter(self.number, kind, call, payload)
+        envelope = Envelope(self.number, kind, call, payload)
         if kind is Kind.UNICAST:
             self._unicasts.popleft()
-            self._unicast_bytes -= letter.size
-            self._unread.add(letter.size)
+            self._unicast_bytes -= envelope.size
+            self._unread.add(envelope.size)
         elif kind is Kind.REQUEST:
             self._requests.popleft()
             self._asked += 1
         else:
             self._answers.popleft()
             self.served += 1
-        self._kept.append(letter)
+        self._kept.append(envelope)
         self.cursor = self.number
-        return letter
+        return envelope
 
     # acknowledgement and credit
 
-    def on_receipt(self, receipt: LetterReceipt, view: int) -> None:
+    def on_receipt(self, receipt: EnvelopeReceipt, view: int) -> None:
         """Take the member's acknowledgement and credit from its status in a view."""
         # A peer cannot have what was not put; without the bound a liar would empty a queue that it never
         # read.
         held = min(receipt.held, self.number)
-        # A member takes letters once it is in a view with their sender, so a new view may end a stall.
+        # A member takes envelopes once it is in a view with their sender, so a new view may end a stall.
         if held > self.held or view != self._view:
             self._become(Pace.FLOWING)
         self._view = view
@@ -204,7 +204,7 @@ class Outbox:
 
     def on_replied(self) -> None:
         """Go back to what is held: all that was put is answered, and the last receipt was taken."""
-        # Not taken: it is not yet in a view with this process, or has no room. Frames for letters alone would be lost
+        # Not taken: it is not yet in a view with this process, or has no room. Frames for envelopes alone would be lost
         # the same way, so they wait for a heartbeat.
         if self.held < self.cursor:
             self._become(Pace.STALLED)
@@ -216,7 +216,7 @@ class Outbox:
 
 
 class Inbox:
-    """The letters of one member that have arrived here."""
+    """The envelopes of one member that have arrived here."""
 
     def __init__(self) -> None:
         self.held = 0
@@ -225,21 +225,21 @@ class Inbox:
         self.told = 0  # read, by the last status
         self.untold_bytes = 0  # read since
 
-    def takes(self, letter: Letter, served: int) -> bool:
-        """Return whether the letter follows what is held, and there is room for it."""
+    def takes(self, envelope: Envelope, served: int) -> bool:
+        """Return whether the envelope follows what is held, and there is room for it."""
         # Number n only after n-1, counted in the step that hands it over: so a copy, from a call put again, is dropped.
-        if letter.number != self.held + 1:
+        if envelope.number != self.held + 1:
             return False
-        if letter.kind is Kind.UNICAST:
+        if envelope.kind is Kind.UNICAST:
             # An honest sender's idea of the room is never more than this, so it loses nothing.
             return self.unread.room
-        return letter.kind is not Kind.REQUEST or self.requests - served < limits.REQUESTS_UNSERVED_MAX
+        return envelope.kind is not Kind.REQUEST or self.requests - served < limits.REQUESTS_UNSERVED_MAX
 
-    def add(self, letter: Letter) -> None:
-        self.held = letter.number
-        if letter.kind is Kind.UNICAST:
-            self.unread.add(letter.size)
-        elif letter.kind is Kind.REQUEST:
+    def add(self, envelope: Envelope) -> None:
+        self.held = envelope.number
+        if envelope.kind is Kind.UNICAST:
+            self.unread.add(envelope.size)
+        elif envelope.kind is Kind.REQUEST:
             self.requests += 1
 
     def on_read(self) -> bool:
@@ -250,7 +250,7 @@ class Inbox:
 
 
 class Channels:
-    """This process's letters to and from each member, itself included."""
+    """This process's envelopes to and from each member, itself included."""
 
     def __init__(self, process: Process, members: Iterable[Process]) -> None:
         self.process = process
@@ -264,38 +264,38 @@ class Channels:
             self.outboxes.setdefault(member, Outbox())
             self._inboxes.setdefault(member, Inbox())
         lost = [(member, self.outboxes[member].undelivered) for member in gone]
-        # A process never comes back under its id once it was in. One that never heard that it was takes no letter of
+        # A process never comes back under its id once it was in. One that never heard that it was takes no envelope of
         # then (`UnicastEndpoint.receive`), so a new box never meets numbers of an old one.
         for member in gone:
             del self.outboxes[member], self._inboxes[member]
         return [(member, payloads) for member, payloads in lost if payloads]
 
-    def receive(self, sender: Process, letters: Iterable[Letter]) -> list[Letter]:
-        """Take letters that a member put to this process; return the new ones."""
+    def receive(self, sender: Process, envelopes: Iterable[Envelope]) -> list[Envelope]:
+        """Take envelopes that a member put to this process; return the new ones."""
         inbox, outbox = self._inboxes[sender], self.outboxes[sender]
-        taken: list[Letter] = []
-        for letter in letters:
-            if inbox.takes(letter, outbox.served):
-                inbox.add(letter)
-                taken.append(letter)
+        taken: list[Envelope] = []
+        for envelope in envelopes:
+            if inbox.takes(envelope, outbox.served):
+                inbox.add(envelope)
+                taken.append(envelope)
         return taken
 
-    def to_self(self) -> list[Letter]:
+    def to_self(self) -> list[Envelope]:
         """Take what this process has sent to itself and has room for: it needs no network."""
-        outbox, taken = self.outboxes[self.process], list[Letter]()
+        outbox, taken = self.outboxes[self.process], list[Envelope]()
         # In rounds, since one is bounded, and with a receipt after each: no status ever comes from oneself.
-        while letters := outbox.take(limits.FRAME_BYTES_MAX):
-            taken += self.receive(self.process, letters)
+        while envelopes := outbox.take(limits.FRAME_BYTES_MAX):
+            taken += self.receive(self.process, envelopes)
             outbox.on_receipt(self.receipt(self.process), 0)
         return taken
 
-    def receipt(self, peer: Process) -> LetterReceipt:
+    def receipt(self, peer: Process) -> EnvelopeReceipt:
         """Return the receipt that a status for a peer carries, now that it goes out; a stranger has none."""
         inbox = self._inboxes.get(peer)
         if inbox is None:
-            return LetterReceipt()
+            return EnvelopeReceipt()
         inbox.told, inbox.untold_bytes = inbox.unread.read, 0
-        return LetterReceipt(inbox.held, inbox.unread.read, self.outboxes[peer].served)
+        return EnvelopeReceipt(inbox.held, inbox.unread.read, self.outboxes[peer].served)
 
     def on_read(self, sender: Process) -> bool:
         """Record that one more unicast was read; return whether its sender should hear of it at once."""

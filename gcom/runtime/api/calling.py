@@ -32,7 +32,7 @@ class Calling(GroupHandle):
         Undelivered event tells. Blocks while too many wait for that member to read. Raises MessageTooLarge (over 128
         KiB), BadValue, UnknownMember, NotAMember, Detached, GComTimeout; WouldBlock inside a callback.
         """
-        check_payload(payload, limits.LETTER_BYTES_MAX, "a unicast")
+        check_payload(payload, limits.ENVELOPE_BYTES_MAX, "a unicast")
         deadline = deadline_of(timeout_s)
         with self._host.lock:
             # Each turn looks anew: meanwhile the member may have departed, or this process may have gone on in another
@@ -84,7 +84,7 @@ class Calling(GroupHandle):
         Raises CallTimeout and CallDetached, which carry the results that came; MessageTooLarge, BadValue,
         UnknownMember, NotAMember; WouldBlock inside a callback while too many calls are open.
         """
-        check_payload(payload, limits.LETTER_BYTES_MAX, "a call")
+        check_payload(payload, limits.ENVELOPE_BYTES_MAX, "a call")
         wait = _wait(wait)
         deadline = deadline_of(timeout_s)
         with self._host.lock:

@@ -10,7 +10,7 @@ from threading import TIMEOUT_MAX
 from time import monotonic
 
 from gcom.errors import BadValue, Detached, NotAMember, StateFailed
-from gcom.runtime import arrivals
+from gcom.runtime import queue_items
 from gcom.runtime.membership import Membership
 from gcom.runtime.session import Session
 
@@ -52,7 +52,7 @@ def raise_if_ended(membership: Membership, session: Session) -> None:
     if membership.unread:
         raise Detached(
             f"{session.machine.process} left group {group!r}, since its application read none of "
-            f"{arrivals.NOTICES_MAX:,} events{open_ones}; read on, or join with receive=False"
+            f"{queue_items.NOTICES_MAX:,} events{open_ones}; read on, or join with receive=False"
         )
     if ended.reason in ("request", "exit"):
         raise NotAMember(f"group {group!r} was left{open_ones}: join it again")

@@ -49,10 +49,10 @@ from gcom.runtime.api.events import (
 from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.api.state_callbacks import StateCallbacks
-from gcom.runtime.arrivals import Arrival, Entered, Gone, LogStopped, Own, SetAside
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
-from gcom.values.run import Brought
+from gcom.runtime.queue_items import Entered, Gone, LogStopped, Own, QueueItem, SetAside
+from gcom.values.run import StateToMerge
 from gcom.values.view import View
 
 _Event = (
@@ -140,7 +140,7 @@ class Receiving(GroupHandle):
         try:
             with self._host.lock:
                 # What came before the end is still to be read, so a listener may begin after it.
-                if not self._membership.arrivals:
+                if not self._membership.queued:
                     guards.raise_if_over(self._membership)
         except GComError:
             self._receiving.release()
@@ -192,40 +192,40 @@ class Receiving(GroupHandle):
             return message
         deadline = deadline_of(timeout_s)
         while True:
-            match arrival := self._arrival(deadline):
+            match item := self._next_item(deadline):
                 case TakeState(view):
                     self._state.take(self._source, view)
                 case SetState():
-                    self._state.set(self._source, arrival)
+                    self._state.set(self._source, item)
                 case MergeState(_, _, data):
                     self._state.merge(self._source, data)
-                case Deliver(run) if isinstance(run.payloads[0], Brought):  # for MergeState, at the next barrier
-                    self._reading = arrival
+                case Deliver(run) if isinstance(run.payloads[0], StateToMerge):  # for MergeState, at the next barrier
+                    self._reading = item
                 case None:
                     return None
                 case _:
-                    return self._event(arrival)
+                    return self._event(item)
 
-    def _event(self, arrival: _Event) -> Event:
-        match arrival:
+    def _event(self, item: _Event) -> Event:
+        match item:
             case Deliver(run, view):
                 # In the application's hands, but not read until it asks for the next event: only then the senders get
                 # credit for it.
-                self._reading = arrival
+                self._reading = item
                 numbers = range(run.first, run.last + 1)
                 # The loop over the messages runs in C, as each is asked for: work in Python is per run (ARCHITECTURE
                 # 2).
                 self._current = map(Message._make, zip(repeat(run.sender), numbers, repeat(view), run.payloads))
                 return next(self._current)
             case DeliverUnicast(sender, payload):
-                self._reading = arrival
+                self._reading = item
                 return Unicast(sender, payload)
             case effects.UnicastLost(target, lost):
                 return Undelivered(target, lost)
             case Installed(view, joined, left):
                 return ViewChange(view, joined, left)
             case Skip(sender, first, count, _):
-                self._reading = arrival
+                self._reading = item
                 return Lost(sender, first, count)
             case effects.Quorum(_, has, in_doubt):
                 return QuorumRegained(in_doubt) if has else QuorumLost(in_doubt)
@@ -235,7 +235,7 @@ class Receiving(GroupHandle):
                 return Suspicion(process, reason)
             case effects.StateUnavailable(view, reason, True) if own := self._state.uncovered(self._source):
                 # Before `StateLost`, at which an application may well begin anew.
-                self._membership.arrivals.appendleft(effects.StateUnavailable(view, reason))
+                self._membership.queued.appendleft(effects.StateUnavailable(view, reason))
                 return StateUnmerged(own.data, own.reason)
             case effects.StateUnavailable(view, reason):
                 self._state.bring_again(self._source)
@@ -246,7 +246,7 @@ class Receiving(GroupHandle):
                 if returning:
                     self._state.keep(self._source)
                     if ended.reason == "merge" and (aside := self._state.set_aside(self._source)):
-                        self._membership.arrivals.appendleft(aside)
+                        self._membership.queued.appendleft(aside)
                 elif not told and (unmerged := self._state.give_up(self._source, ended)):
                     return StateUnmerged(unmerged.data, unmerged.reason)
                 with self._host.lock:
@@ -260,7 +260,7 @@ class Receiving(GroupHandle):
             case Entered(first, told):
                 if not told and (aside := self._enter(first)):
                     # Before `Returned`: an application may wait for the new state right after that.
-                    self._membership.arrivals.appendleft(Entered(first, told=True))
+                    self._membership.queued.appendleft(Entered(first, told=True))
                     return StateUnmerged(aside.data, aside.reason)
                 return Returned(self._source.machine.process, self._source.machine.instance)
 
@@ -280,19 +280,19 @@ class Receiving(GroupHandle):
             return "state"
         return "unread" if self._membership.unread else ended.reason
 
-    def _arrival(self, deadline: float | None) -> Arrival | None:
-        arrivals = self._membership.arrivals
+    def _next_item(self, deadline: float | None) -> QueueItem | None:
+        queued = self._membership.queued
         with self._host.lock:
             # It asks for more, so it is through with this: the credit that opens the senders' windows.
             if self._reading is not None:
                 reading, self._reading = self._reading, None
                 self._source.consumed(reading)
             # Looked at last: what arrived before the end is read first.
-            while not arrivals:
+            while not queued:
                 guards.raise_if_over(self._membership)
                 if not self._source.wait(deadline):
                     return None
-            return arrivals.popleft()
+            return queued.popleft()
 
     # state
 
@@ -312,16 +312,16 @@ class Receiving(GroupHandle):
 
     def _await_state(self, timeout_s: float | None, deadline: float | None) -> SetState | None:
         """Return the state for this thread to set, which is the receiver until then; None: it was set, or is lost."""
-        arrivals = self._membership.arrivals
+        queued = self._membership.queued
         with self._host.lock:
             # A session that has ended is waited out, too: the process may be on its way back, into one that awaits its
             # state.
             while (session := self._session).state_awaited or session.ended is not None:
-                first = arrivals[0] if arrivals else None
+                first = queued[0] if queued else None
                 # Nobody receives, and the state is next: this thread takes it. Beside a receiver it only waits, since
                 # what came before the state must be dealt with first.
                 if isinstance(first, SetState) and self._receiving.acquire(blocking=False):
-                    arrivals.popleft()
+                    queued.popleft()
                     return first
                 if self._membership.state_failure:
                     raise StateFailed(self._membership.state_failure)

@@ -17,14 +17,14 @@ from gcom.core.machine import RETURNS
 from gcom.core.messages import events
 from gcom.core.messages.effects import Ended, SetState
 from gcom.errors import StateFailed
-from gcom.runtime.arrivals import Gone, SetAside
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
+from gcom.runtime.queue_items import Gone, SetAside
 from gcom.runtime.request_handlers import words
 from gcom.runtime.session import Session
 from gcom.values import limits, lineage
 from gcom.values.definition import Netsplit
-from gcom.values.run import Brought
+from gcom.values.run import StateToMerge
 
 
 class StateCallbacks:
@@ -61,7 +61,7 @@ class StateCallbacks:
         self._has_its_own = False
         with self._host.lock:
             if aside:
-                self._membership.arrivals.appendleft(aside)
+                self._membership.queued.appendleft(aside)
             source.on_state_set()
 
     def enter(self, former: Session) -> None:
@@ -128,8 +128,8 @@ class StateCallbacks:
 
     def give_up(self, source: Session, ended: Ended) -> SetAside | None:
         """Return what is still to be merged, before the last end, which is read again after it."""
-        arrivals = self._membership.arrivals
-        arrivals.appendleft(Gone(ended, returning=False, told=True))  # first: it is read where `keep` raises, too
+        queued = self._membership.queued
+        queued.appendleft(Gone(ended, returning=False, told=True))  # first: it is read where `keep` raises, too
         # It lost its instance and does not come back, so nothing is kept yet: it was leaving, or left before it read of
         # the loss.
         if ended.reason in RETURNS:
@@ -140,7 +140,7 @@ class StateCallbacks:
             return SetAside(data, "the process ended before it had brought this state; others may have merged it")
         if ended.reason == "taken" and (aside := self.set_aside(source)):
             return aside
-        arrivals.popleft()
+        queued.popleft()
         return None
 
     def bring(self, source: Session, first: bool) -> None:
@@ -155,13 +155,13 @@ class StateCallbacks:
             brought = self._membership.reconciliation.lost()
         self._multicast(source, brought)
 
-    def _multicast(self, source: Session, brought: Brought | None) -> None:
+    def _multicast(self, source: Session, brought: StateToMerge | None) -> None:
         if brought is None:
             return
         with self._host.lock:
             # As a message it would be refused, and the state with it: the application gets it back, to keep it aside.
             if len(brought) > limits.MESSAGE_BYTES_MAX:
-                self._membership.arrivals.appendleft(_too_large(self._membership.reconciliation.give_up()))
+                self._membership.queued.appendleft(_too_large(self._membership.reconciliation.give_up()))
                 return
             if source.ended is None and not source.leaving:
                 source.put(brought)

@@ -27,8 +27,8 @@ from gcom.core.messages.frames import Frame, Join, JoinRefused, Status
 from gcom.errors import BadValue, GComError, NotPermitted, PeerError, RegistryUnavailable, Unavailable, Untrusted
 from gcom.runtime import pyro
 from gcom.values import names
+from gcom.values.envelope import Kind
 from gcom.values.identity import Identity
-from gcom.values.letter import Kind
 from gcom.values.names import Address, Process
 from gcom.values.rights import Right, RightsTable, table_of
 
@@ -221,8 +221,8 @@ class MemberRights:
 def _has_data(frame: Frame) -> bool:
     """Tell whether a frame has messages of its source, or claims to; messages that it relays do not count."""
     runs = any(run.sender == frame.source for run in frame.runs)
-    own = runs or any(piece.sender == frame.source for piece in frame.pieces)
-    return own or frame.status.sent > 0 or any(letter.kind in _ASKS for letter in frame.letters)
+    own = runs or any(fragment.sender == frame.source for fragment in frame.fragments)
+    return own or frame.status.sent > 0 or any(envelope.kind in _ASKS for envelope in frame.envelopes)
 
 
 def _words(right: Right, name: str, group: str) -> str:

@@ -79,7 +79,7 @@ class States:
         self._total = definition.total
         self._at: dict[tuple[int, int, int], tuple[Process, object]] = {}
         self._since: dict[Process, int] = {}  # the view in which a member got the state, or made it
-        self._brought: dict[Process, State] = {}
+        self._to_merge: dict[Process, State] = {}
         self._lost: list[tuple[Process, View, str]] = []
 
     def on_given(self, who: Process, view: int) -> None:
@@ -103,23 +103,23 @@ class States:
             # messages than its view.
             raise Violation(f"STATE: at the barrier of view {view} {who} has {mine}, and {other} {theirs}")
 
-    def on_bringing(self, who: Process, state: State) -> None:
+    def on_reconciliation(self, who: Process, state: State) -> None:
         """Record a state of another instance that a process brings as it enters, or when it is given no state here."""
-        before = self._brought.get(who)
-        self._brought[who] = before.merged(state) if before else state
+        before = self._to_merge.get(who)
+        self._to_merge[who] = before.merged(state) if before else state
 
     def on_rest(self, states: Mapping[Process, State]) -> None:
         """Check, after all that was sent is dealt with, that each member that keeps a state has this one."""
         if not self._agree:
             return
-        for bringer in [who for who in self._brought if who in states]:
+        for bringer in [who for who in self._to_merge if who in states]:
             for who, state in states.items():
                 # A member that lost its state has only what came since, and owes nothing of what was brought before.
                 if who == bringer or state.origin == 0:
                     self._must_have(who, state, bringer)
 
     def _must_have(self, who: Process, state: State, bringer: Process) -> None:
-        for sender, (count, _) in self._brought[bringer].streams.items():
+        for sender, (count, _) in self._to_merge[bringer].streams.items():
             found, _ = state.streams.get(sender, (0, 0))
             if found < count:
                 # Broken where one that enters another instance brings nothing, or each brought state

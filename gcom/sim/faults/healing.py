@@ -183,7 +183,7 @@ class Healing:
         return self._has_merged()
 
     def _has_merged(self) -> bool:
-        return self._is_united() and all(node.session.application.has_brought_all for node in self._running)
+        return self._is_united() and all(node.session.application.has_reconciled for node in self._running)
 
     def _settles(self, end_ms: int) -> bool:
         """Return whether all that was sent before the silence is settled everywhere, with nothing sent after it."""
@@ -248,7 +248,7 @@ class Healing:
     def _unanswered(self) -> Iterator[str]:
         """Yield the unicasts and calls that have not come to their end."""
         sessions = [node.session for node in self._running]
-        return sessions[0].checker.letters.waiting({session.process for session in sessions})
+        return sessions[0].checker.envelopes.waiting({session.process for session in sessions})
 
     def _missing(self) -> Iterator[tuple[Process, Process, int]]:
         """Yield receiver, sender and number of each mark that has not been delivered."""

@@ -37,7 +37,7 @@ MEMBERS = (2, 9)  # from, to
 REST_MS = 6_000  # before an ambush at the end: all are together again
 SECONDS = (2, 3, 6, 12)  # of silence, where a group is not in a local network; the last is `wan`
 SIGNED = 0.2  # of all seeds
-PIECES_LOAD_BYTES = 240  # of a frame in a run where a part of the messages travels in pieces
+FRAGMENTS_LOAD_BYTES = 240  # of a frame in a run where a part of the messages travels in fragments
 # In turn, seed by seed: every ordering over BASIC, RELIABLE, and RELIABLE that is safe.
 SCHEMES = tuple(
     (ordering, multicast, safe)
@@ -121,7 +121,7 @@ def _drawn(seed: int) -> Plan:
         rates.setdefault(kind, _RATES[kind][0])
     drifting = rng.random() < 0.4
     delay_ms = rng.choice((2, 5, 20, 60, 120))
-    pieces = delay_ms <= 20  # else a small frame would carry too little in a run's time
+    fragments = delay_ms <= 20  # else a small frame would carry too little in a run's time
     # Streams of their own for what was added to plans later: the draws of older seeds stay what they were, and so do
     # the mutants that they catch.
     keeping, more = Random(f"state {seed}"), Random(f"more {seed}")
@@ -146,7 +146,7 @@ def _drawn(seed: int) -> Plan:
         refusing=keeping.choice((0.0, 0.0, 0.2, 0.6)),
         silent=Random(f"silence {seed}").random() < 0.5,
         posting=more.choice((0.0, 0.05, 0.2)),
-        load_bytes=PIECES_LOAD_BYTES if more.random() < 0.4 and pieces else limits.LOAD_BYTES_MAX,
+        load_bytes=FRAGMENTS_LOAD_BYTES if more.random() < 0.4 and fragments else limits.LOAD_BYTES_MAX,
         forgets=more.random() < 0.25,
         registries=1,
         events=_with_state(keeping, _events(rng, names, late, fault_ms)),

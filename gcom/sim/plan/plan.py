@@ -32,7 +32,7 @@ class Plan:
     keepers: tuple[str, ...]  # names of applications with a state
     refusing: float  # how often a get_state fails
     silent: bool  # applications fall silent before the heal: what was lost last must come out without a later message
-    posting: float  # how often an application writes a letter, or calls, when it may write
+    posting: float  # how often an application writes an envelope, or calls, when it may write
     load_bytes: int  # bound on a frame's runs
     forgets: bool  # the registry starts again at the heal
     registries: int  # of which the first is the group's home, unless faults begin before it is formed

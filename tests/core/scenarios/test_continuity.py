@@ -536,7 +536,7 @@ def test_who_leaves_gives_those_who_stay_what_they_lack(heals: bool) -> None:
         assert net.delivered(B) == ["of the leaver"]
         assert net.end(A) == Ended(3, "request", 4)
     else:
-        net.pass_ms(limits.LINGER_MS + 500)
+        net.pass_ms(limits.TIME_WAIT_MS + 500)
         end = net.end(A)
         assert end is not None
         assert (end.reason, end.settled, end.unconfirmed) == ("request", None, (1, 1))
@@ -561,7 +561,7 @@ def test_who_asked_to_leave_has_left_where_the_others_did_not_wait_for_it(told_b
     net.pause(C)
     net.until_view(A, B)
     assert net.views(A)[-1].left == {C: "request"}
-    net.pass_ms(limits.LINGER_MS + 500)  # nobody tells it how any more
+    net.pass_ms(limits.TIME_WAIT_MS + 500)  # nobody tells it how any more
     net.lose = lambda frame: told_by == "the registry" and C in (frame.source, frame.target)
     net.resume(C)
     net.until(lambda: net.end(C) is not None)

@@ -201,9 +201,9 @@ def test_what_was_merged_by_one_that_dies_with_the_state_is_brought_again() -> N
     net.until(lambda: all(net.texts(who) == {"of b", "of c"} for who in latest(net, "bc")))
 
 
-def test_a_leaver_that_waits_for_its_cut_is_not_hailed() -> None:
+def test_a_leaver_that_waits_for_its_cut_is_not_called() -> None:
     """1. `b` gives way to `x`, which `a` does not reach. 2. The INSTALL of its leave is lost for a while. 3. Who is
-    hailed is in another instance: its link is closed once it has answered, and what else it was told is not read.
+    called is in another instance: its link is closed once it has answered, and what else it was told is not read.
     """
     net = returning("x", "y", "z", "a", "b", netsplit="PARTITIONABLE")
     net.split("a b", "x y z registry")
@@ -223,7 +223,7 @@ def test_a_leaver_that_waits_for_its_cut_is_not_hailed() -> None:
     assert net.end(b) == Ended(net.number(a) - 1, "merge", net.number(a))
 
 
-def test_whom_the_first_of_two_views_in_one_step_put_out_is_hailed() -> None:
+def test_whom_the_first_of_two_views_in_one_step_put_out_is_called() -> None:
     """The registry's vote comes late, and `d` has asked meanwhile: views 3 and 4 begin at one instant."""
     net = Network(Definition.parse("g", netsplit="PARTITIONABLE", tie_breaker="REGISTRY"))
     a, b = net.form("a", "b")
@@ -237,7 +237,7 @@ def test_whom_the_first_of_two_views_in_one_step_put_out_is_hailed() -> None:
     net.until_view(a, d)
     assert [view.view.number for view in net.views(a)[-2:]] == [3, 4]
     net.heal()
-    net.until(lambda: any(frame.hail and (frame.source, frame.target) == (a, b) for frame in net.carried))
+    net.until(lambda: any(frame.discovery and (frame.source, frame.target) == (a, b) for frame in net.carried))
 
 
 def test_scenario_38_a_leader_that_does_not_answer_is_not_gone_over_to() -> None:

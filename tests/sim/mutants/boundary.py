@@ -30,7 +30,7 @@ from gcom.core.state_transfer.donors import sources
 from gcom.values import lineage
 from gcom.values.lineage import Extent
 from gcom.values.names import Process, name_of
-from tests.core import test_arrival, test_directory_memory, test_entry, test_succession
+from tests.core import test_directory_memory, test_join_attempt, test_joining, test_succession
 from tests.core.scenarios import test_continuity as stories
 from tests.core.scenarios import test_splits
 from tests.sim import test_seeds
@@ -217,7 +217,7 @@ def who_has_vowed_promises_to_nobody_else(patch: Patch) -> None:
     patch.setattr(Joining, "on_prepare", once)
 
 
-@told_by(test_arrival.test_who_asks_for_a_vow_gives_it_too, 2)
+@told_by(test_joining.test_who_asks_for_a_vow_gives_it_too, 2)
 def a_vow_is_of_the_next_view_alone(patch: Patch) -> None:
     """Who is listed in the entry, and vowed that it is no member, becomes one by a late INSTALL."""
     on_install = Joining.on_install
@@ -232,7 +232,7 @@ def a_vow_is_of_the_next_view_alone(patch: Patch) -> None:
     patch.setattr(Joining, "on_install", of_the_next)
 
 
-@told_by(test_arrival.test_who_asks_for_a_vow_gives_it_too, 3)
+@told_by(test_joining.test_who_asks_for_a_vow_gives_it_too, 3)
 def who_gave_its_word_not_to_enter_enters(patch: Patch) -> None:
     on_install = Joining.on_install
 
@@ -363,7 +363,7 @@ def what_follows_a_fork_is_taken_for_what_those_given_up_had(patch: Patch) -> No
     patch.setattr(triggers, "successor", lambda instance, founder, anew: lineage.successor(instance, founder))
 
 
-@told_by(test_entry.test_a_member_that_answers_meanwhile_is_looked_for_though_an_order_frees_the_name)
+@told_by(test_join_attempt.test_a_member_that_answers_meanwhile_is_looked_for_though_an_order_frees_the_name)
 def one_that_comes_back_claims_an_entry_that_is_over(patch: Patch) -> None:
     tick = JoinAttempt.tick
 

@@ -150,18 +150,18 @@ def trace_02_ballots_name_no_proposer(patch: Patch) -> None:
 
 @mutant()
 def a_cut_is_accepted_before_it_is_held(patch: Patch) -> None:
-    obtain = ViewChanger._obtain
+    flush = ViewChanger._fetch_cut
 
     def accept(self: ViewChanger, now_ms: int) -> None:
         wanted = self._flush.wanted
         if wanted is None or self.ended or self._flush.decided:
-            obtain(self, now_ms)
+            flush(self, now_ms)
             return
         self._streams.missing(wanted.cut, now_ms)
         self._flush.clear()
         self._carry_out(self.consensus.complete(), now_ms)
 
-    patch.setattr(ViewChanger, "_obtain", accept)
+    patch.setattr(ViewChanger, "_fetch_cut", accept)
 
 
 @mutant(reliable)

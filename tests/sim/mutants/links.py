@@ -53,7 +53,7 @@ def one_run_is_lost_from_the_middle(patch: Patch) -> None:
 
 
 @mutant(posting, lossy)
-def letters_of_later_frames_are_lost_with_the_connection(patch: Patch) -> None:
+def envelopes_of_later_frames_are_lost_with_the_connection(patch: Patch) -> None:
     def skip(self: Outbox) -> None:
         self.cursor = min(self.cursor, self.held + 1)
 

@@ -14,7 +14,7 @@ from gcom.core.state_transfer.transfer import Transfer, _Wanted
 from gcom.core.streams import Streams
 from gcom.values.lineage import Extent
 from gcom.values.names import Process
-from tests.core import test_bringing
+from tests.core import test_reconciliation
 from tests.core.scenarios import test_continuity
 from tests.sim.mutants import aims
 from tests.sim.mutants.table import Patch, keeping, mutant, of_three, reliable, told_by
@@ -26,7 +26,7 @@ def the_state_is_taken_at_once_and_not_at_the_barrier(patch: Patch) -> None:
 
     def early(self: DeliveryQueue[object], effect: Handed | AwaitState) -> list[Deliver | Skip]:
         if isinstance(effect, TakeState):
-            self.arrivals.appendleft(effect)
+            self.queued.appendleft(effect)
             return []
         return put(self, effect)
 
@@ -146,13 +146,13 @@ def who_enters_another_instance_brings_nothing(patch: Patch) -> None:
 
 @mutant(reliable, of_three, aim=aims.sides_meet)
 def every_brought_state_is_taken_for_the_first(patch: Patch) -> None:
-    take_brought = Streams.take_brought
+    take_states_to_merge = Streams.take_states_to_merge
 
     def take(self: Streams) -> list[tuple[Process, bytes]]:
-        taken = take_brought(self)
+        taken = take_states_to_merge(self)
         return [(sender, taken[0][1]) for sender, _ in taken]
 
-    patch.setattr(Streams, "take_brought", take)
+    patch.setattr(Streams, "take_states_to_merge", take)
 
 
 @mutant(reliable, of_three, aim=aims.sides_meet)
@@ -160,6 +160,6 @@ def what_was_merged_before_a_state_that_never_came_is_not_brought_again(patch: P
     patch.setattr(StateReconciliation, "lost", lambda self: None)
 
 
-@told_by(test_bringing.test_what_is_given_up_is_told_unless_it_was_merged)
+@told_by(test_reconciliation.test_what_is_given_up_is_told_unless_it_was_merged)
 def what_one_was_about_to_bring_is_dropped_at_its_end(patch: Patch) -> None:
     patch.setattr(StateReconciliation, "give_up", lambda self: None)

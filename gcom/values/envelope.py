@@ -1,4 +1,4 @@
-"""A letter: the unit of unicast and of group calls, from one process to one other."""
+"""An envelope: the unit of unicast and of group calls, from one process to one other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gcom.values.run import Payload
 
 
 class Kind(IntEnum):
-    """The kind of a letter; the numbers are those of the wire, and never given to another kind."""
+    """The kind of an envelope; the numbers are those of the wire, and never given to another kind."""
 
     UNICAST = 0  # a message to one member
     REQUEST = 1  # of a call, to each member asked
@@ -20,8 +20,10 @@ class Kind(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """Letter `number` of its sender to its receiver, dense from 1. `call` is the asker's own count; 0 in a unicast."""
+class Envelope:
+    """Envelope `number` of its sender to its receiver, dense from 1. `call` is the asker's own count; 0 in a
+    unicast.
+    """
 
     number: int
     kind: Kind
@@ -36,13 +38,13 @@ class Letter:
     @property
     def taken(self) -> int:
         """The bytes of a frame that it takes at most."""
-        return self.size + limits.LETTER_HEADER_BYTES
+        return self.size + limits.ENVELOPE_HEADER_BYTES
 
 
-class LetterReceipt(NamedTuple):
-    """The receipt for the target's letters, in a status; every field only grows."""
+class EnvelopeReceipt(NamedTuple):
+    """The receipt for the target's envelopes, in a status; every field only grows."""
 
-    held: int = 0  # letters 1…held are here
+    held: int = 0  # envelopes 1…held are here
     read: int = 0  # so many unicasts are behind the application (flow control)
     served: int = 0  # so many requests have their answer under way (flow control)
 

@@ -17,17 +17,17 @@ def test_a_holder_that_is_suspected_is_asked_after_the_others() -> None:
     mended; b's CUT says that c alone holds c's last messages. 3. If a asked only whom it does not suspect, it would
     never have them, and b would wait for it for ever.
     """
-    obtaining = Flush()
-    obtaining.want(DECISION, {"c#1": ("c#1",)}, decided=False)
+    flush = Flush()
+    flush.want(DECISION, {"c#1": ("c#1",)}, decided=False)
     asked = []
     for turn in range(4):
-        (say,) = obtaining.ask([GAP], 1, ["b#1"], turn * limits.FETCH_RETRY_MS)
+        (say,) = flush.ask([GAP], 1, ["b#1"], turn * limits.FETCH_RETRY_MS)
         asked.append(say.to)
     assert asked == ["b#1", "c#1", "b#1", "c#1"]
 
 
 def test_who_holds_it_is_asked_first() -> None:
-    obtaining = Flush()
-    obtaining.want(DECISION, {"c#1": ("b#1", "c#1")}, decided=False)
-    asked = [obtaining.ask([GAP], 1, ["b#1", "c#1", "d#1"], n * limits.FETCH_RETRY_MS)[0].to for n in range(3)]
+    flush = Flush()
+    flush.want(DECISION, {"c#1": ("b#1", "c#1")}, decided=False)
+    asked = [flush.ask([GAP], 1, ["b#1", "c#1", "d#1"], n * limits.FETCH_RETRY_MS)[0].to for n in range(3)]
     assert asked == ["c#1", "b#1", "d#1"]

@@ -14,7 +14,7 @@ from gcom.core.messages.frames import Frame
 from gcom.core.unicast.endpoint import UnicastEndpoint
 from gcom.values import limits
 from gcom.values.answers import Outcome, Wait, enough
-from gcom.values.letter import Kind, Letter
+from gcom.values.envelope import Envelope, Kind
 from gcom.values.names import Process
 from gcom.values.run import Payload
 from tests.core.making import A, B, C, view
@@ -49,48 +49,48 @@ class TestEnough:
 
 class TestAlone:
     def test_a_process_can_write_to_and_ask_itself(self) -> None:
-        mail = UnicastEndpoint(A, view(A))
-        assert mail.handle(events.SendUnicast(A, "x")) == [DeliverUnicast(A, "x")]
-        assert mail.handle(events.GroupCall(1, (A,), "?")) == [Serve(A, 1, "?")]
-        assert mail.handle(events.Served(A, 1, "!")) == [Answered(1, A, VALUE, "!")]
-        assert mail.handle(events.Served(A, 1, "!")) == []
+        endpoint = UnicastEndpoint(A, view(A))
+        assert endpoint.handle(events.SendUnicast(A, "x")) == [DeliverUnicast(A, "x")]
+        assert endpoint.handle(events.GroupCall(1, (A,), "?")) == [Serve(A, 1, "?")]
+        assert endpoint.handle(events.Served(A, 1, "!")) == [Answered(1, A, VALUE, "!")]
+        assert endpoint.handle(events.Served(A, 1, "!")) == []
 
     def test_who_is_not_in_the_view_is_said_to_be_gone(self) -> None:
-        mail = UnicastEndpoint(A, view(A))
-        assert mail.handle(events.SendUnicast(B, "x")) == [UnicastLost(B, ("x",))]
-        assert mail.handle(events.GroupCall(1, (B,), "?")) == [Answered(1, B, DEPARTED)]
-        assert mail.handle(events.Served(B, 1, "!")) == []
+        endpoint = UnicastEndpoint(A, view(A))
+        assert endpoint.handle(events.SendUnicast(B, "x")) == [UnicastLost(B, ("x",))]
+        assert endpoint.handle(events.GroupCall(1, (B,), "?")) == [Answered(1, B, DEPARTED)]
+        assert endpoint.handle(events.Served(B, 1, "!")) == []
 
     def test_only_who_was_asked_can_answer_and_once(self) -> None:
-        mail = UnicastEndpoint(A, view(A, B, C))
-        mail.handle(events.GroupCall(1, (B,), "?"))
-        answer = [Letter(1, Kind.ANSWER, 1, "!"), Letter(2, Kind.ERROR, 1, "?"), Letter(3, Kind.ANSWER, 2, "!")]
-        assert mail.receive(C, answer, 1) == []
-        assert mail.receive(B, answer, 1) == [Answered(1, B, VALUE, "!")]
+        endpoint = UnicastEndpoint(A, view(A, B, C))
+        endpoint.handle(events.GroupCall(1, (B,), "?"))
+        answer = [Envelope(1, Kind.ANSWER, 1, "!"), Envelope(2, Kind.ERROR, 1, "?"), Envelope(3, Kind.ANSWER, 2, "!")]
+        assert endpoint.receive(C, answer, 1) == []
+        assert endpoint.receive(B, answer, 1) == [Answered(1, B, VALUE, "!")]
 
     def test_what_was_put_in_a_view_that_it_did_not_hear_of_counts_for_nothing(self) -> None:
-        """Let in with view 5 and put out, it was let in anew: letters of then have the numbers of those to come."""
-        mail = UnicastEndpoint(A, view(A, B, number=8))
-        assert mail.receive(B, [Letter(1, Kind.UNICAST, 0, "then")], 5) == []
-        assert mail.receive(B, [Letter(1, Kind.UNICAST, 0, "now")], 8) == [DeliverUnicast(B, "now")]
+        """Let in with view 5 and put out, it was let in anew: envelopes of then have the numbers of those to come."""
+        endpoint = UnicastEndpoint(A, view(A, B, number=8))
+        assert endpoint.receive(B, [Envelope(1, Kind.UNICAST, 0, "then")], 5) == []
+        assert endpoint.receive(B, [Envelope(1, Kind.UNICAST, 0, "now")], 8) == [DeliverUnicast(B, "now")]
 
     def test_a_call_ends_at_its_time(self) -> None:
-        mail = UnicastEndpoint(A, view(A, B))
-        mail.handle(events.GroupCall(1, (B,), "?", 100))
-        mail.handle(events.GroupCall(2, (B,), "?"))
-        assert mail.tick(99) == []
-        assert mail.tick(100) == [GroupCallOver(1)]
-        assert mail.tick(10**9) == []
-        assert [letter.call for letter in mail.letters.outboxes[B].take(10**6)] == [2]
-        assert mail.install((A,)) == [Answered(2, B, DEPARTED)]
+        endpoint = UnicastEndpoint(A, view(A, B))
+        endpoint.handle(events.GroupCall(1, (B,), "?", 100))
+        endpoint.handle(events.GroupCall(2, (B,), "?"))
+        assert endpoint.tick(99) == []
+        assert endpoint.tick(100) == [GroupCallOver(1)]
+        assert endpoint.tick(10**9) == []
+        assert [envelope.call for envelope in endpoint.channels.outboxes[B].take(10**6)] == [2]
+        assert endpoint.install((A,)) == [Answered(2, B, DEPARTED)]
 
     def test_a_call_that_nobody_waits_for_is_withdrawn(self) -> None:
-        mail = UnicastEndpoint(A, view(A, B))
-        mail.handle(events.GroupCall(1, (B,), "?"))
-        assert mail.letters.outboxes[B].has_more
-        mail.handle(events.EndGroupCall(1))
-        assert not mail.letters.outboxes[B].has_more
-        assert mail.install((A,)) == []
+        endpoint = UnicastEndpoint(A, view(A, B))
+        endpoint.handle(events.GroupCall(1, (B,), "?"))
+        assert endpoint.channels.outboxes[B].has_more
+        endpoint.handle(events.EndGroupCall(1))
+        assert not endpoint.channels.outboxes[B].has_more
+        assert endpoint.install((A,)) == []
 
 
 class Application:
@@ -160,7 +160,7 @@ class TestUnicast:
         app.until(lambda: len(app.unicasts(b)) == 2_000)
         assert app.unicasts(b) == [(a, f"{index}") for index in range(2_000)]
         assert app.unicasts(a) == app.unicasts(c) == []
-        assert net.machines[a].mail_settled
+        assert net.machines[a].unicast_settled
 
     def test_it_takes_one_round_trip(self, net: Network, app: Application) -> None:
         a, b = net.form("a", "b")
@@ -236,16 +236,16 @@ class TestUnicast:
             net.handle(b, events.UnicastRead(a))
         app.until(lambda: len(app.unicasts(b)) == limits.UNICASTS_UNREAD_MAX + 100)
 
-    def test_runs_and_letters_share_the_link(self, net: Network, app: Application) -> None:
+    def test_runs_and_envelopes_share_the_link(self, net: Network, app: Application) -> None:
         """Both are more than a frame takes; neither waits until the other is done."""
         a, b = net.form("a", "b")
         for _ in range(20):
             net.send(a, *[b"r" * (limits.LOAD_BYTES_MAX // 2 - 1000)] * 2)
-            net.handle(a, events.SendUnicast(b, b"u" * limits.LETTER_BYTES_MAX))
+            net.handle(a, events.SendUnicast(b, b"u" * limits.ENVELOPE_BYTES_MAX))
         first = len(net.carried)
         app.until(lambda: len(app.unicasts(b)) == 20 and len(net.delivered(b)) == 40)
-        loads = [frame for frame in net.carried[first:] if frame.source == a and (frame.runs or frame.letters)]
-        kinds = "".join("u" if frame.letters else "r" for frame in loads)
+        loads = [frame for frame in net.carried[first:] if frame.source == a and (frame.runs or frame.envelopes)]
+        kinds = "".join("u" if frame.envelopes else "r" for frame in loads)
         assert "uuuuu" not in kinds
         assert "rrr" not in kinds.rstrip("r")
 
@@ -356,27 +356,29 @@ class TestGroupCalls:
 
 
 def test_a_frame_never_outgrows_its_bound(net: Network, app: Application) -> None:
-    """Letters and runs of the largest size together; the codec would refuse what is over."""
+    """Envelopes and runs of the largest size together; the codec would refuse what is over."""
     a, b = net.form("a", "b")
-    for size in (limits.LETTER_BYTES_MAX, 70_000, 1):
+    for size in (limits.ENVELOPE_BYTES_MAX, 70_000, 1):
         net.handle(a, events.SendUnicast(b, b"x" * size))
         app.call(a, b, payload=b"y" * size)
         net.send(a, b"z" * size)
     app.until(lambda: len(app.unicasts(b)) == len(net.of(a, Answered)) == len(net.delivered(b)) == 3)
 
 
-def test_letters_of_a_stranger_are_not_taken(net: Network, app: Application) -> None:
+def test_envelopes_of_a_stranger_are_not_taken(net: Network, app: Application) -> None:
     a, b = net.form("a", "b")
-    stranger = Frame("g", net.machines[a].instance, C, a, frames.Status(1), letters=(Letter(1, Kind.UNICAST, 0, "x"),))
+    stranger = Frame(
+        "g", net.machines[a].instance, C, a, frames.Status(1), envelopes=(Envelope(1, Kind.UNICAST, 0, "x"),)
+    )
     net.machines[a].receive(stranger, net.now_ms)
     assert app.unicasts(a) == app.unicasts(b) == []
 
 
-def test_letters_to_one_that_installs_late_go_though_its_calls_are_the_links_heartbeat(
+def test_envelopes_to_one_that_installs_late_go_though_its_calls_are_the_links_heartbeat(
     net: Network, app: Application
 ) -> None:
-    """1. B does not know yet that it is in. 2. A writes to it; B answers, and takes no letter. 3. From then on B calls
-    first each time, so A needs no call of its own to be heard.
+    """1. B does not know yet that it is in. 2. A writes to it; B answers, and takes no envelope. 3. From then on B
+    calls first each time, so A needs no call of its own to be heard.
     """
     (a,) = net.form("a")
     b = net.start("b")
@@ -440,7 +442,7 @@ class Chance:
             for (who, call), targets in self.asked.items()
             if who in here
         )
-        arrived = all(self.net.machines[who].mail_settled for who in here)
+        arrived = all(self.net.machines[who].unicast_settled for who in here)
         return agreed and answered and arrived
 
     def check(self) -> None:

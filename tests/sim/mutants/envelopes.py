@@ -1,4 +1,4 @@
-"""Mutants of letters and group calls, and of the witness of a tie."""
+"""Mutants of envelopes and group calls, and of the witness of a tie."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gcom.core.unicast.channel import Channels, Inbox, Outbox
 from gcom.core.unicast.endpoint import UnicastEndpoint
 from gcom.core.unicast.rpc import PendingCalls
 from gcom.sim.plan.events import Fault
-from gcom.values.letter import Kind, Letter
+from gcom.values.envelope import Envelope, Kind
 from gcom.values.names import Process
 from gcom.values.run import Payload
 from tests.sim.mutants import aims
@@ -28,34 +28,34 @@ from tests.sim.mutants.table import (
 
 
 @mutant(posting)
-def a_letter_is_taken_each_time_it_comes(patch: Patch) -> None:
+def an_envelope_is_taken_each_time_it_comes(patch: Patch) -> None:
     add = Inbox.add
 
-    def once_more(self: Inbox, letter: Letter) -> None:
+    def once_more(self: Inbox, envelope: Envelope) -> None:
         held = self.held
-        add(self, letter)
+        add(self, envelope)
         self.held = max(held, self.held)
 
-    patch.setattr(Inbox, "takes", lambda self, letter, served: letter.number <= self.held + 1)
+    patch.setattr(Inbox, "takes", lambda self, envelope, served: envelope.number <= self.held + 1)
     patch.setattr(Inbox, "add", once_more)
 
 
 @mutant(posting)
-def letters_beyond_a_gap_are_taken(patch: Patch) -> None:
+def envelopes_beyond_a_gap_are_taken(patch: Patch) -> None:
     """And what is put does not begin with what is not acknowledged."""
-    patch.setattr(Inbox, "takes", lambda self, letter, served: letter.number > self.held)
+    patch.setattr(Inbox, "takes", lambda self, envelope, served: envelope.number > self.held)
     patch.setattr(Outbox, "on_failed", lambda self: None)
     patch.setattr(Outbox, "on_replied", lambda self: None)
 
 
 @mutant(posting)
-def letters_are_not_put_again(patch: Patch) -> None:
+def envelopes_are_not_put_again(patch: Patch) -> None:
     patch.setattr(Outbox, "on_failed", lambda self: None)
     patch.setattr(Outbox, "on_replied", lambda self: None)
 
 
 @mutant(posting)
-def nobody_is_told_of_letters_to_who_departed(patch: Patch) -> None:
+def nobody_is_told_of_envelopes_to_who_departed(patch: Patch) -> None:
     install = Channels.install
 
     def quietly(self: Channels, members: tuple[Process, ...]) -> list[Any]:
@@ -66,25 +66,25 @@ def nobody_is_told_of_letters_to_who_departed(patch: Patch) -> None:
 
 
 @mutant(posting)
-def nobody_is_told_of_letters_that_never_reached_who_departed(patch: Patch) -> None:
+def nobody_is_told_of_envelopes_that_never_reached_who_departed(patch: Patch) -> None:
     handle = UnicastEndpoint.handle
 
-    def quietly(self: UnicastEndpoint, event: events.OfMail) -> list[Effect]:
+    def quietly(self: UnicastEndpoint, event: events.UnicastEvent) -> list[Effect]:
         return [effect for effect in handle(self, event) if not isinstance(effect, UnicastLost)]
 
     patch.setattr(UnicastEndpoint, "handle", quietly)
 
 
 @mutant(posting)
-def letters_that_were_never_put_are_not_told_of(patch: Patch) -> None:
+def envelopes_that_were_never_put_are_not_told_of(patch: Patch) -> None:
     def undelivered(self: Outbox) -> tuple[Payload, ...]:
-        return tuple(letter.payload for letter in self._kept if letter.kind is Kind.UNICAST)
+        return tuple(envelope.payload for envelope in self._kept if envelope.kind is Kind.UNICAST)
 
     patch.setattr(Outbox, "undelivered", property(undelivered))
 
 
 @mutant(posting)
-def that_letters_were_read_is_never_told(patch: Patch) -> None:
+def that_envelopes_were_read_is_never_told(patch: Patch) -> None:
     receipt = Channels.receipt
     patch.setattr(Channels, "receipt", lambda self, peer: receipt(self, peer)._replace(read=0, served=0))
 

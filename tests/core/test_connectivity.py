@@ -131,7 +131,7 @@ def test_all_know_which_of_two_sides_goes_that_one_member_alone_hears_both_of() 
         for who, each in sees.items():
             for peer in sorted(hears[who]):
                 each.detector.heard(peer, now_ms, *told[peer])
-            each.detector.vouched(members, now_ms)
+            each.detector.on_indirect_ack(members, now_ms)
             each.detector.tick(now_ms)
             each.look(now_ms)
     assert {each.dropped for each in sees.values()} == {members[:19]}
@@ -281,7 +281,7 @@ def test_links_that_meet_in_one_member_cost_that_one_and_it_stays_out(names: str
     [
         ("a-d a>c d>b b-c", "ab"),  # b and c hear one other member each
         ("b>a a>d d>c a-c b-d", "bc"),
-        ("d>a b>d a>c a>b", "bc"),  # neither hears a, and d does; nobody that b hears vouches for a
+        ("d>a b>d a>c a>b", "bc"),  # neither hears a, and d does; nobody that b hears hears a
     ],
 )
 def test_half_of_the_view_has_time_to_ask_the_registry_for_its_vote(links: str, kept: str) -> None:

@@ -1,4 +1,4 @@
-"""Letters between two members under drawn schedules of calls, against a dumb twin: the list of what was posted.
+"""Envelopes between two members under drawn schedules of calls, against a dumb twin: the list of what was posted.
 
 A call is put, arrives or not, is answered or not, and may arrive again much later, as links allow: one call in flight
 from one member to the other.
@@ -17,25 +17,25 @@ from hypothesis import strategies as st
 
 from gcom.core.unicast.channel import Channels, Inbox, Outbox, Unread
 from gcom.values import limits
-from gcom.values.letter import Kind, Letter, LetterReceipt
+from gcom.values.envelope import Envelope, EnvelopeReceipt, Kind
 from gcom.values.names import Process
 from gcom.values.run import Payload
 from tests.core.making import A, B, C
 
-BUDGET = 200  # bytes of letters a frame
+BUDGET = 200  # bytes of envelopes a frame
 PAIRS = [(A, B), (B, A)]
 
 
 @dataclass
 class Call:
-    receipt: LetterReceipt
-    letters: list[Letter]
-    reply: LetterReceipt | None = None
+    receipt: EnvelopeReceipt
+    envelopes: list[Envelope]
+    reply: EnvelopeReceipt | None = None
 
 
 @dataclass
 class Seen:
-    """The letters that came from the other member, in order, and what the application has not done yet."""
+    """The envelopes that came from the other member, in order, and what the application has not done yet."""
 
     unicasts: list[Payload] = field(default_factory=list)
     requests: list[int] = field(default_factory=list)
@@ -45,10 +45,10 @@ class Seen:
 
 
 class Two:
-    """Two members' letters, the calls between them, and the twin: what each has posted."""
+    """Two members' envelopes, the calls between them, and the twin: what each has posted."""
 
     def __init__(self) -> None:
-        self.letters = {who: Channels(who, (A, B)) for who in (A, B)}
+        self.envelopes = {who: Channels(who, (A, B)) for who in (A, B)}
         self.seen = {who: Seen() for who in (A, B)}
         self.posted: dict[Process, list[Payload]] = {A: [], B: []}
         self.asked: Counter[Process] = Counter()
@@ -58,52 +58,52 @@ class Two:
     def post(self, one: Process, other: Process) -> None:
         payload = f"{one} {len(self.posted[one])}"
         self.posted[one].append(payload)
-        self.letters[one].outboxes[other].add_unicast(payload)
+        self.envelopes[one].outboxes[other].add_unicast(payload)
 
     def ask(self, one: Process, other: Process) -> None:
         self.asked[one] += 1
-        self.letters[one].outboxes[other].add_request(self.asked[one], "?")
+        self.envelopes[one].outboxes[other].add_request(self.asked[one], "?")
 
     def read(self, one: Process, other: Process) -> None:
         if self.seen[one].unread:
             self.seen[one].unread -= 1
-            self.letters[one].on_read(other)
+            self.envelopes[one].on_read(other)
 
     def serve(self, one: Process, other: Process) -> None:
         if self.seen[one].unserved:
-            self.letters[one].outboxes[other].add_answer(Kind.ANSWER, self.seen[one].unserved.pop(0), "!")
+            self.envelopes[one].outboxes[other].add_answer(Kind.ANSWER, self.seen[one].unserved.pop(0), "!")
 
     def begin(self, one: Process, other: Process) -> None:
         if (one, other) not in self.calls:
-            letters = self.letters[one].outboxes[other].take(BUDGET)
-            self.calls[one, other] = Call(self.letters[one].receipt(other), letters)
+            envelopes = self.envelopes[one].outboxes[other].take(BUDGET)
+            self.calls[one, other] = Call(self.envelopes[one].receipt(other), envelopes)
 
     def _take_in(self, one: Process, other: Process, call: Call) -> None:
         """A frame of `one` arrives at `other`, late copies too."""
-        self.letters[other].outboxes[one].on_receipt(call.receipt, 1)
+        self.envelopes[other].outboxes[one].on_receipt(call.receipt, 1)
         seen = self.seen[other]
-        for letter in self.letters[other].receive(one, call.letters):
-            match letter.kind:
+        for envelope in self.envelopes[other].receive(one, call.envelopes):
+            match envelope.kind:
                 case Kind.UNICAST:
-                    seen.unicasts.append(letter.payload)
+                    seen.unicasts.append(envelope.payload)
                     seen.unread += 1
                 case Kind.REQUEST:
-                    seen.requests.append(letter.call)
-                    seen.unserved.append(letter.call)
+                    seen.requests.append(envelope.call)
+                    seen.unserved.append(envelope.call)
                 case _:
-                    seen.answers.append(letter.call)
+                    seen.answers.append(envelope.call)
 
     def arrive(self, one: Process, other: Process) -> None:
         call = self.calls.get((one, other))
         if call and not call.reply:
             self._take_in(one, other, call)
-            call.reply = self.letters[other].receipt(one)
+            call.reply = self.envelopes[other].receipt(one)
             self.old.append((one, other, call))
 
     def end(self, one: Process, other: Process) -> None:
         """The reply comes; or the call fails, if it has not arrived."""
         call = self.calls.pop((one, other), None)
-        outbox = self.letters[one].outboxes[other]
+        outbox = self.envelopes[one].outboxes[other]
         if call and call.reply:
             outbox.on_receipt(call.reply, 1)
             outbox.on_replied()
@@ -113,7 +113,7 @@ class Two:
     def fail(self, one: Process, other: Process) -> None:
         """The call fails, whether it arrived or not."""
         if self.calls.pop((one, other), None):
-            self.letters[one].outboxes[other].on_failed()
+            self.envelopes[one].outboxes[other].on_failed()
 
     def again(self, index: int) -> None:
         if self.old:
@@ -169,8 +169,8 @@ def test_what_was_posted_arrives_once_and_in_order_whatever_calls_do(taken: list
     for one, other in PAIRS:
         assert two.seen[other].unicasts == two.posted[one]
         assert len(two.seen[other].requests) == len(two.seen[one].answers) == two.asked[one]
-        assert two.letters[one].settled
-        assert two.letters[one].undelivered == 0
+        assert two.envelopes[one].settled
+        assert two.envelopes[one].undelivered == 0
 
 
 class TestOutbox:
@@ -178,53 +178,53 @@ class TestOutbox:
         outbox, inbox = Outbox(), Inbox()
         for index in range(limits.UNICASTS_UNREAD_MAX + 5):
             outbox.add_unicast(f"{index}")
-        put: list[Letter] = []
-        while letters := outbox.take(10**6):
-            put += letters
-            for letter in letters:
-                assert inbox.takes(letter, 0)
-                inbox.add(letter)
-            outbox.on_receipt(LetterReceipt(inbox.held), 1)
+        put: list[Envelope] = []
+        while envelopes := outbox.take(10**6):
+            put += envelopes
+            for envelope in envelopes:
+                assert inbox.takes(envelope, 0)
+                inbox.add(envelope)
+            outbox.on_receipt(EnvelopeReceipt(inbox.held), 1)
         assert len(put) == limits.UNICASTS_UNREAD_MAX
         outbox.add_request(1, "?")
         outbox.add_answer(Kind.ERROR, 7, "!")
-        assert [letter.kind for letter in outbox.take(10**6)] == [Kind.ERROR, Kind.REQUEST]
-        outbox.on_receipt(LetterReceipt(inbox.held, read=3), 1)
-        assert [letter.payload for letter in outbox.take(10**6)] == ["1024", "1025", "1026"]
+        assert [envelope.kind for envelope in outbox.take(10**6)] == [Kind.ERROR, Kind.REQUEST]
+        outbox.on_receipt(EnvelopeReceipt(inbox.held, read=3), 1)
+        assert [envelope.payload for envelope in outbox.take(10**6)] == ["1024", "1025", "1026"]
 
     def test_bytes_bound_the_window_too(self) -> None:
         outbox = Outbox()
         for _ in range(15):
-            outbox.add_unicast(b"x" * limits.LETTER_BYTES_MAX)
+            outbox.add_unicast(b"x" * limits.ENVELOPE_BYTES_MAX)
         assert not outbox.room
-        assert len(outbox.take(10**9)) == limits.UNICASTS_UNREAD_BYTES_MAX // limits.LETTER_BYTES_MAX
+        assert len(outbox.take(10**9)) == limits.UNICASTS_UNREAD_BYTES_MAX // limits.ENVELOPE_BYTES_MAX
         assert outbox.room
 
-    def test_a_frame_has_a_bound_in_bytes_and_letters(self) -> None:
+    def test_a_frame_has_a_bound_in_bytes_and_envelopes(self) -> None:
         outbox = Outbox()
         for _ in range(600):
             outbox.add_unicast("")
-        assert len(outbox.take(10**6)) == limits.LETTERS_TAKEN
-        assert len(outbox.take(10 * limits.LETTER_HEADER_BYTES)) == 10
+        assert len(outbox.take(10**6)) == limits.ENVELOPES_TAKEN
+        assert len(outbox.take(10 * limits.ENVELOPE_HEADER_BYTES)) == 10
         outbox.on_failed()
-        assert [letter.number for letter in outbox.take(10 * limits.LETTER_HEADER_BYTES)] == list(range(1, 11))
+        assert [envelope.number for envelope in outbox.take(10 * limits.ENVELOPE_HEADER_BYTES)] == list(range(1, 11))
 
-    def test_the_largest_letter_fits_a_frame(self) -> None:
+    def test_the_largest_envelope_fits_a_frame(self) -> None:
         outbox = Outbox()
-        outbox.add_unicast("é" * (limits.LETTER_BYTES_MAX // 2))
-        assert len(outbox.take(limits.LETTERS_BYTES_TAKEN)) == 1
+        outbox.add_unicast("é" * (limits.ENVELOPE_BYTES_MAX // 2))
+        assert len(outbox.take(limits.ENVELOPES_BYTES_TAKEN)) == 1
 
     def test_what_a_reply_does_not_acknowledge_waits_for_another_frame_or_view(self) -> None:
         outbox = Outbox()
         outbox.add_unicast("hello")
         assert outbox.has_more
-        (letter,) = outbox.take(BUDGET)
-        outbox.on_receipt(LetterReceipt(), 0)
+        (envelope,) = outbox.take(BUDGET)
+        outbox.on_receipt(EnvelopeReceipt(), 0)
         outbox.on_replied()
         assert not outbox.has_more  # else the link would call and call
-        assert outbox.take(BUDGET) == [letter]  # but in a frame that goes anyway
+        assert outbox.take(BUDGET) == [envelope]  # but in a frame that goes anyway
         outbox.on_replied()
-        outbox.on_receipt(LetterReceipt(), 3)  # the member has installed a view: now it may take it
+        outbox.on_receipt(EnvelopeReceipt(), 3)  # the member has installed a view: now it may take it
         assert outbox.has_more
 
     def test_a_request_is_withdrawn_until_it_has_a_number(self) -> None:
@@ -234,39 +234,39 @@ class TestOutbox:
         assert len(outbox.take(10**6)) == limits.REQUESTS_UNSERVED_MAX
         outbox.withdraw(1)
         outbox.withdraw(limits.REQUESTS_UNSERVED_MAX + 1)
-        outbox.on_receipt(LetterReceipt(limits.REQUESTS_UNSERVED_MAX, served=2), 1)
-        assert [letter.call for letter in outbox.take(10**6)] == [limits.REQUESTS_UNSERVED_MAX + 2]
+        outbox.on_receipt(EnvelopeReceipt(limits.REQUESTS_UNSERVED_MAX, served=2), 1)
+        assert [envelope.call for envelope in outbox.take(10**6)] == [limits.REQUESTS_UNSERVED_MAX + 2]
 
     def test_a_receipt_for_what_was_never_put_changes_nothing(self) -> None:
         outbox = Outbox()
         outbox.add_unicast("a")
-        outbox.on_receipt(LetterReceipt(2**62, 2**62, 2**62), 1)
-        assert [letter.number for letter in outbox.take(BUDGET)] == [1]
+        outbox.on_receipt(EnvelopeReceipt(2**62, 2**62, 2**62), 1)
+        assert [envelope.number for envelope in outbox.take(BUDGET)] == [1]
 
 
 class TestInbox:
-    def test_only_the_next_letter_is_taken_and_only_while_there_is_room(self) -> None:
+    def test_only_the_next_envelope_is_taken_and_only_while_there_is_room(self) -> None:
         inbox = Inbox()
-        assert not inbox.takes(Letter(2, Kind.UNICAST, 0, ""), 0)
+        assert not inbox.takes(Envelope(2, Kind.UNICAST, 0, ""), 0)
         for number in range(1, limits.UNICASTS_UNREAD_MAX + 1):
-            inbox.add(Letter(number, Kind.UNICAST, 0, ""))
-        assert not inbox.takes(Letter(inbox.held, Kind.ANSWER, 1, ""), 0)
-        assert not inbox.takes(Letter(inbox.held + 1, Kind.UNICAST, 0, ""), 0)
-        assert inbox.takes(Letter(inbox.held + 1, Kind.ANSWER, 1, ""), 0)
+            inbox.add(Envelope(number, Kind.UNICAST, 0, ""))
+        assert not inbox.takes(Envelope(inbox.held, Kind.ANSWER, 1, ""), 0)
+        assert not inbox.takes(Envelope(inbox.held + 1, Kind.UNICAST, 0, ""), 0)
+        assert inbox.takes(Envelope(inbox.held + 1, Kind.ANSWER, 1, ""), 0)
 
     def test_requests_have_a_bound_of_their_own(self) -> None:
         inbox = Inbox()
         for number in range(1, limits.REQUESTS_UNSERVED_MAX + 1):
-            inbox.add(Letter(number, Kind.REQUEST, number, ""))
-        following = Letter(inbox.held + 1, Kind.REQUEST, 99, "")
+            inbox.add(Envelope(number, Kind.REQUEST, number, ""))
+        following = Envelope(inbox.held + 1, Kind.REQUEST, 99, "")
         assert not inbox.takes(following, 0)
         assert inbox.takes(following, 1)
 
-    @pytest.mark.parametrize(("payload", "reads"), [("", 256), (b"x" * limits.LETTER_BYTES_MAX, 2)])
+    @pytest.mark.parametrize(("payload", "reads"), [("", 256), (b"x" * limits.ENVELOPE_BYTES_MAX, 2)])
     def test_the_sender_hears_at_once_of_a_quarter_of_the_window(self, payload: Payload, reads: int) -> None:
         inbox = Inbox()
         for number in range(1, reads + 1):
-            inbox.add(Letter(number, Kind.UNICAST, 0, payload))
+            inbox.add(Envelope(number, Kind.UNICAST, 0, payload))
         assert [inbox.on_read() for _ in range(reads)] == [False] * (reads - 1) + [True]
 
 
@@ -279,24 +279,24 @@ def test_reading_more_than_there_is_changes_nothing() -> None:
 
 
 def test_a_view_reports_what_those_who_went_are_not_known_to_hold() -> None:
-    letters = Channels(A, (A, B))
-    letters.outboxes[B].add_unicast("held")
-    letters.outboxes[B].take(BUDGET)
-    letters.outboxes[B].on_receipt(LetterReceipt(1), 1)
-    letters.outboxes[B].add_unicast("put")
-    letters.outboxes[B].take(BUDGET)
-    letters.outboxes[B].add_unicast("waiting")
-    assert letters.undelivered == 2
-    assert letters.install((A, C)) == [(B, ("put", "waiting"))]
-    assert list(letters.outboxes) == [A, C]
-    assert letters.receipt(B) == LetterReceipt()
+    envelopes = Channels(A, (A, B))
+    envelopes.outboxes[B].add_unicast("held")
+    envelopes.outboxes[B].take(BUDGET)
+    envelopes.outboxes[B].on_receipt(EnvelopeReceipt(1), 1)
+    envelopes.outboxes[B].add_unicast("put")
+    envelopes.outboxes[B].take(BUDGET)
+    envelopes.outboxes[B].add_unicast("waiting")
+    assert envelopes.undelivered == 2
+    assert envelopes.install((A, C)) == [(B, ("put", "waiting"))]
+    assert list(envelopes.outboxes) == [A, C]
+    assert envelopes.receipt(B) == EnvelopeReceipt()
 
 
-def test_letters_to_oneself_need_no_call_but_credit() -> None:
-    letters = Channels(A, (A,))
+def test_envelopes_to_oneself_need_no_call_but_credit() -> None:
+    envelopes = Channels(A, (A,))
     for index in range(limits.UNICASTS_UNREAD_MAX + 2):
-        letters.outboxes[A].add_unicast(f"{index}")
-    assert len(letters.to_self()) == limits.UNICASTS_UNREAD_MAX
-    assert letters.to_self() == []
-    letters.on_read(A)
-    assert [letter.payload for letter in letters.to_self()] == [f"{limits.UNICASTS_UNREAD_MAX}"]
+        envelopes.outboxes[A].add_unicast(f"{index}")
+    assert len(envelopes.to_self()) == limits.UNICASTS_UNREAD_MAX
+    assert envelopes.to_self() == []
+    envelopes.on_read(A)
+    assert [envelope.payload for envelope in envelopes.to_self()] == [f"{limits.UNICASTS_UNREAD_MAX}"]

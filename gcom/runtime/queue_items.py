@@ -1,4 +1,5 @@
-"""Arrivals beside deliveries and views: the end of a session, the start of the next, notices of the runtime's own.
+"""Items of the queue beside deliveries and views: the end of a session, the start of the next, notices of the runtime's
+own.
 
 The sessions and the membership put these into the queue (gcom/core/delivery_queue.py); the thread that receives turns
 each into an event of the library (api/receiving.py).
@@ -55,4 +56,4 @@ class SetAside:
 
 
 Own = Gone | Entered | LogStopped | SetAside
-Arrival = Handed | Own
+QueueItem = Handed | Own

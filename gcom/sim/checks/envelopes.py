@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gcom.core.messages.effects import Answered, DeliverUnicast, GroupCallOver, OfMail, Serve, UnicastLost
+from gcom.core.messages.effects import Answered, DeliverUnicast, GroupCallOver, OfUnicast, Serve, UnicastLost
 from gcom.sim.checks.record import InstanceHistory, Violation
 from gcom.values.answers import Outcome
 from gcom.values.names import Process
@@ -32,8 +32,10 @@ class _Call:
     deadline_ms: int | None
 
 
-class Letters:
-    """LETTER: per pair in the order posted, each once, none left out, or reported. CALL: one true result per member."""
+class Envelopes:
+    """ENVELOPE: per pair in the order posted, each once, none left out, or reported. CALL: one true result per
+    member.
+    """
 
     def __init__(self, record: InstanceHistory) -> None:
         self._record = record
@@ -63,7 +65,7 @@ class Letters:
 
     # to applications
 
-    def see(self, who: Process, effect: OfMail, now_ms: int) -> None:
+    def see(self, who: Process, effect: OfUnicast, now_ms: int) -> None:
         """Check one effect at the local time of its application; raises Violation."""
         match effect:
             case DeliverUnicast(sender, payload):
@@ -89,18 +91,18 @@ class Letters:
         elif pair.posted[pair.delivered : pair.delivered + 1] == [payload]:
             pair.delivered += 1
         else:
-            # Broken where a letter is taken each time it comes.
-            raise Violation(f"LETTER: {who} is handed {payload!r} of {sender}, not its letter {pair.delivered + 1}")
+            # Broken where an envelope is taken each time it comes.
+            raise Violation(f"ENVELOPE: {who} is handed {payload!r} of {sender}, not its envelope {pair.delivered + 1}")
 
     def _report(self, who: Process, target: Process, payloads: tuple[Payload, ...]) -> None:
         pair = self._pair(who, target)
         first = len(pair.posted) - len(payloads)
         # Who is still in the view is still served: nothing is given up while the channel lasts.
         if self._is_in_view_of(who, target) or tuple(pair.posted[first:]) != payloads:
-            raise Violation(f"LETTER: {who} is told that {payloads} did not reach {target}, in vain")
+            raise Violation(f"ENVELOPE: {who} is told that {payloads} did not reach {target}, in vain")
         # It names the last few of what was posted: so all before these must have arrived.
         if pair.delivered < first:
-            raise Violation(f"LETTER: {who} is not told that letter {pair.delivered + 1} never reached {target}")
+            raise Violation(f"ENVELOPE: {who} is not told that envelope {pair.delivered + 1} never reached {target}")
         # Told as undelivered, they may still arrive: the sender cannot know (docs/LIMITS.md).
         pair.doubtful += pair.posted[pair.delivered :]
         del pair.posted[pair.delivered :]
@@ -137,10 +139,10 @@ class Letters:
         """Return the unicasts and results that have not come, between members that are all in one view."""
         for (sender, receiver), pair in self._pairs.items():
             if {sender, receiver} <= members and pair.delivered < len(pair.posted):
-                yield f"{receiver} has {pair.delivered} of {len(pair.posted)} letters of {sender}"
-            # The receiver is out: the sender must be told of each letter that it did not get.
+                yield f"{receiver} has {pair.delivered} of {len(pair.posted)} envelopes of {sender}"
+            # The receiver is out: the sender must be told of each envelope that it did not get.
             elif sender in members and pair.delivered < len(pair.posted):
-                yield f"{sender} is not told that {receiver} has {pair.delivered} of {len(pair.posted)} letters"
+                yield f"{sender} is not told that {receiver} has {pair.delivered} of {len(pair.posted)} envelopes"
         for (who, number), call in self._calls.items():
             if who in members:
                 yield f"call {number} of {who} waits for {sorted(call.pending)}"

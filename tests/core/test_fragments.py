@@ -1,4 +1,4 @@
-"""Large messages: put together from pieces, whoever sends, relays, repeats or lies."""
+"""Large messages: put together from fragments, whoever sends, relays, repeats or lies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gcom.core.multicast.window import Load, OwnStream, RunStore
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process
-from gcom.values.run import Piece, Run
+from gcom.values.run import Fragment, Run
 from tests.core.making import A, B, C, numbers, run, view
 from tests.core.network import Network
 
@@ -40,30 +40,30 @@ def large(sender: Process, number: int, size: int = SIZE, view: int = 1) -> Run:
     return Run(sender, view, number, {}, [payload], codec.encode_run(sender, view, number, {}, [payload]))
 
 
-def cut(whole: Run, bytes_max: int = LOAD) -> list[Piece]:
-    """All pieces of a run, in order."""
+def cut(whole: Run, bytes_max: int = LOAD) -> list[Fragment]:
+    """All fragments of a run, in order."""
     store = RunStore(whole.first - 1)
     store.append(whole)
-    pieces: list[Piece] = []
+    fragments: list[Fragment] = []
     place = (whole.first - 1, 0)
     while place != (whole.first, 0):
         load = store.load(*place, bytes_max)
-        pieces += load.pieces
+        fragments += load.fragments
         place = load.end
-    return pieces
+    return fragments
 
 
-# pieces and assemblies
+# fragments and assemblies
 
 
-@given(st.integers(0, 3000), st.integers(limits.PIECE_HEADER_BYTES, 900))
-def test_the_pieces_of_a_run_fit_and_are_its_bytes(size: int, bytes_max: int) -> None:
+@given(st.integers(0, 3000), st.integers(limits.FRAGMENT_HEADER_BYTES, 900))
+def test_the_fragments_of_a_run_fit_and_are_its_bytes(size: int, bytes_max: int) -> None:
     whole = large(B, 7, size + 1000)
-    pieces = cut(whole, bytes_max)
-    assert b"".join(piece.data for piece in pieces) == whole.encoded
+    fragments = cut(whole, bytes_max)
+    assert b"".join(fragment.data for fragment in fragments) == whole.encoded
     head = Frame("g", "i", B, A, Status(1))
-    for piece in pieces[:2] + pieces[-1:]:
-        carried = len(codec.encode(head._replace(pieces=(piece,)))) - len(codec.encode(head))
+    for fragment in fragments[:2] + fragments[-1:]:
+        carried = len(codec.encode(head._replace(fragments=(fragment,)))) - len(codec.encode(head))
         assert carried <= bytes_max
 
 
@@ -72,10 +72,10 @@ def test_small_runs_go_first_then_a_large_one_alone_then_the_rest() -> None:
     for each in (run(A, 1, 2), large(A, 3), run(A, 4, 1)):
         store.append(each)
     load = store.load(0, 0, LOAD)
-    assert (numbers(load.runs), load.pieces, load.end) == ([1, 2], (), (2, 0))
+    assert (numbers(load.runs), load.fragments, load.end) == ([1, 2], (), (2, 0))
     load = store.load(2, 0, LOAD)
-    assert (load.runs, [piece.first for piece in load.pieces]) == ((), [3])
-    assert load.end == (2, LOAD - limits.PIECE_HEADER_BYTES)
+    assert (load.runs, [fragment.first for fragment in load.fragments]) == ((), [3])
+    assert load.end == (2, LOAD - limits.FRAGMENT_HEADER_BYTES)
     assert numbers(store.load(3, 0, LOAD).runs) == [4]
     assert not store.load(4, 0, LOAD).size
 
@@ -84,24 +84,24 @@ def test_a_peer_that_claims_more_bytes_than_there_are_gets_them_from_the_beginni
     store = RunStore(0)
     store.append(large(A, 1))
     for at_byte in (len(large(A, 1).encoded), 2**62):
-        assert store.load(0, at_byte, LOAD).pieces[0].at_byte == 0
+        assert store.load(0, at_byte, LOAD).fragments[0].at_byte == 0
 
 
-def test_a_run_is_whole_after_its_last_piece_and_then_takes_no_memory() -> None:
+def test_a_run_is_whole_after_its_last_fragment_and_then_takes_no_memory() -> None:
     found, whole = Assemblies(), large(B, 1)
-    pieces = cut(whole)
-    assert [found.add(piece) for piece in pieces[:-1]] == [None] * (len(pieces) - 1)
-    assert found.size(B, 1) == pieces[-1].at_byte
-    assert found.add(pieces[-1]) == whole
+    fragments = cut(whole)
+    assert [found.add(fragment) for fragment in fragments[:-1]] == [None] * (len(fragments) - 1)
+    assert found.size(B, 1) == fragments[-1].at_byte
+    assert found.add(fragments[-1]) == whole
     assert found.size(B, 1) == 0
 
 
-def test_a_piece_that_does_not_continue_what_is_here_is_ignored() -> None:
+def test_a_fragment_that_does_not_continue_what_is_here_is_ignored() -> None:
     found = Assemblies()
-    pieces = cut(large(B, 2))
-    for piece in (pieces[1], pieces[0], pieces[0], pieces[2], *cut(large(B, 1))[:1]):
-        found.add(piece)
-    assert found.size(B, 2) == pieces[1].at_byte
+    fragments = cut(large(B, 2))
+    for fragment in (fragments[1], fragments[0], fragments[0], fragments[2], *cut(large(B, 1))[:1]):
+        found.add(fragment)
+    assert found.size(B, 2) == fragments[1].at_byte
 
 
 def test_each_sender_has_one_assembly_and_a_later_message_replaces_it() -> None:
@@ -135,21 +135,21 @@ def _lies() -> dict[str, Run]:
 
 
 @pytest.mark.parametrize("what", _lies())
-def test_bytes_that_are_not_what_their_pieces_said_are_thrown_away(what: str) -> None:
+def test_bytes_that_are_not_what_their_fragments_said_are_thrown_away(what: str) -> None:
     found = Assemblies()
-    assert [found.add(piece) for piece in cut(_lies()[what])][-1] is None
+    assert [found.add(fragment) for fragment in cut(_lies()[what])][-1] is None
     assert found.size(B, 1) == 0
-    assert [found.add(piece) for piece in cut(large(B, 1))][-1] == large(B, 1)
+    assert [found.add(fragment) for fragment in cut(large(B, 1))][-1] == large(B, 1)
 
 
 def test_a_lie_about_the_total_takes_no_memory_and_is_overcome() -> None:
     found = Assemblies()
-    pieces = cut(large(B, 1))
-    found.add(replace(pieces[0], total=limits.LARGE_RUN_BYTES_MAX))
-    assert found.size(B, 1) == len(pieces[0].data)
-    found.add(pieces[1])  # the honest one goes on from what is here
+    fragments = cut(large(B, 1))
+    found.add(replace(fragments[0], total=limits.LARGE_RUN_BYTES_MAX))
+    assert found.size(B, 1) == len(fragments[0].data)
+    found.add(fragments[1])  # the honest one goes on from what is here
     assert found.size(B, 1) == 0
-    assert [found.add(piece) for piece in pieces][-1] == large(B, 1)
+    assert [found.add(fragment) for fragment in fragments][-1] == large(B, 1)
 
 
 # one multicast, step by step
@@ -166,15 +166,15 @@ def reliable() -> Reliable:
 def test_a_sender_goes_back_to_the_bytes_that_the_peer_has() -> None:
     multicast = reliable()
     multicast.submit(large(A, 1))
-    pieces = cut(large(A, 1))
-    assert multicast.take(B, LOAD) == Load(pieces=(pieces[0],))
-    assert multicast.take(B, LOAD) == Load(pieces=(pieces[1],))
-    multicast.on_status(B, Status(1, partial=pieces[1].at_byte))
+    fragments = cut(large(A, 1))
+    assert multicast.take(B, LOAD) == Load(fragments=(fragments[0],))
+    assert multicast.take(B, LOAD) == Load(fragments=(fragments[1],))
+    multicast.on_status(B, Status(1, partial=fragments[1].at_byte))
     multicast.on_replied(B)
-    assert multicast.take(B, LOAD) == Load(pieces=(pieces[1],))
+    assert multicast.take(B, LOAD) == Load(fragments=(fragments[1],))
     multicast.on_failed(B)
-    assert multicast.take(B, LOAD) == Load(pieces=(pieces[1],))
-    assert multicast.take(C, LOAD) == Load(pieces=(pieces[0],))
+    assert multicast.take(B, LOAD) == Load(fragments=(fragments[1],))
+    assert multicast.take(C, LOAD) == Load(fragments=(fragments[0],))
 
 
 def test_a_status_that_was_overtaken_says_nothing_of_the_run_that_follows() -> None:
@@ -190,36 +190,36 @@ def test_a_status_that_was_overtaken_says_nothing_of_the_run_that_follows() -> N
     assert (peer.held, peer.partial) == (1, 0)
 
 
-def test_pieces_are_acknowledged_as_bytes_and_the_run_as_held() -> None:
+def test_fragments_are_acknowledged_as_bytes_and_the_run_as_held() -> None:
     multicast = reliable()
-    pieces = cut(large(B, 1))
-    for piece in pieces[:-1]:
-        assert multicast.assemble(piece, 0) is None
-    assert (multicast.held(B), multicast.partial(B), multicast.holdings()[B]) == (0, pieces[-1].at_byte, 0)
-    whole = multicast.assemble(pieces[-1], 0)
+    fragments = cut(large(B, 1))
+    for fragment in fragments[:-1]:
+        assert multicast.assemble(fragment, 0) is None
+    assert (multicast.held(B), multicast.partial(B), multicast.holdings()[B]) == (0, fragments[-1].at_byte, 0)
+    whole = multicast.assemble(fragments[-1], 0)
     assert whole is not None
     assert multicast.receive(whole, 0) == [large(B, 1)]
     assert (multicast.held(B), multicast.partial(B)) == (1, 0)
 
 
 @pytest.mark.parametrize("wrong", [large(B, 2), large(B, 1, view=2), large("x#1", 1), large(A, 1)])
-def test_pieces_of_a_run_that_would_not_be_stored_take_no_memory(wrong: Run) -> None:
+def test_fragments_of_a_run_that_would_not_be_stored_take_no_memory(wrong: Run) -> None:
     multicast = reliable()
-    for piece in cut(wrong):
-        assert multicast.assemble(piece, 0) is None
+    for fragment in cut(wrong):
+        assert multicast.assemble(fragment, 0) is None
     assert multicast.assemblies.open == {}
 
 
-def test_after_a_promise_only_pieces_of_the_cut_are_taken_and_nothing_is_acknowledged() -> None:
+def test_after_a_promise_only_fragments_of_the_cut_are_taken_and_nothing_is_acknowledged() -> None:
     multicast = reliable()
-    pieces = cut(large(B, 1))
-    multicast.assemble(pieces[0], 0)
+    fragments = cut(large(B, 1))
+    multicast.assemble(fragments[0], 0)
     multicast.wedge()
-    multicast.assemble(pieces[1], 0)
+    multicast.assemble(fragments[1], 0)
     assert multicast.partial(B) == 0
-    assert multicast.missing({B: 1}, 0) == [Range(B, 1, 1, at_byte=pieces[1].at_byte)]
-    for piece in pieces[1:]:
-        whole = multicast.assemble(piece, 0)
+    assert multicast.missing({B: 1}, 0) == [Range(B, 1, 1, at_byte=fragments[1].at_byte)]
+    for fragment in fragments[1:]:
+        whole = multicast.assemble(fragment, 0)
     assert whole is not None
     assert multicast.receive(whole, 0) == []  # stored, and goes up with the cut
     assert multicast.missing({B: 1}, 0) == []
@@ -227,7 +227,7 @@ def test_after_a_promise_only_pieces_of_the_cut_are_taken_and_nothing_is_acknowl
     assert multicast.close({A: 0, B: 1, C: 0}) == ([large(B, 1)], [])
 
 
-def test_a_view_begins_without_pieces() -> None:
+def test_a_view_begins_without_fragments() -> None:
     multicast = reliable()
     multicast.assemble(cut(large(B, 1))[0], 0)
     multicast.install(view(A, B, C, number=2), {})
@@ -242,7 +242,7 @@ def basic() -> Basic:
     return multicast
 
 
-def test_basic_gives_up_the_rest_of_a_run_of_which_a_piece_failed() -> None:
+def test_basic_gives_up_the_rest_of_a_run_of_which_a_fragment_failed() -> None:
     multicast = basic()
     multicast.submit(large(A, 1))
     multicast.submit(run(A, 2, 1))
@@ -256,34 +256,34 @@ def test_basic_gives_up_the_rest_of_a_run_of_which_a_piece_failed() -> None:
 
 def test_basic_counts_a_broken_run_as_missing_and_frees_it_when_it_is_given_up() -> None:
     multicast = basic()
-    pieces = cut(large(B, 1))
-    multicast.assemble(pieces[0], 0)
+    fragments = cut(large(B, 1))
+    multicast.assemble(fragments[0], 0)
     multicast.receive(run(B, 2, 1), 10)
-    multicast.assemble(pieces[1], 400)  # late, and not too late
+    multicast.assemble(fragments[1], 400)  # late, and not too late
     assert multicast.overdue(10 + limits.GAP_GRACE_MS) == []
     assert multicast.overdue(400 + limits.GAP_GRACE_MS) == [Range(B, 1, 1)]
     assert multicast.assemblies.open == {}
-    assert multicast.assemble(pieces[2], 1000) is None
+    assert multicast.assemble(fragments[2], 1000) is None
 
 
 def test_basic_gives_up_what_is_missing_in_order() -> None:
     multicast = basic()
-    pieces = cut(large(B, 1))
-    multicast.assemble(pieces[0], 0)
+    fragments = cut(large(B, 1))
+    multicast.assemble(fragments[0], 0)
     multicast.receive(run(B, 2, 1), 10)
     multicast.receive(run(B, 4, 1), 20)
-    multicast.assemble(pieces[1], 400)
+    multicast.assemble(fragments[1], 400)
     assert multicast.overdue(20 + limits.GAP_GRACE_MS) == []
     assert multicast.overdue(400 + limits.GAP_GRACE_MS) == [Range(B, 1, 1), Range(B, 3, 3)]
 
 
-def test_basic_takes_the_last_piece_of_a_run_that_a_later_one_overtook() -> None:
+def test_basic_takes_the_last_fragment_of_a_run_that_a_later_one_overtook() -> None:
     multicast = basic()
-    pieces = cut(large(B, 1))
-    for piece in pieces[:-1]:
-        multicast.assemble(piece, 0)
+    fragments = cut(large(B, 1))
+    for fragment in fragments[:-1]:
+        multicast.assemble(fragment, 0)
     multicast.receive(run(B, 2, 1), 10)
-    whole = multicast.assemble(pieces[-1], 20)
+    whole = multicast.assemble(fragments[-1], 20)
     assert whole is not None
     assert multicast.receive(whole, 20) == [large(B, 1)]
     assert multicast.overdue(10**6) == []
@@ -292,17 +292,17 @@ def test_basic_takes_the_last_piece_of_a_run_that_a_later_one_overtook() -> None
 # groups
 
 
-def held_in_pieces(net: Network, who: Process) -> int:
+def held_in_fragments(net: Network, who: Process) -> int:
     """How many assemblies a process has."""
     member = net.machines[who]._member
     assert member is not None
     return len(member.streams.multicast.assemblies.open)
 
 
-def pieces_between(net: Network, source: Process, target: Process) -> int:
-    """Bytes that arrived in pieces from one at the other."""
+def fragments_between(net: Network, source: Process, target: Process) -> int:
+    """Bytes that arrived in fragments from one at the other."""
     frames_between = [frame for frame in net.carried if (frame.source, frame.target) == (source, target)]
-    return sum(len(piece.data) for frame in frames_between for piece in frame.pieces)
+    return sum(len(fragment.data) for frame in frames_between for fragment in frame.fragments)
 
 
 MESSAGE = "ü" * (SIZE // 2)
@@ -316,8 +316,8 @@ def test_a_large_message_goes_once_to_each_in_its_place(multicast: str) -> None:
     net.until(lambda: all(len(net.delivered(who)) == 5 for who in (a, b, c)))
     for who in (a, b, c):
         assert net.delivered(who) == ["before", MESSAGE, "after", "x" * (LOAD - 80), MESSAGE[:LOAD]]
-        assert held_in_pieces(net, who) == 0
-    assert pieces_between(net, a, b) < SIZE + 5 * LOAD
+        assert held_in_fragments(net, who) == 0
+    assert fragments_between(net, a, b) < SIZE + 5 * LOAD
     assert all(len(codec.encode(frame)) <= LOAD + limits.FRAME_HEADER_BYTES for frame in net.carried)
 
 
@@ -326,31 +326,31 @@ def test_scenario_04_no_survivor_keeps_a_part_of_what_a_dead_sender_had_begun() 
     net = Network()
     a, b, c = net.form("a", "b", "c")
     net.send(a, MESSAGE)
-    net.until(lambda: pieces_between(net, a, b) > SIZE // 2 and pieces_between(net, a, c) > SIZE // 2)
-    assert (held_in_pieces(net, b), held_in_pieces(net, c)) == (1, 1)
+    net.until(lambda: fragments_between(net, a, b) > SIZE // 2 and fragments_between(net, a, c) > SIZE // 2)
+    assert (held_in_fragments(net, b), held_in_fragments(net, c)) == (1, 1)
     net.kill(a)
     net.until_view(b, c)
     for who in (b, c):
-        assert held_in_pieces(net, who) == 0
+        assert held_in_fragments(net, who) == 0
         assert net.delivered(who) == []
     net.send(b, MESSAGE)
     net.until(lambda: net.delivered(b) == net.delivered(c) == [MESSAGE])
 
 
 def _keeps_from(net: Network, source: Process, target: Process) -> None:
-    net.lose = lambda frame: bool(frame.pieces) and (frame.source, frame.target) == (source, target)
+    net.lose = lambda frame: bool(frame.fragments) and (frame.source, frame.target) == (source, target)
 
 
-def test_what_one_survivor_has_whole_the_others_get_in_pieces_from_it() -> None:
+def test_what_one_survivor_has_whole_the_others_get_in_fragments_from_it() -> None:
     net = Network()
     a, b, c, d = net.form("a", "b", "c", "d")
     _keeps_from(net, a, c)
     net.send(a, MESSAGE)
-    net.until(lambda: net.delivered(b) == [MESSAGE] and pieces_between(net, a, d) > SIZE // 2)
+    net.until(lambda: net.delivered(b) == [MESSAGE] and fragments_between(net, a, d) > SIZE // 2)
     net.kill(a)
     net.until_view(b, c, d)
     assert net.delivered(b) == net.delivered(c) == net.delivered(d) == [MESSAGE]
-    assert pieces_between(net, b, c) > SIZE
+    assert fragments_between(net, b, c) > SIZE
 
 
 def test_a_fetch_that_outlasts_a_change_goes_on_in_the_one_that_supersedes_it() -> None:
@@ -365,7 +365,7 @@ def test_a_fetch_that_outlasts_a_change_goes_on_in_the_one_that_supersedes_it() 
     net.until_view(b, c, d)
     assert net.now_ms - begun_ms > 3 * limits.STALL_MS
     assert net.delivered(d) == [message]
-    assert pieces_between(net, b, d) + pieces_between(net, c, d) < 1.2 * len(message)
+    assert fragments_between(net, b, d) + fragments_between(net, c, d) < 1.2 * len(message)
 
 
 def test_a_fetch_goes_on_at_the_next_holder_where_the_first_one_died() -> None:
@@ -375,13 +375,13 @@ def test_a_fetch_goes_on_at_the_next_holder_where_the_first_one_died() -> None:
     net.send(a, MESSAGE)
     net.until(lambda: all(net.delivered(who) == [MESSAGE] for who in (b, c, d)))
     net.kill(a)
-    net.until(lambda: any(pieces_between(net, who, e) > SIZE // 2 for who in (b, c, d)))
-    first = next(who for who in (b, c, d) if pieces_between(net, who, e))
+    net.until(lambda: any(fragments_between(net, who, e) > SIZE // 2 for who in (b, c, d)))
+    first = next(who for who in (b, c, d) if fragments_between(net, who, e))
     net.kill(first)
     rest = [who for who in (b, c, d, e) if who != first]
     net.until_view(*rest)
     assert all(net.delivered(who) == [MESSAGE] for who in rest)
-    assert sum(pieces_between(net, who, e) for who in (b, c, d)) < SIZE + 6 * LOAD
+    assert sum(fragments_between(net, who, e) for who in (b, c, d)) < SIZE + 6 * LOAD
 
 
 @pytest.mark.parametrize("multicast", ["RELIABLE", "BASIC"])
@@ -389,7 +389,7 @@ def test_a_large_message_under_way_belongs_to_the_view_that_a_join_ends(multicas
     net = Network(Definition.parse("g", multicast=multicast))
     a, b, c = net.form("a", "b", "c")
     net.send(a, MESSAGE)
-    net.until(lambda: pieces_between(net, a, b) > 0)
+    net.until(lambda: fragments_between(net, a, b) > 0)
     d = net.start("d")
     net.until_view(a, b, c, d)
     assert all(net.delivered(who) == [MESSAGE] for who in (a, b, c))
@@ -402,7 +402,7 @@ def test_a_large_message_of_a_leaver_arrives() -> None:
     net = Network()
     a, b, c = net.form("a", "b", "c")
     net.send(b, MESSAGE)
-    net.until(lambda: pieces_between(net, b, a) > 0)
+    net.until(lambda: fragments_between(net, b, a) > 0)
     net.leave(b)
     net.until_view(a, c)
     assert net.delivered(a) == net.delivered(c) == [MESSAGE]
@@ -416,7 +416,7 @@ def test_heartbeats_and_other_streams_go_on_beside_a_large_message() -> None:
     net = Network()
     a, b, c = net.form("a", "b", "c")
     net.send(a, MESSAGE)
-    net.until(lambda: pieces_between(net, a, b) > 0)
+    net.until(lambda: fragments_between(net, a, b) > 0)
     net.send(b, "small")
     net.until(lambda: "small" in net.delivered(a) and "small" in net.delivered(c))
     assert net.delivered(a) == [MESSAGE, "small"]  # its own it has at once
