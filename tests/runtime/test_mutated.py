@@ -20,7 +20,7 @@ from tests.runtime.mutations import Target, mutated, refusals, targets
 TEST_INPUTS = 100_000
 SOAK_INPUTS = 10_000_000
 SOAK_PARTS = 20
-# Of the process, from the first tenth of the inputs to the last: large runs spread over the heap until it is some 30 MiB
+# Of the process, from the first tenth of the inputs to the last: large runs spread over the heap until it is 30 MiB
 # more, and then it stands (128 MiB after 300,000 inputs as after 90,000).
 GROWTH_BYTES_MAX = 48 * 1024 * 1024
 PEAK_BYTES_MAX = 8 * 1024 * 1024  # of one input, which has a few kilobytes
