@@ -39,7 +39,7 @@ def founded_anew_and_they_come_back_without_a_word_of_a_state() -> Told:
 
 
 def founded_anew_and_they_are_given_the_state_of_one_who_kept_its_own() -> Told:
-    """What d began with was lost with it, and c goes on with what it had."""
+    """The state that d began with is lost with it, and c goes on with its own."""
     return Told(_founded_anew(adopt(2, C2, {})).logs, "UNKNOWN")
 
 

@@ -200,7 +200,7 @@ def _check_settled(link: Link, view: int) -> None:
 
 
 def check_confirmed(link: Link, has: Beginning) -> None:
-    """Who outlives the old instance and had what was confirmed there finds it in the new one."""
+    """Check that a process which outlives the old instance finds in the new one what it held of the confirmed."""
     old = link.old
     outliving = {history.process: history for history in old.histories if outlives(history)}
     outliving = {who: history for who, history in outliving.items() if who not in link.said.gives_up}

@@ -29,7 +29,7 @@ _FOR_GOOD = ("request", "exit", "defect", "dissolved")
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What an instance has of an earlier one. `senders`: whose messages it can be asked for; None: all."""
+    """The part of an earlier instance that it has. `senders`: whose messages it can be asked for; None: all."""
 
     messages: frozenset[Message] = frozenset()
     senders: frozenset[Process] | None = None
@@ -89,7 +89,7 @@ def _check_kept(
 
 
 def _had(old: Instance, history: History, instances: dict[str, Instance]) -> set[tuple[str, Message]]:
-    """What was confirmed, and it had: of the instance itself, and with the state of those before."""
+    """Return the confirmed messages that it had: of the instance itself, and with the state of those before."""
     found = {(old.name, message) for message in delivered(history) & old.confirmed()}
     if history.process in old.firsts or any(isinstance(event, Adopt) for event in history.events):
         for name, has in _began(old, instances).items():
@@ -98,7 +98,7 @@ def _had(old: Instance, history: History, instances: dict[str, Instance]) -> set
 
 
 def _check_return(old: Instance, history: History, instances: dict[str, Instance]) -> None:
-    """Who was put out, and is back in a later instance, finds there what it had."""
+    """Check that a process which was put out, and is back in a later instance, finds there what it had."""
     end, who = end_of(history), history.process
     if end is None or end.reason in _FOR_GOOD or not installed(history):
         return
@@ -148,7 +148,7 @@ def _from_a_founder(new: Instance, who: Process, seen: set[Process]) -> bool:
 
 
 def _began(new: Instance, instances: dict[str, Instance]) -> dict[str, Beginning]:
-    """What an instance begins with of each one before it."""
+    """Return the part of each earlier instance that an instance begins with."""
     found: dict[str, Beginning] = {}
     for said in new.succeeds:
         if said.instance in instances:
@@ -175,7 +175,7 @@ def _by_founder(link: Link, instances: dict[str, Instance]) -> dict[str, Beginni
 
 
 def _of_its_own(instance: Instance, founder: Process) -> Beginning | None:
-    """What a founder had there, under an earlier incarnation; None if it was not there."""
+    """Return what a founder had there, under an earlier incarnation; None if it was not there."""
     members = {who for view in instance.views.values() for who in view.members} - {founder}
     former = {who for who in members if name_of(who) == name_of(founder)}
     logs = [each for each in instance.histories if each.process in former and installed(each)]

@@ -116,7 +116,7 @@ _REQUEST = "CERTIFICATE REQUEST"
 
 
 class _Certified:
-    """What a member shows of its certificate, in DER: others are with each run, as are the keys."""
+    """The parts of its certificate that a member shows, in DER: others are with each run, as are the keys."""
 
     def __init__(self) -> None:
         with TemporaryDirectory() as folder:

@@ -219,7 +219,7 @@ def who_has_vowed_promises_to_nobody_else(patch: Patch) -> None:
 
 @told_by(test_joining.test_who_asks_for_a_vow_gives_it_too, 2)
 def a_vow_is_of_the_next_view_alone(patch: Patch) -> None:
-    """Who is listed in the entry, and vowed that it is no member, becomes one by a late INSTALL."""
+    """A process that the entry lists, and that vowed to be no member, becomes one by a late INSTALL."""
     on_install = Joining.on_install
 
     def of_the_next(self: Joining, install: frames.Install) -> bool:
