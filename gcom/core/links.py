@@ -70,6 +70,7 @@ class PeerLink:
     unanswered: deque[Flight] = field(default_factory=deque)
     loads: int = 0  # unanswered frames with data
     last_load: int = 0  # bytes of data of the last frame that had any
+    loaded_ms: int = 0  # when that frame was put
     later: Control | None = None  # goes with the next heartbeat
     repeated: Control | None = None  # was said last by `repeat`
     relays: dict[Process, Relay] = field(default_factory=dict)  # by sender; asked again, it replaces itself
@@ -89,15 +90,17 @@ class PeerLink:
             return pipelined and not self.failures and len(self.unanswered) < limits.FRAMES_IN_FLIGHT_MAX
         return self.readiness is Readiness.FREE or now_ms >= self.due_ms
 
-    def takes_load(self, paced: bool) -> bool:
+    def takes_load(self, paced: bool, now_ms: int) -> bool:
         """Return whether a frame with data may go: so few are under way that nothing waits for long behind them.
 
         `paced`: the answers of a sequencer say when, and what they came for collected meanwhile.
         """
-        # After a small load the next waits for the answer, and collects meanwhile (Nagle 1984): a frame costs as much
-        # as hundreds of messages. After a large one there is enough, and the peer should not wait for it.
-        more = paced or self.last_load >= limits.LARGE_LOAD_BYTES
-        return not self.loads or (more and self.loads < limits.LOADS_IN_FLIGHT_MAX)
+        # After a large load there is enough for another, and the peer should not wait for it.
+        if not self.loads or paced or self.last_load >= limits.LARGE_LOAD_BYTES:
+            return self.loads < limits.LOADS_IN_FLIGHT_MAX
+        # After a small one the next waits for the answer, and collects meanwhile (Nagle 1984): a frame costs as much as
+        # hundreds of messages. But for a millisecond at most: a driver may take answers late that nobody waits for.
+        return now_ms > self.loaded_ms and self.loads < limits.SMALL_LOADS_IN_FLIGHT_MAX
 
     def due(self, now_ms: int, loads: bool = True) -> bool:
         """Return whether something other than data is to be said now; `loads`: data may go."""
@@ -216,8 +219,8 @@ class Links(dict[Process, PeerLink]):
             link.relays[fetch.sender] = Relay(fetch.view, fetch.first - 1, fetch.last, fetch.at_byte)
             self.wake(peer)
 
-    def begin(self, peer: Process, load: int = 0) -> tuple[Control, ...]:
-        """Begin a call with so many bytes of data; return the control items that it carries."""
+    def begin(self, peer: Process, load: int = 0, now_ms: int = 0) -> tuple[Control, ...]:
+        """Begin a call with so many bytes of data, put at `now_ms`; return the control items that it carries."""
         link = self[peer]
         link.become(Readiness.IN_FLIGHT)
         link.owed = False
@@ -230,7 +233,7 @@ class Links(dict[Process, PeerLink]):
         del link.control[: limits.CONTROL_ITEMS_TAKEN]
         link.unanswered.append(Flight(items, load))
         if load:
-            link.loads, link.last_load = link.loads + 1, load
+            link.loads, link.last_load, link.loaded_ms = link.loads + 1, load, now_ms
         return tuple(items)
 
     def replied(self, peer: Process, now_ms: int) -> None:

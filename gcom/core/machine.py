@@ -51,7 +51,6 @@ STAGES: dict[Stage, tuple[Stage, ...]] = {
     Stage.ENDED: (),
 }
 
-
 RETURNS = ("expelled", "succession", "fork", "merge")  # ends that the application did not ask for, and comes back after
 TELLS = (*LEAVES_FOR, "succession")  # ends whose decision the others may not have heard of
 
@@ -178,18 +177,18 @@ class GroupMachine:
             return None, []
         # A CUT or PROMISE of a full group takes up to 40 KiB of the frame: no data goes with it, or it might not fit.
         member = member if not (link.control and link.fills_frame) else None
-        loads = member is not None and link.takes_load(member.streams.paced)
+        loads = member is not None and link.takes_load(member.streams.paced, now_ms)
         due = bool(link.control if self.stage is Stage.TIME_WAIT else link.due(now_ms, loads))
         load, envelopes, state = member.outgoing.cargo_for(peer, due, now_ms) if member and loads else EMPTY
         if not (due or load.size or envelopes or state):
             return None, [] if member and not member.effects else self._settle(now_ms)
         # What a failed call carried is put again as it was, so control is taken only when the frame is sure to go.
-        control = self._links.begin(peer, size_of(load, envelopes, state)) + state
+        control = self._links.begin(peer, size_of(load, envelopes, state), now_ms) + state
         orders = member.outgoing.orders_for(peer) if member else None
         status = member.status(peer) if member else self._status(peer)
         head = (self.group, self.instance, self.process, peer, status)
         frame = Frame(*head, control, load.runs, load.fragments, orders, tuple(envelopes))
-        if link.control or (member and member.outgoing.has_more(peer)):
+        if link.control or (member and member.outgoing.has_more(peer, now_ms)):
             self._links.wake(peer)  # there is more than this frame holds
         return frame, self._settle(now_ms)
 
@@ -283,6 +282,10 @@ class GroupMachine:
     def undelivered(self) -> int:
         """The number of unicasts that their receivers are not known to hold."""
         return self._member.unicast.channels.undelivered if self._member else 0
+
+    def data_waits(self, peer: Process) -> bool:
+        """Return whether there is data for a peer that has not been put to it."""
+        return self._member is not None and bool(self._member.streams.unsent or self._member.outgoing.has_for(peer))
 
     def has_room_for(self, peer: Process) -> bool:
         """Return whether one more unicast to a member of the view may wait."""
@@ -431,7 +434,8 @@ class GroupMachine:
         # Before the instances are compared: a noted process is asked by survivors of an instance that it never was in.
         prepare = next((item for item in frame.control if isinstance(item, frames.Prepare)), None)
         if prepare and self.stage is Stage.ENTERING:
-            return self._on_prepare(frame, prepare)
+            answer = self._joining.on_prepare(frame.instance, prepare)
+            return Frame(self.group, frame.instance, self.process, frame.source, Status(0), (answer,))
         if frame.instance != self.instance:
             # `elsewhere` only from a member: a process that is still entering may yet enter the asker's instance.
             code = "elsewhere" if self.stage is Stage.MEMBER else "unknown"
@@ -447,10 +451,6 @@ class GroupMachine:
         if self.stage is not Stage.MEMBER and any(isinstance(item, frames.Join) for item in frame.control):
             return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
         return Frame(self.group, self.instance, self.process, frame.source, self._status(frame.source))
-
-    def _on_prepare(self, frame: Frame, prepare: frames.Prepare) -> Reply:
-        answer = self._joining.on_prepare(frame.instance, prepare)
-        return Frame(self.group, frame.instance, self.process, frame.source, Status(0), (answer,))
 
     def _on_discovery(self, frame: Frame, discovery: frames.OfDiscovery, now_ms: int) -> Reply:
         """Answer a process of the group, in another instance or in none, that calls this process by its name."""

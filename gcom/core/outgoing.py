@@ -70,10 +70,10 @@ class Outgoing:
             ready = bool(self._streams.unsent) and self._streams.may_form
         return ready or outbox.has_more or self._transfer.owes
 
-    def has_more(self, peer: Process) -> bool:
+    def has_more(self, peer: Process, now_ms: int) -> bool:
         """Return whether another frame with data may follow the one that was taken."""
         link = self._links[peer]
-        return link.takes_load(self._streams.paced) and (bool(link.relays) or self.has_for(peer))
+        return link.takes_load(self._streams.paced, now_ms) and (bool(link.relays) or self.has_for(peer))
 
     def _mixed_for(self, peer: Process, due: bool, beside: StateItem | None) -> tuple[Load, list[Envelope]]:
         """Return what to put to a peer now; `due`: a frame goes anyway."""

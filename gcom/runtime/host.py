@@ -296,11 +296,13 @@ class Host:
         )
 
     def hurry(self, session: Session) -> None:
-        """Wake the timer if a step has brought the machine's deadline forward."""
+        """Wake the timer if a step has brought the machine's deadline forward, the reader if answers are awaited."""
         # Most steps move no deadline; to wake the timer at each would cost a switch of threads per frame.
         deadline = session.machine.deadline_ms
         if deadline is not None and deadline < self._next_tick_ms:
             self._ticking.notify_all()
+        if session.acks_awaited:
+            self.reader.hurry()
 
     # frames from peers, in the workers of the server
 

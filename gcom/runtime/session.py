@@ -289,6 +289,7 @@ class Session:
     def awaiting_acks(self) -> Iterator[None]:
         """Make every step within a change to `wait` for: no effect tells of acks. Holds the lock."""
         self.acks_awaited += 1
+        self.hurry()
         try:
             yield
         finally:
@@ -464,11 +465,10 @@ class Session:
 
     def _notice(self, notice: Notice) -> None:
         """Queue a notice beside messages, and count it: a process that leaves too many unread cannot stay."""
-        if not self._receive:
-            return
-        # With an empty queue the application has read all that was counted so far.
-        self._notices = self._notices + 1 if self._queue.tail else 1
-        self._queue.put(notice)
+        if self._receive:
+            # With an empty queue the application has read all that was counted so far.
+            self._notices = self._notices + 1 if self._queue.tail else 1
+            self._queue.put(notice)
 
     def consumed(self, done: Deliver | Skip | DeliverUnicast) -> None:
         """Tell the machine what the application has read, which is credit. Holds the lock."""

@@ -25,6 +25,7 @@ RUN_MESSAGES_MAX = 2048
 # control items, orders, acknowledgements. At the bounds what is to be said waits, and travels together.
 FRAMES_IN_FLIGHT_MAX = 8
 LOADS_IN_FLIGHT_MAX = 2
+SMALL_LOADS_IN_FLIGHT_MAX = 6  # which leave room for what must not wait
 # Behind a smaller load the next waits for the answer, and collects meanwhile; a larger run does not wait for its order.
 LARGE_LOAD_BYTES = 54 * 1024
 RUN_HEADER_BYTES = 5  # what a load has before each encoded run

@@ -243,24 +243,34 @@ def test_only_members_are_called_again_before_they_have_answered() -> None:
 
 def test_after_a_small_load_the_next_waits_for_the_answer() -> None:
     made = links()
-    made.begin(B, load=limits.LARGE_LOAD_BYTES - 1)
-    assert not made[B].takes_load(paced=False)
-    assert made[B].takes_load(paced=True), "the sequencer's answers say when"
+    made.begin(B, limits.LARGE_LOAD_BYTES - 1, NOW)
+    assert not made[B].takes_load(False, NOW)
+    assert made[B].takes_load(True, NOW), "the sequencer's answers say when"
+    assert made[B].takes_load(False, NOW + 1), "or for a millisecond: answers may be taken late"
     made.begin(B)
     made.replied(B, NOW)
-    assert made[B].takes_load(paced=False)
+    assert made[B].takes_load(False, NOW)
+
+
+def test_small_loads_that_wait_for_no_answer_leave_room_for_what_must_not_wait() -> None:
+    made = links()
+    for loads in range(limits.SMALL_LOADS_IN_FLIGHT_MAX):
+        assert made[B].takes_load(False, NOW + loads)
+        made.begin(B, 1, NOW + loads)
+    assert not made[B].takes_load(False, NOW + limits.HEARTBEAT_MS)
+    assert made[B].callable(NOW, pipelined=True)
 
 
 def test_frames_in_flight_have_a_bound_and_those_with_data_a_smaller_one() -> None:
     made = links()
     for loads in range(limits.FRAMES_IN_FLIGHT_MAX):
         assert made[B].callable(NOW, pipelined=True)
-        assert made[B].takes_load(paced=False) == (loads < limits.LOADS_IN_FLIGHT_MAX)
-        made.begin(B, load=limits.LOAD_BYTES_MAX if made[B].takes_load(paced=False) else 0)
+        assert made[B].takes_load(False, NOW) == (loads < limits.LOADS_IN_FLIGHT_MAX)
+        made.begin(B, load=limits.LOAD_BYTES_MAX if made[B].takes_load(False, NOW) else 0)
     assert not made[B].callable(NOW, pipelined=True)
     made.replied(B, NOW)
     assert made[B].callable(NOW, pipelined=True)
-    assert made[B].takes_load(paced=False)
+    assert made[B].takes_load(False, NOW)
 
 
 def test_what_all_unanswered_frames_carried_goes_again_in_order() -> None:

@@ -16,13 +16,16 @@ import pytest
 
 import gcom
 from gcom.core.codec import frames as codec
-from gcom.core.messages import frames
+from gcom.core.messages import events, frames
 from gcom.core.messages.frames import Frame, Refused, Reply, Status
 from gcom.runtime import pyro
-from gcom.runtime.links.link import Link
+from gcom.runtime.links import reader
+from gcom.runtime.links.link import Link, is_relaxed
 from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
 from gcom.values.run import Run
+from tests.core.making import run
+from tests.core.network import Network
 from tests.runtime.nodes import LIMIT_S, Cluster, cluster, next_of, node_of, take, until
 
 ENTERING = Status(0)
@@ -286,3 +289,116 @@ def test_heartbeats_of_all_groups_of_two_nodes_go_together(dues: tuple[int, ...]
         link.serve(session, "bob#1")
     link.look()
     assert [session.brought for session in sessions] == [brought] * len(dues)
+
+
+class Rests:
+    """The rests of readers, which last until an answer is waited for."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.ended: list[reader.Reader] = []  # by somebody who waits; a peer's next heartbeat would have told him, too
+        hurry = reader.Reader.hurry
+
+        def ending(it: reader.Reader) -> None:
+            self.ended += [it] if it._resting else []
+            hurry(it)
+            assert not it._resting
+
+        patch.setattr(reader.Reader, "hurry", ending)
+        patch.setattr(reader, "REST_S", 3 * LIMIT_S)
+
+    def begin(self, group: gcom.Group) -> list[str]:
+        """Send until the reader of a group's node rests; return what was sent."""
+        sent: list[str] = []
+        it = node_of(group)._host.reader
+
+        def rests() -> bool:
+            if not it._resting:
+                sent.append(str(len(sent)))
+                group.send(sent[-1])
+            return it._resting
+
+        until(rests, "a rest")
+        self.ended.clear()
+        return sent
+
+    def assert_ended(self, group: gcom.Group) -> None:
+        assert node_of(group)._host.reader in self.ended
+
+
+@pytest.fixture
+def rests(monkeypatch: pytest.MonkeyPatch) -> Rests:
+    return Rests(monkeypatch)
+
+
+@pytest.mark.parametrize("held_by", ["majority", "all"])
+def test_a_sender_that_waits_for_an_answer_ends_the_readers_rest(here: Cluster, rests: Rests, held_by: Any) -> None:
+    alice, bob = here.members("alice", "bob")
+    sent = rests.begin(alice)
+    alice.send("held", LIMIT_S, held_by)
+    rests.assert_ended(alice)
+    assert [message.text for message in take(bob, len(sent) + 1)] == [*sent, "held"]
+
+
+def test_a_flush_ends_the_readers_rest(here: Cluster, rests: Rests) -> None:
+    alice, bob = here.members("alice", "bob")
+    sent = rests.begin(alice)
+    alice.send("unanswered")
+    alice.flush(LIMIT_S)
+    rests.assert_ended(alice)
+    assert [message.text for message in take(bob, len(sent) + 1)] == [*sent, "unanswered"]
+
+
+def test_data_that_may_not_go_before_an_answer_ends_the_readers_rest(here: Cluster, rests: Rests) -> None:
+    alice, bob = here.members("alice", "bob")
+    sent = rests.begin(alice)
+    more = [f"more {number}" for number in range(20 * limits.SMALL_LOADS_IN_FLIGHT_MAX)]
+    alice.send_many(more)
+    assert [message.text for message in take(bob, len(sent) + len(more))] == [*sent, *more]
+    rests.assert_ended(alice)
+
+
+def test_the_readers_rest_for_one_group_holds_up_no_order_of_another(here: Cluster, rests: Rests) -> None:
+    nodes = [here.node(name) for name in ("alice", "bob")]
+    groups = {
+        name: [node.join(name, create=gcom.Definition.parse(name, name.upper())) for node in nodes]
+        for name in ("fifo", "total")
+    }
+    for members in groups.values():
+        members[0].wait_for_members(2, LIMIT_S)
+    rests.begin(groups["fifo"][0])
+    groups["total"][0].send("ordered")
+    assert [[message.text for message in take(group, 1)] for group in groups["total"]] == [["ordered"], ["ordered"]]
+    rests.assert_ended(groups["total"][0])
+
+
+def test_who_leaves_ends_the_rest_of_its_reader(here: Cluster, rests: Rests) -> None:
+    alice, bob = here.members("alice", "bob")
+    sent = rests.begin(alice)
+    alice.leave(LIMIT_S)
+    rests.assert_ended(alice)
+    assert [message.text for message in take(bob, len(sent))] == sent
+    bob.wait_for_members(1, LIMIT_S)
+
+
+@pytest.mark.parametrize(
+    ("ordering", "multicast", "safe", "relaxed"),
+    [
+        ("FIFO", "RELIABLE", False, True),
+        ("CAUSAL", "RELIABLE", False, True),
+        ("FIFO", "BASIC", False, True),
+        ("FIFO", "RELIABLE", True, False),  # its answer tells that a majority holds it
+        ("TOTAL", "RELIABLE", False, False),  # and that it holds the order
+    ],
+)
+def test_nobody_waits_for_the_answer_to_data_alone(ordering: str, multicast: str, safe: bool, relaxed: bool) -> None:
+    network = Network(gcom.Definition.parse("g", ordering, multicast, safe=safe))
+    a, b = network.form("a", "b")
+    network.pass_ms(500)
+    machine = network.machines[a]
+    data = Frame("g", machine.instance, a, b, Status(2), runs=(run(a, 1, 1, view=2),))
+    assert is_relaxed(machine, data) == relaxed
+    assert not is_relaxed(machine, data._replace(runs=())), "a heartbeat's answer is a sign of life, and says how long"
+    assert not is_relaxed(machine, data._replace(control=(frames.Fetch(2, b, 1, 1),)))
+    machine.handle(events.Submit([b"y"]), network.now_ms)
+    assert machine.data_waits(b)
+    assert not is_relaxed(machine, data)

@@ -129,6 +129,8 @@ class Kept:
 
     def want(self, line: SequencerClient, pipeline: pyro.Pipeline) -> None: ...
 
+    def hurry(self) -> None: ...
+
     def close(self) -> None:
         for pipeline in self.pipelines:
             pipeline.release()

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import NamedTuple, Protocol
 
 from gcom.core.codec import frames as codec
+from gcom.core.machine import GroupMachine
 from gcom.core.messages.events import CallFailed, Replied
 from gcom.core.messages.frames import Frame, Refused, Reply
 from gcom.errors import PeerError, Unavailable, Untrusted, VersionMismatch
@@ -40,6 +41,11 @@ class LinkReader(Protocol):
     def want(self, line: Link, pipeline: pyro.Pipeline) -> None: ...
 
     def look(self) -> None: ...
+
+    def hurry(self) -> None: ...
+
+    @property
+    def late(self) -> bool: ...
 
 
 class LinkHost(Protocol):
@@ -72,6 +78,7 @@ class _Taken(NamedTuple):
     peer: Process
     frame: Frame
     taken_s: float
+    relaxed: bool  # nobody waits for the answer
 
 
 class Link:
@@ -158,6 +165,8 @@ class Link:
 
     def _put(self, pipeline: pyro.Pipeline, taken: _Taken) -> None:
         self._unanswered.append(taken)
+        if not taken.relaxed:
+            self._host.reader.hurry()
         self._to_write.append((pipeline, taken))
 
     def _take(self) -> _Taken | None:
@@ -171,7 +180,9 @@ class Link:
                 continue
             frame = session.take(peer)
             if frame is not None:
-                return _Taken(session, peer, frame, monotonic())
+                return _Taken(session, peer, frame, monotonic(), is_relaxed(session.machine, frame))
+            if self._unanswered and session.machine.data_waits(peer):
+                self._host.reader.hurry()
         return None
 
     def next_ms(self, now_ms: int) -> int | None:
@@ -221,31 +232,44 @@ class Link:
 
     # reading, in the reader's thread
 
-    def read(self, pipeline: pyro.Pipeline) -> None:
-        """Take the answers that have come, or the end of the connection."""
+    @property
+    def is_awaited(self) -> bool:
+        """Whether an answer is waited for. Holds the lock."""
+        return any(
+            not it.relaxed or it.session.acks_awaited or it.session.machine.data_waits(it.peer)
+            for it in self._unanswered
+        )
+
+    def read(self, pipeline: pyro.Pipeline) -> bool:
+        """Take the answers that have come, or the end of the connection; tell whether nobody waited for them."""
         try:
-            self._answered(pipeline, [self._decoded(answer) for answer in pipeline.answers()])
+            return self._answered(pipeline, [self._decoded(answer) for answer in pipeline.answers()])
         except pyro.ConnectionLost:
             self.fail(pipeline)
         except PeerError as error:
             self._misbehaved(pipeline, error)
+        return False
 
-    def _answered(self, pipeline: pyro.Pipeline, replies: list[Reply | VersionMismatch]) -> None:
+    def _answered(self, pipeline: pyro.Pipeline, replies: list[Reply | VersionMismatch]) -> bool:
         sessions: dict[Session, None] = {}
+        relaxed = True
         with self._host.lock:
             for reply in replies:
                 # Answers of a connection that was given up: what they
                 # answer has been put again, and would be counted twice.
                 if pipeline is not self._pipeline or not self._unanswered:
-                    return
-                session, peer, _, taken_s = self._unanswered.popleft()
-                self._measure(taken_s)
+                    return False
+                session, peer, _, taken_s, alone = self._unanswered.popleft()
+                relaxed = relaxed and alone
+                if not self._host.reader.late:
+                    self._measure(taken_s)
                 session.step(Replied(peer, _refused(peer, reply) if isinstance(reply, VersionMismatch) else reply))
                 sessions[session] = None
             for session in sessions:
                 session.hurry()
             if self._due or not self._turns:
                 self._host.lock.follow(self)
+        return relaxed
 
     def _measure(self, taken_s: float) -> None:
         """Take the time that a frame was under way into the round trip."""
@@ -322,7 +346,7 @@ class Link:
 
     def _call(self, taken: _Taken) -> _Taken | None:
         """Make one call, with faults; return the next frame to call with."""
-        session, peer, frame, taken_s = taken
+        session, peer, frame, taken_s, _ = taken
         session.log_before_frame()
         event: Replied | CallFailed
         try:
@@ -366,6 +390,15 @@ class Link:
                 self._host.lock.follow(self)
                 self._host.reader.look()
         return following
+
+
+def is_relaxed(machine: GroupMachine, frame: Frame) -> bool:
+    """Return whether nobody waits for the answer to a frame: it has data alone, and nothing waits behind that."""
+    definition = machine.definition
+    # In a total order, and with SAFE, the answer says what may be delivered.
+    if definition is None or definition.total or definition.safe:
+        return False
+    return bool(frame.runs) and not (frame.control or frame.envelopes or frame.fragments or machine.pending)
 
 
 def _refused(peer: Process, error: VersionMismatch) -> Refused:

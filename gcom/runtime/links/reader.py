@@ -16,13 +16,20 @@ from typing import Protocol
 from gcom.runtime import pyro
 from gcom.runtime.step_lock import Follower, StepLock
 
+REST_S = 0.003  # answers that nobody waits for are taken together: each wake of the reader costs as much as an answer
 IDLE_WAIT_S = 0.25  # a reader looks again so soon: sooner than the time of any call is over
 
 
 class Line(Follower, Protocol):
-    """A link, or the connection to the sequencer. `read` and `give_up` are called without the lock."""
+    """A link, or the connection to the sequencer. `read` and `give_up` are called without the lock.
 
-    def read(self, pipeline: pyro.Pipeline) -> None: ...
+    `read` tells whether nobody waited for what came.
+    """
+
+    def read(self, pipeline: pyro.Pipeline) -> bool: ...
+
+    @property
+    def is_awaited(self) -> bool: ...
 
     def give_up(self) -> None: ...
 
@@ -55,6 +62,10 @@ class Reader:
         self._ear.setblocking(False)
         self._mouth.setblocking(False)
         self._selector.register(self._ear, selectors.EVENT_READ)
+        self._ears = selectors.DefaultSelector()
+        self._ears.register(self._ear, selectors.EVENT_READ)
+        self._resting = False
+        self.late = False  # answers came while it rested: their time says nothing of the peer
         self._orders: deque[tuple[str, Line | None, pyro.Pipeline]] = deque()
         self._look_ms = 0
         self._closed = False
@@ -80,6 +91,12 @@ class Reader:
         self._look_ms = 0
         self._wake()
 
+    def hurry(self) -> None:
+        """Take answers as they come: one is waited for. Holds the lock."""
+        if self._resting:
+            self._resting = False
+            self._wake()
+
     def close(self) -> None:
         self._closed = True
         self._wake()
@@ -102,11 +119,7 @@ class Reader:
         try:
             while not self._closed:
                 self._obey()
-                for key, ready in self._selector.select(self._patience_s()):
-                    if key.data is None:
-                        self._hear()
-                    else:
-                        self._serve(key.data, key.fileobj, ready)
+                self._rest(self._serve_all(self._selector.select(self._patience_s())))
         except Exception:  # outermost: of this thread; without it a defect would only show as silence
             self._host.on_defect()
             raise
@@ -119,6 +132,7 @@ class Reader:
             for _, _, pipeline in self._orders:
                 pipeline.release()
             self._selector.close()
+            self._ears.close()
             self._ear.close()
             self._mouth.close()
 
@@ -127,12 +141,35 @@ class Reader:
             # All bytes at once: however many threads woke it, one look does for all.
             self._ear.recv(4096)
 
-    def _serve(self, line: Line, pipeline: object, ready: int) -> None:
+    def _serve_all(self, found: list[tuple[selectors.SelectorKey, int]]) -> bool:
+        """Serve all that is ready; tell whether answers came that nobody waited for, and nothing else."""
+        relaxed = bool(found)
+        for key, ready in found:
+            if key.data is None:
+                self._hear()
+                relaxed = False
+            else:
+                relaxed = self._serve(key.data, key.fileobj, ready) and relaxed
+        return relaxed
+
+    def _rest(self, relaxed: bool) -> None:
+        """Let more answers come that nobody waits for, where all were of that kind."""
+        self.late = False
+        if not relaxed:
+            return
+        with self._host.lock:
+            # Under the lock: who comes to wait for an answer from now on, finds it resting.
+            self._resting = not any(line.is_awaited for line in self._lines())
+        if self._resting:
+            self.late = True
+            self._ears.select(REST_S)
+            self._resting = False
+
+    def _serve(self, line: Line, pipeline: object, ready: int) -> bool:
         assert isinstance(pipeline, pyro.Pipeline), "only pipelines have a line"
         if ready & selectors.EVENT_WRITE and pipeline.flush():
             self._watch(line, pipeline, selectors.EVENT_READ)
-        if ready & selectors.EVENT_READ:
-            line.read(pipeline)
+        return bool(ready & selectors.EVENT_READ) and line.read(pipeline)
 
     def _obey(self) -> None:
         while self._orders:

@@ -40,6 +40,8 @@ class SequencerReader(Protocol):
 
     def want(self, line: SequencerClient, pipeline: pyro.Pipeline) -> None: ...
 
+    def hurry(self) -> None: ...
+
 
 class SequencerHost(Protocol):
     """The part of the host that the client uses. `call_registry` is called without the lock."""
@@ -105,6 +107,7 @@ class SequencerClient:
         if not self._dials and self._pipeline is not None:
             self._unanswered += self._waiting
             self._to_write += [(self._pipeline, asked) for asked in self._waiting]
+            self._host.reader.hurry()
             self._waiting.clear()
         return bool(self._to_write)
 
@@ -141,7 +144,12 @@ class SequencerClient:
 
     # the answers, in the reader's thread
 
-    def read(self, pipeline: pyro.Pipeline) -> None:
+    @property
+    def is_awaited(self) -> bool:
+        """Whether an answer is waited for. Holds the lock."""
+        return bool(self._unanswered)
+
+    def read(self, pipeline: pyro.Pipeline) -> bool:
         """Take the answers that have come, or the end of the connection."""
         try:
             # In the order of the questions: the registry answers
@@ -150,11 +158,12 @@ class SequencerClient:
                 # 1. An answer is overdue, and its connection given up. 2. It comes before the selector forgets that.
                 # 3. Who asked was told that there is none, and those that ask over the next one asked something else.
                 if pipeline is not self._pipeline or not self._unanswered:
-                    return
+                    break
                 asked = self._unanswered.popleft()
                 asked.told(_answered(asked.request, answer))
         except GComError:  # broken, or no answer of a sequencer
             self._fail(pipeline)
+        return False
 
     def give_up(self) -> None:
         """End a connection over which an answer has not come in time."""
