@@ -257,11 +257,11 @@ class Links(dict[Process, PeerLink]):
         if link and link.readiness is Readiness.FREE and not link.later:
             link.due_ms = now_ms + limits.HEARTBEAT_MS
 
-    def bring_forward(self, peer: Process, now_ms: int) -> None:
+    def bring_forward(self, peer: Process, now_ms: int, within_ms: int = limits.TOGETHER_MS) -> None:
         """Have a heartbeat that is due soon go now, beside one of another group to the same node."""
         link = self.get(peer)
         # No redial: it has waited on purpose.
-        if link and link.readiness is Readiness.FREE and link.due_ms <= now_ms + limits.TOGETHER_MS:
+        if link and link.readiness is Readiness.FREE and link.due_ms <= now_ms + within_ms:
             link.due_ms = min(link.due_ms, now_ms)
 
     def failed(self, peer: Process, now_ms: int) -> None:
@@ -279,7 +279,7 @@ class Links(dict[Process, PeerLink]):
             link.loads, link.relays = 0, {}
             link.failures += 1
             # One redial at once: a refusal may be a restart, and a second refusal is what makes a suspicion.
-            link.due_ms = now_ms if link.failures == 1 else now_ms + limits.HEARTBEAT_MS
+            link.due_ms = now_ms if link.failures == 1 else now_ms + limits.REDIAL_MS
             self.wake(peer)
 
     def is_other_life(self, peer: Process, life: str) -> bool:

@@ -94,7 +94,8 @@ ATTEMPT_MAX = 2**31  # of a ballot; an honest proposer needs one per failure
 NUMBER_MAX = 2**63 - 1  # message, serial and view numbers fit Spark's bigint
 
 # Timing, in milliseconds of the process's own running time.
-HEARTBEAT_MS = 250  # an idle link says this often that both its processes live
+HEARTBEAT_MS = 500  # an idle link says this often that both its processes live
+REDIAL_MS = 250  # a peer whose calls fail is called again
 # Of two the one with the greater id calls so much earlier: longer than a call takes, or each would call the other.
 HEARTBEAT_LEAD_MS = 25
 # A heartbeat, or a tick, of another group that is due so soon goes with one that is due now: two processes with twenty

@@ -271,13 +271,25 @@ class Beating:
     def __init__(self, due: int) -> None:
         self.due = due
         self.brought: list[int] = []
+        self.asked = 0  # for a frame
         self.machine = self
 
     def due_ms(self, _: str) -> int:
         return self.due
 
-    def bring_forward(self, _: str, now_ms: int) -> None:
+    def bring_forward(self, _: str, now_ms: int, within_ms: int = limits.TOGETHER_MS) -> None:
         self.brought.append(now_ms)
+        if self.due <= now_ms + within_ms:
+            self.due = min(self.due, now_ms)
+
+    def address_of(self, _: str) -> str:
+        return "127.0.0.1:1"
+
+    def data_waits(self, _: str) -> bool:
+        return False
+
+    def take(self, _: str) -> None:
+        self.asked += 1
 
 
 @pytest.mark.parametrize(("dues", "brought"), [((1_000, 1_050), [1_000]), ((1_001, 1_050), []), ((1_000,), [])])
@@ -289,6 +301,35 @@ def test_heartbeats_of_all_groups_of_two_nodes_go_together(dues: tuple[int, ...]
         link.serve(session, "bob#1")
     link.look()
     assert [session.brought for session in sessions] == [brought] * len(dues)
+
+
+def test_only_groups_whose_heartbeat_is_due_are_asked_for_a_frame() -> None:
+    host: Any = SimpleNamespace(lock=StepLock(), credentials=pyro.UserSecret(), now_ms=lambda: 1_000, has_faults=False)
+    link = Link(host, "127.0.0.1:1", "bob")
+    sessions: list[Any] = [Beating(due) for due in (1_000, 1_050, 1_200)]
+    with host.lock:
+        for session in sessions:
+            link.serve(session, "bob#1")
+    assert [session.asked for session in sessions] == [1, 1, 1]
+    with host.lock:
+        link.look()
+    assert [session.asked for session in sessions] == [2, 2, 1]
+
+
+def test_an_idle_connection_that_ends_has_the_heartbeat_go_at_once() -> None:
+    """A peer that crashed is found by that call, and not after up to a period."""
+    reading: Any = SimpleNamespace(drop=lambda _: None)
+    host: Any = SimpleNamespace(
+        lock=StepLock(), credentials=pyro.UserSecret(), now_ms=lambda: 1_000, has_faults=False, reader=reading
+    )
+    link = Link(host, "127.0.0.1:1", "bob")
+    session: Any = Beating(1_000 + limits.HEARTBEAT_MS)
+    with host.lock:
+        link.serve(session, "bob#1")
+    pipeline: Any = SimpleNamespace(close=lambda: None)
+    link._pipeline = pipeline
+    link.fail(pipeline)
+    assert (session.due, session.asked) == (1_000, 2)
 
 
 class Rests:

@@ -231,6 +231,32 @@ def memory(
 
 
 @app.command()
+def idle(
+    members: Annotated[int, typer.Option(metavar="N", help="Processes, each of them in all groups.")] = 3,
+    groups: Annotated[int, typer.Option(metavar="N", help="Groups of these processes.")] = 1,
+    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to look.")] = 20.0,
+    ordering: options.OrderingWord = None,
+    multicast: options.MulticastWord = None,
+    safe: Safe = False,
+    as_json: options.Json = False,
+) -> int:
+    """Measure what groups cost in which nothing is sent: processor time and switches of threads, of each member.
+
+    It needs psutil: pip install 'gcom[bench]'.
+
+    \b
+    Examples:
+      gcom bench idle
+      gcom bench idle --members 5 --groups 20 --json
+    """
+    from gcom.bench.idle.cost import IdleSetup
+    from gcom.cli.commands import bench_tables
+
+    definition = options.definition("bench", ordering, multicast, None, safe, None)
+    return bench_tables.idle(IdleSetup(definition, members, groups, seconds), Output(), as_json)
+
+
+@app.command()
 def audit(
     deliveries: Annotated[int, typer.Option(metavar="N", help="Of all members together.")] = 10_000_000,
     members: Annotated[int, typer.Option(metavar="N", help="Processes in the group, all of them sending.")] = 5,

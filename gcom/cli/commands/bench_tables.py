@@ -23,6 +23,7 @@ from gcom.bench.directory import measuring as asking
 from gcom.bench.failover import membership
 from gcom.bench.failover import trials as killing
 from gcom.bench.failover.scenario import Scenario
+from gcom.bench.idle import cost as living
 from gcom.bench.latency import turns as pacing
 from gcom.bench.memory import growth as remembering
 from gcom.bench.performance import page
@@ -122,6 +123,11 @@ def latency(setup: pacing.LatencySetup, output: Output, as_json: bool) -> int:
 def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int:
     outcome = _measured(partial(remembering.measure, setup), None, _memory_table, output, as_json)
     return _told([f"{outcome.wrong} deliveries were wrong"] if outcome.wrong else [])
+
+
+def idle(setup: living.IdleSetup, output: Output, as_json: bool) -> int:
+    _measured(partial(living.measure, setup), None, _idle_table, output, as_json)
+    return 0
 
 
 def registry(setup: asking.DirectoryBenchSetup, output: Output, as_json: bool) -> int:
@@ -272,6 +278,17 @@ def _memory_table(outcome: remembering.MemoryResult) -> Table:
         early = outcome.early[name]
         table.add_row(name, *[f"{size / MEBIBYTE:.1f}" for size in (early, late, late - early)])
     table.add_row("worst", "", _met(outcome.met), f"{outcome.growth_mib:.1f}")
+    return table
+
+
+def _idle_table(outcome: living.IdleResult) -> Table:
+    setup = outcome.setup
+    title = f"Nothing is sent: {setup.members} members, {setup.groups} groups, {setup.promises}"
+    table = _table(title, ("", "percent of a core", "to reach", "switches per s", " "), ("", " "))
+    for name, used in outcome.percent.items():
+        table.add_row(name, f"{used:.2f}", "", f"{outcome.switches[name]:.0f}" if name in outcome.switches else "")
+    for it in outcome.figures:
+        table.add_row("median member", f"{it.value:.2f}", f"{it.bound:.2f}", "", _met(it.met))
     return table
 
 

@@ -23,7 +23,7 @@ from gcom.runtime.life import is_dead
 from gcom.runtime.security.process import Security
 from gcom.runtime.session import Session
 from gcom.runtime.step_lock import StepLock
-from gcom.values import names
+from gcom.values import limits, names
 from gcom.values.names import Address, Process
 
 CALL_TIMEOUT_S = 2.5  # longer than SILENCE_MS: a paused peer is suspected before its call is given up
@@ -115,14 +115,20 @@ class Link:
     def look(self) -> None:
         """Look for what became due by time alone. Holds the lock."""
         now_ms = self._host.now_ms()
-        dues = [session.machine.due_ms(peer) for session, peer in self._turns] if len(self._turns) > 1 else []
         # One group's heartbeat is due: those of the others that are soon due go with it, from now on each time. Their
         # frames are read by one wake of the peer's worker, and their answers by one of this node's reader.
-        if any(due is not None and due <= now_ms for due in dues):
+        if len(self._turns) > 1 and any(due is not None and due <= now_ms for due in self._dues().values()):
             for session, peer in self._turns:
                 session.machine.bring_forward(peer, now_ms)
-        self._due.update(self._turns)
-        self._host.lock.follow(self)
+        # No others, since to ask a machine in vain costs more than to look here. Where a peer is none any more, its
+        # turn is found to be over.
+        due_now = [turn for turn, due in self._dues().items() if due is None or due <= now_ms]
+        if due_now:
+            self._due.update(dict.fromkeys(due_now))
+            self._host.lock.follow(self)
+
+    def _dues(self) -> dict[tuple[Session, Process], int | None]:
+        return {(session, peer): session.machine.due_ms(peer) for session, peer in self._turns}
 
     def close(self) -> None:
         """Put nothing more, and end a call in progress. Holds the lock."""
@@ -187,7 +193,7 @@ class Link:
 
     def next_ms(self, now_ms: int) -> int | None:
         """Return when this link is to be looked at again; None: not before something happens. Holds the lock."""
-        dues = [due for session, peer in self._turns if (due := session.machine.due_ms(peer)) is not None]
+        dues = [due for due in self._dues().values() if due is not None]
         if self._unanswered:
             dues.append(self._overdue_ms)
         return max(min(dues), now_ms + OVERDUE_MS) if dues and self._alone is None else None
@@ -291,7 +297,10 @@ class Link:
             self.fail(pipeline)
 
     def fail(self, pipeline: pyro.Pipeline, proof: bool = True) -> None:
-        """End a connection: of all that is unanswered nobody knows the fate. One that was idle fails nothing."""
+        """End a connection: of all that is unanswered nobody knows the fate. One that was idle fails nothing.
+
+        But its peer may have crashed: the heartbeat goes at once, and its call says so.
+        """
         # The kernel is asked for a proof only after a failure: a peer that answers is not dead.
         dead = proof and bool(self._unanswered) and is_dead(self.address)
         with self._host.lock:
@@ -308,6 +317,9 @@ class Link:
             for session, peer in dict.fromkeys((taken.session, taken.peer) for taken in unanswered):
                 session.step(CallFailed(peer, refused=False, dead=dead))
                 session.hurry()
+            for session, peer in self._turns:
+                session.machine.bring_forward(peer, self._host.now_ms(), limits.HEARTBEAT_MS)
+            self._due.update(self._turns)
             self._host.lock.follow(self)
 
     def _drop_pipeline(self) -> None:

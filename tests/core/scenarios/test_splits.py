@@ -280,7 +280,7 @@ def test_scenario_39_views_that_overlap_become_one() -> None:
 
 
 SPIKE_MS = (
-    limits.SILENCE_MIN_MS + limits.PROBE_MS + 100
+    limits.SILENCE_MIN_MS + limits.PROBE_MS + limits.HEARTBEAT_MS // 2 + 100
 )  # beyond what a member that was always regular is allowed, within what one learns of another
 
 
