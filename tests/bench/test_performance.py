@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from gcom.bench.failover.trials import FailoverResult, Kill, Trial
+from gcom.bench.idle.cost import IdleSetup
 from gcom.bench.latency.turns import LatencySetup
 from gcom.bench.performance import page, plots
 from gcom.bench.performance.machine import Machine, commit
@@ -26,15 +27,18 @@ def test_all_is_measured_and_written(tmp_path: Path) -> None:
     told: list[str] = []
     single = tuple(LatencySetup(kind, 2, 1, 50, 100, 0.3, "pyro") for kind in (FIFO, SAFE))
     flood = ThroughputSetup(FIFO, 2, 1, 100, 0.2, "frames")
-    brief = PerformancePlan(single, (flood,), ScaleSetup(FIFO, 3, (2, 3), 100, 50.0, 0.2), None)
+    idle = (IdleSetup(FIFO, 2, 2, 1.0),)
+    brief = PerformancePlan(single, idle, (flood,), ScaleSetup(FIFO, 3, (2, 3), 100, 50.0, 0.2), None)
     findings = measure(brief, told.append)
     assert findings.wrong == []
-    assert len(told) == len(list(findings.rows())) == 5
+    assert len(told) == len(list(findings.rows())) == 6
 
     found = replace(findings, failover=(FailoverResult(Kill.LEADER, (Trial(0.1, 0.25),)),))
     written = page.write(tmp_path / "figures.md", found, MACHINE, quick=True)
     text = written[0].read_text("utf-8")
-    assert all(words in text for words in ("commit abc", "a processor, 2 cores", "TOTAL SAFE", "frames:"))
+    assert all(
+        words in text for words in ("commit abc", "a processor, 2 cores", "TOTAL SAFE", "frames:", "| FIFO | 2 | 2 |")
+    )
     assert "| leader | 1 | 250 | 250 | 250 |" in text
     assert "busy" not in text
     assert "busy" in page.page(
@@ -48,7 +52,7 @@ def test_all_is_measured_and_written(tmp_path: Path) -> None:
 def test_a_wrong_delivery_and_a_group_that_stood_still_are_told() -> None:
     stuck = FailoverResult(Kill.LEADER, (Trial(None, None),))
     setup = plan(quick=True).scale
-    found = Findings((), (), ScaleResult(setup, ()), (stuck,))
+    found = Findings((), (), (), ScaleResult(setup, ()), (stuck,))
     assert found.wrong == ["1 groups did not go on: leader killed"]
 
 

@@ -18,6 +18,7 @@ BENCHES = (
     "bench all",
     "bench failover",
     "bench memory",
+    "bench idle",
     "bench audit",
 )
 NOBODY = "127.0.0.1:1"
@@ -88,6 +89,7 @@ def test_no_command_is_bad_usage_and_shows_what_there_is(capsys: pytest.CaptureF
         ("bench failover --kill sequencer --ordering fifo", "total order"),
         ("bench memory --messages 1", "messages"),
         ("bench memory --members 0", "members"),
+        ("bench idle --groups 0", "groups"),
     ],
 )
 def test_bad_usage_is_named_in_one_line(words: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import median
 
 from gcom.bench.failover.trials import FailoverResult, spread_ms
+from gcom.bench.idle.cost import IdleResult
 from gcom.bench.latency.stages import STAGES
 from gcom.bench.latency.turns import LatencyResult
 from gcom.bench.performance import plots
@@ -74,6 +76,9 @@ def page(findings: Findings, machine: Machine, pictures: dict[str, str], quick: 
         _stages(plots.paced(findings)),
         *[f"- *{name}*: {words}" for name, words in STAGES.items()],
         f"![Stages of a message's way]({pictures['stages']})",
+        "## Nothing is sent",
+        "What the median member uses of a core, in hundredths; all members are in all groups.",
+        _idle(findings.idle),
         "## Floods",
         "Messages a second at the slowest member, with whole windows under way; every delivery is compared byte by "
         "byte. `frames` are bare Pyro5 frames of 200 messages, `tcp` raw TCP in Python, one way.",
@@ -123,6 +128,16 @@ def _single(results: Sequence[LatencyResult]) -> str:
         rows.append([*load, f"{it.p50:.2f}", f"{it.p99:.2f}", echo, ratio, *shown, f"{it.waited:.2f}"])
     titles = ["", "size", "rate", "p50 ms", "p99 ms", "echo p50 ms", "ratio"]
     return _table([*titles, "sender", "receiver", "registry", "waited"], rows)
+
+
+def _idle(results: Sequence[IdleResult]) -> str:
+    rows = []
+    for it in results:
+        (figure,) = it.figures
+        switches = median(it.switches.values())
+        shown = [f"{figure.value:.2f}", f"{it.percent['registry']:.2f}", f"{switches:.0f}"]
+        rows.append([it.setup.kind, f"{it.setup.members}", f"{it.setup.groups}", *shown])
+    return _table(["", "members", "groups", "member", "registry", "switches of threads per second"], rows)
 
 
 def _stages(results: Sequence[LatencyResult]) -> str:

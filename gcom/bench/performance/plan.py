@@ -9,6 +9,8 @@ from gcom.bench.benchmark import Told
 from gcom.bench.failover import trials as killing
 from gcom.bench.failover.scenario import Scenario
 from gcom.bench.failover.trials import FailoverResult, FailoverSetup, Kill
+from gcom.bench.idle import cost as living
+from gcom.bench.idle.cost import IdleResult, IdleSetup
 from gcom.bench.latency import turns as pacing
 from gcom.bench.latency.turns import LatencyResult, LatencySetup
 from gcom.bench.scale import sizes as growing
@@ -23,7 +25,7 @@ TOTAL = Definition("bench", Ordering.TOTAL)
 SAFE = Definition("bench", Ordering.TOTAL, Multicast.RELIABLE, safe=True)
 PACED = 1_000.0  # messages a second, of all senders
 LARGE = ((64 * 1024, 50.0), (1024 * 1024, 5.0))  # bytes of a message, messages a second
-IDLE = 1.0  # messages a second: next to nothing, so what a group costs that only lives
+IDLE = ((3, 1), (5, 20))  # members, and groups that all of them are in
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class PerformancePlan:
     """The setups of all measurements; `failover` is None where there is no time for kills."""
 
     single: tuple[LatencySetup, ...]
+    idle: tuple[IdleSetup, ...]
     floods: tuple[ThroughputSetup, ...]
     scale: ScaleSetup
     failover: FailoverSetup | None
@@ -41,6 +44,7 @@ class Findings:
     """The results of all measurements."""
 
     single: tuple[LatencyResult, ...]
+    idle: tuple[IdleResult, ...]
     floods: tuple[ThroughputResult, ...]
     scale: ScaleResult
     failover: tuple[FailoverResult, ...]
@@ -54,6 +58,7 @@ class Findings:
 
     def rows(self) -> Iterator[dict[str, object]]:
         yield from (it.row() for it in self.single)
+        yield from (it.row() for it in self.idle)
         yield from (it.row() for it in self.floods)
         yield from (step.row(self.scale.setup) for step in self.scale.steps)
         yield from (it.row() for it in self.failover)
@@ -64,15 +69,13 @@ def plan(quick: bool) -> PerformancePlan:
     seconds = 3.0 if quick else 20.0
     single = [LatencySetup(kind, MEMBERS, 1, PACED, 100, seconds, "pyro") for kind in (FIFO, TOTAL, SAFE)]
     single += [LatencySetup(FIFO, MEMBERS, 1, rate, size, seconds / 2, "pyro") for size, rate in LARGE]
-    # Without an echo beside it: what a group costs that only lives is compared with nothing.
-    single += [LatencySetup(FIFO, MEMBERS, 1, IDLE, 100, seconds)]
+    idle = tuple(IdleSetup(FIFO, members, groups, seconds) for members, groups in IDLE)
     floods = [_flood(kind, size, quick) for kind in (FIFO, TOTAL) for size in (100, 1024)]
     floods += [_flood(FIFO, 100, quick, senders=1), _flood(FIFO, 100, quick, "tcp"), _flood(FIFO, 1024, quick, "tcp")]
     sizes = (3, 8) if quick else (2, 3, 5, 8, 16, 32)
     scale = ScaleSetup(FIFO, max(sizes), sizes, 100, 100.0, 1.0 if quick else 5.0)
-    return PerformancePlan(
-        tuple(single), tuple(floods), scale, None if quick else FailoverSetup(TOTAL, 5, 5, tuple(Kill))
-    )
+    kills = None if quick else FailoverSetup(TOTAL, 5, 5, tuple(Kill))
+    return PerformancePlan(tuple(single), idle, tuple(floods), scale, kills)
 
 
 def _flood(
@@ -85,6 +88,7 @@ def measure(wanted: PerformancePlan, told: Told = lambda _text: None) -> Finding
     """Measure everything; `told` hears of each part. Raises Unavailable or GComTimeout when a process fails."""
     return Findings(
         tuple(_single(setup, told) for setup in wanted.single),
+        tuple(living.measure(setup, told) for setup in wanted.idle),
         tuple(_flooded(setup, told) for setup in wanted.floods),
         ScaleResult(wanted.scale, tuple(growing.measure(wanted.scale, told))),
         tuple(_killed(wanted.failover, told)) if wanted.failover else (),

@@ -10,7 +10,7 @@ from typing import Any
 
 from gcom.bench.latency.stages import STAGES
 from gcom.bench.latency.turns import LatencyResult
-from gcom.bench.performance.plan import IDLE, Findings
+from gcom.bench.performance.plan import Findings
 from gcom.bench.scale.sizes import ScaleResult
 from gcom.bench.throughput.turns import ThroughputResult
 from gcom.errors import Unavailable
@@ -54,7 +54,7 @@ def plots(findings: Findings) -> dict[str, str]:
 
 def paced(findings: Findings) -> list[LatencyResult]:
     """Return the measurements of small messages at a steady rate, whose stages are shown."""
-    return [it for it in findings.single if it.setup.rate > IDLE and it.setup.size == findings.single[0].setup.size]
+    return [it for it in findings.single if it.setup.size == findings.single[0].setup.size]
 
 
 def _draw_stages(figure: Any, results: list[LatencyResult]) -> None:

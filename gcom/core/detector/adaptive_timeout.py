@@ -41,7 +41,9 @@ class AdaptiveTimeout:
     )
 
     def __init__(self, now_ms: int, detection: Detection = LAN) -> None:
-        self._min_ms, self._max_ms = detection.scaled_ms(limits.SILENCE_MIN_MS), detection.silence_max_ms
+        # Two heartbeats at least: one that was just missed, and as long again for the answer to the next.
+        self._min_ms = max(detection.scaled_ms(limits.SILENCE_MIN_MS), 2 * limits.HEARTBEAT_MS)
+        self._max_ms = detection.silence_max_ms
         self._probe_ms = detection.extended_ms(limits.PROBE_MS)
         self.heard_ms = now_ms
         self._longest_ms = 0  # gap that ended in the present window
@@ -89,8 +91,8 @@ class AdaptiveTimeout:
     def limit_ms(self, own_lag_ms: int) -> int:
         """Return how long the peer may say nothing now, in ms."""
         usual_ms = max(limits.HEARTBEAT_MS, self._mean_8 // 8) + self._deviation_4
-        # Not below 1.5 s, however regular the peer: a false suspicion costs a view change and a member's state. Own lag
-        # counts twice, since a process that runs late also hears late.
+        # Not below 1.75 s, however regular the peer: a false suspicion costs a view change and a member's state. Own
+        # lag counts twice, since a process that runs late also hears late.
         return min(self._max_ms, max(self._min_ms, usual_ms) + 2 * own_lag_ms)
 
     def is_long(self, now_ms: int, own_lag_ms: int) -> bool:

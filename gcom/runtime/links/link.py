@@ -101,6 +101,7 @@ class Link:
         # 3. On the broken one they would be lost, and answers over the other be taken for those of frames before.
         self._to_write: deque[tuple[pyro.Pipeline, _Taken]] = deque()
         self._unanswered: deque[_Taken] = deque()
+        self._look_ms = 0  # nothing is due by time before
         self._writing = Lock()  # by one thread at a time, in the order in which frames were taken
         self._alone: Thread | None = None  # dials, or makes calls one by one; nothing else is put meanwhile
         self._certified = isinstance(host.credentials, pyro.Credentials)
@@ -110,11 +111,14 @@ class Link:
         """Take turns for this peer, too, and look for what to put. Holds the lock."""
         turn = session, peer
         self._turns[turn] = self._due[turn] = None
+        self._look_ms = 0
         self._host.lock.follow(self)
 
     def look(self) -> None:
         """Look for what became due by time alone. Holds the lock."""
         now_ms = self._host.now_ms()
+        if now_ms < self._look_ms:
+            return
         # One group's heartbeat is due: those of the others that are soon due go with it, from now on each time. Their
         # frames are read by one wake of the peer's worker, and their answers by one of this node's reader.
         if len(self._turns) > 1 and any(due is not None and due <= now_ms for due in self._dues().values()):
@@ -193,10 +197,13 @@ class Link:
 
     def next_ms(self, now_ms: int) -> int | None:
         """Return when this link is to be looked at again; None: not before something happens. Holds the lock."""
-        dues = [due for due in self._dues().values() if due is not None]
-        if self._unanswered:
-            dues.append(self._overdue_ms)
-        return max(min(dues), now_ms + OVERDUE_MS) if dues and self._alone is None else None
+        if self._look_ms <= now_ms:
+            # Sooner nothing is due without `serve`: a heartbeat is put off, or comes HEARTBEAT_LEAD_MS sooner at most.
+            dues = [due for due in self._dues().values() if due is not None]
+            self._look_ms = max(min(dues), now_ms + OVERDUE_MS) if dues else now_ms + limits.HEARTBEAT_MS
+        if self._alone is not None:
+            return None
+        return max(min(self._look_ms, self._overdue_ms), now_ms + OVERDUE_MS) if self._unanswered else self._look_ms
 
     def is_overdue(self, now_ms: int) -> bool:
         """Return whether the oldest frame under way was not answered in time. Holds the lock."""
