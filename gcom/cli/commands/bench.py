@@ -155,7 +155,8 @@ def everything(
 
     Single messages beside a paced Pyro5 echo with their stages, large ones, and the cost of groups in which
     nothing is sent; floods beside bare Pyro5 frames and raw TCP; groups of several sizes; failover. It takes a quarter
-    of an hour. The exit status is 1 if any delivery was wrong. It needs psutil and matplotlib: pip install 'gcom[bench]'.
+    of an hour. The exit status is 1 if any delivery was wrong. It needs psutil and matplotlib: pip install
+    'gcom[bench]'.
 
     \b
     Examples:
