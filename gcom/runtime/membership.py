@@ -164,7 +164,7 @@ class Membership:
         returning |= ended.reason == "succession"
         # Without a reader only the last end is kept: those before it would pile up.
         if self.uses.receive or not returning:
-            self.queue.end(Gone(ended, returning))
+            self.queue.end(Gone(ended, returning), goes_on=ended.reason == "succession")
         if returning:
             self._enter_again(session)
         else:
@@ -208,7 +208,7 @@ class Membership:
             if self.uses.receive:
                 view = session.machine.view
                 self._entered.append(session)
-                self.queue.tell(Entered(view is not None and view.members == (session.machine.process,)))
+                self.queue.begin(Entered(view is not None and view.members == (session.machine.process,)))
 
     def next_session(self) -> Session:
         """Return the session whose Entered has just been read."""

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gcom.core.messages.effects import Deliver, Ended, Installed, Skip
+from gcom.core.messages.effects import Deliver, Ended, Installed
 from gcom.sim.checks.record import Violation
 from gcom.sim.checks.state import State
 from gcom.values.definition import Definition, Multicast, Netsplit
 from gcom.values.names import Process
+from gcom.values.run import Run
 from gcom.values.view import View
 
 _Where = tuple[str, int]  # an instance and a view of it
@@ -95,19 +96,19 @@ class Continuity:
         """Record that a group goes on with the state of one that was put out, which lacks what came meanwhile."""
         self._restored.add(since)
 
-    def on_covered(self, who: Process, instance: str, covered: Iterable[Deliver | Skip], given: State) -> None:
-        """Check that what waited for a state, and is not handed over since that one has it, is in it."""
-        if not self._promised or self._forked or given.since in self._restored:
+    def on_awaited(self, who: Process, held: Iterable[tuple[str, Run]], state: State) -> None:
+        """Check that a state has what came, in whichever instance, while a process awaited it."""
+        if not self._promised or self._forked or state.since in self._restored:
             return
-        for run in (each.run for each in covered if isinstance(each, Deliver)):
+        for instance, run in held:
             count = self._before.get((instance, run.sender), 0) + run.last
             owed = min(count, self._confirmed.get(run.sender, 0))
-            has = given.streams.get(run.sender, (0, 0))[0] + self._lost.get((given.since, run.sender), 0)
-            # Broken where all who wait when the last donor dies begin at that barrier: what a majority held is lost,
-            # though some of them live.
+            has = state.streams.get(run.sender, (0, 0))[0] + self._lost.get((state.since, run.sender), 0)
+            # Broken where all who wait when the last donor dies begin at that barrier, or in a successor: what a
+            # majority held is lost, though some of them live.
             if has < owed:
                 raise Violation(
-                    f"CONTINUITY: {who} held {owed} confirmed messages of {run.sender} back, and is given {has}"
+                    f"CONTINUITY: {who} held {owed} confirmed messages of {run.sender} back, and begins with {has}"
                 )
 
     def on_given(self, who: Process, before: State, given: State, told: bool = False, aside: bool = False) -> None:
