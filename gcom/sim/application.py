@@ -77,9 +77,11 @@ class Application:
     def go_on_from(self, former: Application) -> None:
         """Take over the state of the former session of the same process, which has read all that was handed to it."""
         machine = former._session.machine
+        if machine.succeeded:
+            self._held = former._held
         if machine.succeeded and not former.has_state:
             # What that one held is read where the state comes, or is lost.
-            self._queue, self._source, self._held = former._queue, former._source, former._held
+            self._queue, self._source = former._queue, former._source
             self._queue.end(self._session, goes_on=True)
         else:
             # A successor goes on with the state that its former session leaves, so what that one had

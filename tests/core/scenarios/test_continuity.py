@@ -492,6 +492,30 @@ def test_what_one_holds_goes_through_several_successors() -> None:
     assert len(net.of(D, Ended)) == 2
 
 
+def test_a_state_that_has_come_whole_goes_over_into_a_successor() -> None:
+    """1. `a` gives its state to four. 2. Three of them sleep: a change, to which `b` has promised, comes to no end. 3. `b`
+    is given the state, and would set it with the next view. 4. All others die.
+    """
+    net, (_, *others) = awaiting(4)
+    net.send(B, "m")
+    net.until(lambda: "m" in net.delivered(B))
+    for who in others:
+        net.pause(who)
+    net.carried.clear()
+    net.start("f")
+    net.until(lambda: any(isinstance(item, frames.Prepare) for frame in net.carried for item in frame.control))
+    net.stalled.clear()
+    net.until(lambda: net.machines[B].transfer.held(A) > 0)
+    assert net.of(B, SetState) == []
+    net.kill(A)
+    for who in others:
+        net.kill(who)
+        net.resume(who)  # whoever calls it is told
+    net.unite("bf")
+    assert net.machines[B].instance != "i0001"
+    assert net.lost("bf", "before", "m") == []
+
+
 def test_an_operator_gives_up_who_alone_has_the_state() -> None:
     net, newcomers = awaiting(2)
     net.cut_off.add(A)

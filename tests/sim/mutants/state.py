@@ -149,6 +149,11 @@ def what_one_held_as_it_awaited_the_state_ends_with_its_instance(patch: Patch) -
     patch.setattr(DeliveryQueue, "end", end_all)
 
 
+@told_by(test_continuity.test_a_state_that_has_come_whole_goes_over_into_a_successor)
+def a_state_that_came_since_the_promise_ends_with_its_instance(patch: Patch) -> None:
+    patch.setattr(Transfer, "succeed", lambda self, decision: [])
+
+
 @mutant(reliable, of_three, aim=aims.sides_meet)
 def who_enters_another_instance_brings_nothing(patch: Patch) -> None:
     patch.setattr(StateReconciliation, "enter", lambda self, instance, first: setattr(self, "_kept", None))
