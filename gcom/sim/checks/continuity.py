@@ -4,8 +4,9 @@ All other rules are of one instance.
 
 A message is *confirmed* when an application was handed it under SAFE, or when a majority of the view in which it was
 sent delivered it: so many hold it, and `held_by` would have said so. From then on it is in every state that an
-application is given, as far as that application had it before. So a state that goes back is noticed at the member whose
-state it replaces, and a branch at the members whose branch gives way; members that crashed or left are not checked. An
+application is given, as far as that application had it before, or its member held it while it awaited the state. So a
+state that goes back is noticed at the member whose state it replaces, and a branch at the members whose branch gives
+way; members that crashed or left are not checked. An
 instance that all have left is dissolved, and the next instance of the name begins anew.
 """
 
@@ -55,8 +56,10 @@ class Continuity:
                 if effect.succeeds and effect.succeeds.by != "ended":
                     # 1. In the successor a sender's numbers begin at 1 again. 2. Its earlier messages are still in
                     #    everybody's state. 3. So what is counted goes on from what this process had of it.
+                    #    The most that any has: one that has just joined was handed none of the earlier ones.
                     for sender in effect.succeeds.cut:
-                        self._before.setdefault((instance, sender), self._count.get((who, sender), 0))
+                        before = self._count.get((who, sender), 0)
+                        self._before[instance, sender] = max(before, self._before.get((instance, sender), 0))
             case Deliver(run) if instance not in self._dissolved:
                 count = self._before.get((instance, run.sender), 0) + run.last
                 self._count[who, run.sender] = count

@@ -493,8 +493,8 @@ def test_what_one_holds_goes_through_several_successors() -> None:
 
 
 def test_a_state_that_has_come_whole_goes_over_into_a_successor() -> None:
-    """1. `a` gives its state to four. 2. Three of them sleep: a change, to which `b` has promised, comes to no end. 3. `b`
-    is given the state, and would set it with the next view. 4. All others die.
+    """1. `a` gives its state to four. 2. Three of them sleep, so a change to which `b` has promised comes to no end. 3.
+    `b` is given the state, and would set it with the next view. 4. All others die.
     """
     net, (_, *others) = awaiting(4)
     net.send(B, "m")
