@@ -139,6 +139,31 @@ def test_what_was_confirmed_to_one_that_awaits_the_state_outlives_all_who_had_it
 
 
 @pytest.mark.slow
+def test_one_that_leaves_a_successor_before_it_has_the_state_is_told_of_all_its_sessions(workers: Workers) -> None:
+    """1. Carol and Dave await the state of Alice and Bob, who die. 2. Carol begins the successor, and gives her state
+    to Dave. 3. He leaves before he has it.
+    """
+    slow = ("--faults", "delay=20..20ms")
+    alice, bob = (workers.start(name, *STATE, *slow) for name in ("alice", "bob"))
+    bob.told("took")
+    given = len(alice.rows("gave"))
+    carol, dave = (workers.start(name, *STATE, *slow) for name in ("carol", "dave"))
+    alice.until(lambda: len(alice.rows("gave")) > given, "the snapshot")
+    for member in (alice, bob):
+        member.signal(signal.SIGKILL)
+        member.end()
+    carol.told("state_lost")
+    carol.until(lambda: bool(carol.rows("gave")), "her snapshot")
+    dave.say("leave")
+    dave.told("left")
+    dave.until(lambda: len(dave.rows("departure")) == 2, "both ends")
+    assert dave.rows("took") == []
+    told = [row["type"] for row in dave.rows() if row["type"] in ("departure", "returned", "view", "state_lost")]
+    assert told == ["departure", "returned", "departure"]
+    assert [row["reason"] for row in dave.rows("departure")] == ["succession", "request"]
+
+
+@pytest.mark.slow
 def test_29_one_that_was_paused_for_long_comes_back_with_the_state(workers: Workers, tmp_path: Path) -> None:
     words = (*STATE, "--log-dir", str(tmp_path))
     members = [workers.start(name, *words) for name in ("alice", "bob", "carol")]
