@@ -65,7 +65,7 @@ class DeliveryQueue(Generic[_Own]):
         covered: list[Deliver | Skip] = []
         match effect:
             case AwaitState():
-                if self.is_open:
+                if self.is_open:  # else it has waited since a former session
                     self.tail = deque()
             case KeepState() | StateUnavailable(kept=True):
                 waiting = [] if self.is_open else [*self._carried, *self.tail]

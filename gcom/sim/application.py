@@ -33,6 +33,7 @@ from gcom.sim.plan.events import Fault
 from gcom.sim.unicasts import MemberSession, UnicastTraffic
 from gcom.values.definition import Multicast, Netsplit
 from gcom.values.lineage import carries_on, rank
+from gcom.values.names import InstanceId
 from gcom.values.run import Payload, Run, StateToMerge
 from gcom.values.view import View
 
@@ -57,9 +58,7 @@ class Application:
         self._queue: DeliveryQueue[MemberSession] = DeliveryQueue()
         self._source = session  # of what is read now
         self._state = State()
-        self._held: list[
-            tuple[str, Deliver | Installed]
-        ] = []  # came while the state was awaited, and in which instance
+        self._held: list[tuple[InstanceId, Deliver | Installed]] = []  # came while the state was awaited, and where
         self._lost: KeepState | StateUnavailable | None = None  # told, and its barrier not reached
         self._view = 0  # installed, but not reached by the reader
         self._reading = False
@@ -363,7 +362,7 @@ class Application:
             self._simulation.continuity.on_awaited(process, self._held_before(view), self._state)
             self._held.clear()
 
-    def _held_before(self, view: View) -> Iterator[tuple[str, Run]]:
+    def _held_before(self, view: View) -> Iterator[tuple[InstanceId, Run]]:
         """Yield what came while the state was awaited, up to the barrier of a view."""
         barrier = self._session.machine.instance, view.number
         for instance, item in self._held:
