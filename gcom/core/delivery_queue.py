@@ -1,6 +1,7 @@
 """The queue of effects for one application, in the order in which they are handed over; pure, the same in every driver.
 
-It is closed while the application's state is on its way: what the core delivers in the meantime is held.
+It is closed while the application's state is on its way: what the core delivers in the meantime is held, and goes along
+into a successor.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class DeliveryQueue(Generic[_Own]):
     def __init__(self) -> None:
         self.queued: deque[Handed | _Own] = deque()
         self.tail = self.queued
+        self._carried: list[Handed | _Own] = []  # held in former sessions of the process, which waits since then
 
     @property
     def is_open(self) -> bool:
@@ -63,20 +65,23 @@ class DeliveryQueue(Generic[_Own]):
         covered: list[Deliver | Skip] = []
         match effect:
             case AwaitState():
-                self.tail = deque()
+                if self.is_open:  # else it has waited since a former session
+                    self.tail = deque()
             case KeepState() | StateUnavailable(kept=True):
-                waiting = [] if self.is_open else list(self.tail)
+                waiting = [] if self.is_open else [*self._carried, *self.tail]
                 self._open()
+                # In front: an application begins anew at a loss, so it must not have read what it is to keep.
                 self.queued.extend((effect, *waiting))
             case SetState(view) | StateUnavailable(view):
                 held = list(self.tail) if not self.is_open else []
                 # The state is a donor's at the barrier of `view`, so it has all messages before that
                 # (docs/protocols/state.md). What the joiner held back of them was handed to nobody, and is dropped.
                 covered, kept = _since(held, view)
+                # A donor of this instance has all of its predecessor. Of that nobody takes credit any more.
+                former = [it for it in self._carried if not isinstance(it, _COVERED)]
                 self._open()
                 # The state in front of what was held: the application's own order is that of the donor.
-                self.queued.append(effect)
-                self.queued.extend(kept)
+                self.queued.extend((*former, effect, *kept))
             case _:
                 self.tail.append(effect)
         return covered
@@ -85,19 +90,32 @@ class DeliveryQueue(Generic[_Own]):
         """Append the driver's own, which waits for no state."""
         self.queued.append(own)
 
-    def end(self, own: _Own) -> None:
-        """Append the last of a session."""
+    def begin(self, own: _Own) -> None:
+        """Append the first of a session, behind what is held of the session before."""
+        (self._carried or self.queued).append(own)
+
+    def end(self, own: _Own, *, goes_on: bool = False) -> None:
+        """Append the last of a session; `goes_on`: the same process begins the next one, in a successor."""
+        # 1. B waits for A's state. 2. m is confirmed: A and B hold it. 3. A dies, and B alone goes on as a successor.
+        # If what it holds ended here, m would be lost, though B lives. So B still waits: the successor tells for what.
+        if goes_on and not self.is_open:
+            self._carried += (*self.tail, own)
+            self.tail = deque()
+            return
         # Opened without its state: the application could make nothing of what is held, and must learn of the end.
+        ends = [it for it in self._carried if not isinstance(it, Handed)]
         self._open()
-        self.queued.append(own)
+        self.queued.extend((*ends, own))
 
     def shut(self) -> None:
         """Hand over nothing more but the end."""
         self.queued.clear()
+        self._carried.clear()
         self.tail = deque()
 
     def _open(self) -> None:
         self.tail = self.queued
+        self._carried.clear()
 
 
 def _since(held: list[Handed | _Own], view: int) -> tuple[list[Deliver | Skip], list[Handed | _Own]]:

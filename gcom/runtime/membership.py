@@ -164,7 +164,7 @@ class Membership:
         returning |= ended.reason == "succession"
         # Without a reader only the last end is kept: those before it would pile up.
         if self.uses.receive or not returning:
-            self.queue.end(Gone(ended, returning))
+            self.queue.end(Gone(ended, returning), goes_on=ended.reason == "succession")
         if returning:
             self._enter_again(session)
         else:
@@ -208,7 +208,7 @@ class Membership:
             if self.uses.receive:
                 view = session.machine.view
                 self._entered.append(session)
-                self.queue.tell(Entered(view is not None and view.members == (session.machine.process,)))
+                self.queue.begin(Entered(view is not None and view.members == (session.machine.process,)))
 
     def next_session(self) -> Session:
         """Return the session whose Entered has just been read."""
@@ -222,30 +222,37 @@ class Membership:
         with self._host.lock:
             if self.give_up():
                 return
-            session = self.session
-            # A second call waits like the first, but says nothing a second time of what was never sent.
-            again = session.leaving or session.ended is not None
-            # First of all: from here on `send` raises, or a busy
-            # application would keep its process in for ever.
-            session.begin_leaving()
-            # A member whose window is full may wait for a reader that never reads. Some of the time is kept for the
-            # view change, without which the others would have to suspect this process first.
-            unsent_until = deadline - min(LEAVE_S, timeout_s / 2)
-            with session.awaiting_acks():
-                while (session.has_unsent or self._owes_state) and not session.ended and session.wait(unsent_until):
-                    pass
-            if session.machine.stage is Stage.MEMBER and not session.ended:
-                session.step(events.Leave())
-            # Its end comes with the view without it, once the others have all
-            # that it sent: a connection that is closed at once would lose that.
-            while not session.ended and session.wait(deadline):
-                pass
-            # The time is over and no view without it has come: it goes, and the others find out by suspecting it.
-            if not session.ended:
-                session.step(events.Exit())
+            session = None
+            # 1. The application leaves. 2. Before that is decided, a succession takes the process over into another
+            # instance. 3. Whoever is told that it has left must not be a member there.
+            while session is not self.session:
+                session = self.session
+                # A second call waits like the first, but says nothing a second time of what was never sent.
+                again = session.leaving or session.ended is not None
+                self._leave(session, deadline, timeout_s)
         if session.unnumbered and not again:
             process, unsent = session.machine.process, session.unnumbered
             logger.warning("{} left with {} messages that were never sent", process, unsent)
+
+    def _leave(self, session: Session, deadline: float, timeout_s: float) -> None:
+        # First of all: from here on `send` raises, or a busy
+        # application would keep its process in for ever.
+        session.begin_leaving()
+        # A member whose window is full may wait for a reader that never reads. Some of the time is kept for the
+        # view change, without which the others would have to suspect this process first.
+        unsent_until = deadline - min(LEAVE_S, timeout_s / 2)
+        with session.awaiting_acks():
+            while (session.has_unsent or self._owes_state) and not session.ended and session.wait(unsent_until):
+                pass
+        if session.machine.stage is Stage.MEMBER and not session.ended:
+            session.step(events.Leave())
+        # Its end comes with the view without it, once the others have all
+        # that it sent: a connection that is closed at once would lose that.
+        while not session.ended and session.wait(deadline):
+            pass
+        # The time is over and no view without it has come: it goes, and the others find out by suspecting it.
+        if not session.ended:
+            session.step(events.Exit())
 
     @property
     def _owes_state(self) -> bool:

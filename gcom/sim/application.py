@@ -6,6 +6,7 @@ other, as a listener does; an application that reads slowly, or stalls, fills al
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from random import Random
 
@@ -26,12 +27,14 @@ from gcom.core.messages.effects import (
     TakeState,
 )
 from gcom.core.state_transfer.reconciliation import StateReconciliation
+from gcom.core.state_transfer.transfer import NO_DONOR
 from gcom.sim.checks.state import BEFORE, State
 from gcom.sim.plan.events import Fault
 from gcom.sim.unicasts import MemberSession, UnicastTraffic
 from gcom.values.definition import Multicast, Netsplit
 from gcom.values.lineage import carries_on, rank
-from gcom.values.run import Payload, StateToMerge
+from gcom.values.names import InstanceId
+from gcom.values.run import Payload, Run, StateToMerge
 from gcom.values.view import View
 
 PENDING_MAX = 64  # sent and not yet numbered; at the bound `send` would block, and here is not called
@@ -52,8 +55,10 @@ class Application:
         self._session = session
         self._simulation = session.simulation
         self._rng = rng
-        self._queue: DeliveryQueue[Ended] = DeliveryQueue()
+        self._queue: DeliveryQueue[MemberSession] = DeliveryQueue()
+        self._source = session  # of what is read now
         self._state = State()
+        self._held: list[tuple[InstanceId, Deliver | Installed]] = []  # came while the state was awaited, and where
         self._lost: KeepState | StateUnavailable | None = None  # told, and its barrier not reached
         self._view = 0  # installed, but not reached by the reader
         self._reading = False
@@ -70,12 +75,19 @@ class Application:
 
     def go_on_from(self, former: Application) -> None:
         """Take over the state of the former session of the same process, which has read all that was handed to it."""
-        # A successor goes on with the state that its former session leaves, so what that one had
-        # queued is read first.
-        for item in former._queue.queued:
-            former._take_in(item)
-        self._state, self._reconciliation = former._state, former._reconciliation
         machine = former._session.machine
+        if machine.succeeded:
+            self._held = former._held
+        if machine.succeeded and not former.has_state:
+            # What that one held is read where the state comes, or is lost.
+            self._queue, self._source = former._queue, former._source
+            self._queue.end(self._session, goes_on=True)
+        else:
+            # A successor goes on with the state that its former session leaves, so what that one had
+            # queued is read first.
+            for item in former._queue.queued:
+                former._take_in(item)
+        self._state, self._reconciliation = former._state, former._reconciliation
         # Who goes on in a successor keeps its state.
         self._former = "" if machine.succeeded else machine.instance or former._former
         self._aside = former._aside
@@ -168,6 +180,8 @@ class Application:
             self._endpoint.arrived(effect)
 
     def arrived(self, item: Handed | AwaitState) -> None:
+        if isinstance(item, Deliver | Installed) and not self.has_state:
+            self._held.append((self._session.machine.instance, item))
         match item:
             # Before the queue: whoever has the state is known when the view is, as STATE_LOST compares members then.
             # What the reader learns of the view comes in _consume().
@@ -185,7 +199,9 @@ class Application:
                 self._reconciliation.given()
             case KeepState(view):
                 self._session.checker.states.on_given(self._session.process, view)
-            case StateUnavailable():
+            case StateUnavailable(_, reason):
+                if reason != NO_DONOR:  # its donors may live, and have it
+                    self._held.clear()
                 self._bring(self._reconciliation.lost())
             case MergeState(_, sender, data):
                 # While this member's own state is on its way, what is merged here would be replaced by it.
@@ -195,11 +211,7 @@ class Application:
                 pass
         # A state covers messages that were queued before it came: nobody will read them, and their credit
         # is given at once.
-        covered = self._queue.put(item)
-        if isinstance(item, SetState):
-            given, instance = State.load(item.data), self._session.machine.instance
-            self._simulation.continuity.on_covered(self._session.process, instance, covered, given)
-        for each in covered:
+        for each in self._queue.put(item):
             self._later(0, partial(self._credit, each))
         if self._queue.queued and not self._reading:
             self._reading = True
@@ -272,7 +284,15 @@ class Application:
         if self._reading:
             self._later(self._read_delay_ms(), self._read)
 
-    def _consume(self, item: Handed | Ended) -> None:
+    def _consume(self, item: Handed | MemberSession) -> None:
+        if not isinstance(item, Handed):
+            self._source = item
+        elif self._source is self._session or isinstance(item, StateUnavailable | KeepState):
+            self._deal_with(item)
+        else:
+            self._take_in(item)  # of a predecessor, where nobody takes credit or asks for a state any more
+
+    def _deal_with(self, item: Handed) -> None:
         match item:
             case Deliver(run):
                 # The credit last, as in the runtime: a message counts as read when the callback is through, and may
@@ -295,12 +315,12 @@ class Application:
             case _:
                 self._take_in(item)
 
-    def _take_in(self, item: Handed | Ended) -> None:
+    def _take_in(self, item: Handed | MemberSession) -> None:
         match item:
             # What a side brought is not a message of the group: it comes as MergeState, in its place of the order.
             case Deliver(run) if not isinstance(run.payloads[0], StateToMerge):
                 if self._state.since and run.sender not in self._state.streams:
-                    where = self._session.machine.instance, self._state.since
+                    where = self._source.machine.instance, self._state.since
                     self._simulation.continuity.on_counted(*where, run.sender, run.first)
                 self._state.add(item)
             case SetState(_, data, _, uncovered):
@@ -339,6 +359,17 @@ class Application:
             self._lost = None
         if self._keeps:
             states.on_barrier(process, view.number, self._state)
+            self._simulation.continuity.on_awaited(process, self._held_before(view), self._state)
+            self._held.clear()
+
+    def _held_before(self, view: View) -> Iterator[tuple[InstanceId, Run]]:
+        """Yield what came while the state was awaited, up to the barrier of a view."""
+        barrier = self._session.machine.instance, view.number
+        for instance, item in self._held:
+            if isinstance(item, Deliver):
+                yield instance, item.run
+            elif (instance, item.view.number) == barrier:
+                return
 
     def _give(self, view: int) -> None:
         """Answer the machine with the state, as get_state does, or with its failure."""

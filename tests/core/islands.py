@@ -7,6 +7,7 @@ the state have the same, which is checked at every step.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 
 from gcom.core.delivery_queue import DeliveryQueue, Handed
@@ -59,6 +60,7 @@ class Islands(Network):
         self.stalled: set[Process] = set()  # their applications read nothing
         self.handovers: dict[Process, DeliveryQueue[Ended]] = {}
         self._entered: set[Process] = set()
+        self._before: Counter[Process] = Counter()  # ends that they have not read: what comes first is of a predecessor
         self._at: dict[tuple[str, int], tuple[Process, bytes]] = {}
 
     def machine(self, process: Process) -> GroupMachine:
@@ -74,7 +76,8 @@ class Islands(Network):
     def hand_over(self, who: Process, effect: Effect) -> None:
         queue = self.handovers.setdefault(who, DeliveryQueue())
         if isinstance(effect, Ended):
-            queue.end(effect)
+            self._before[who] += 1
+            queue.end(effect, goes_on=effect.reason == "succession")
         elif isinstance(
             effect,
             Deliver | Skip | Installed | OfState,
@@ -109,20 +112,26 @@ class Islands(Network):
         else:
             self.later(who, events.Consumed(sender, done.first + done.count - 1, 0))
 
+    def _credit(self, who: Process, read: Deliver | Skip) -> None:
+        if not self._before[who]:  # else the machine that delivered it is no more
+            self._done(who, read)
+
     def step(self) -> None:
         super().step()
         for who, queue in list(self.handovers.items()):
             while queue.queued and self.alive(who) and who not in self.stalled:
-                self._read(who, self.application(who), queue.queued.popleft())
+                item = queue.queued.popleft()
+                self._before[who] -= isinstance(item, Ended)
+                self._read(who, self.application(who), item)
 
     def _read(self, who: Process, application: Application, item: Handed | Ended) -> None:
         machine = self.machines[who]
         match item:
             case Deliver(run):
                 application.texts |= {str(it) for it in run.payloads if not isinstance(it, StateToMerge)}
-                self._done(who, item)
+                self._credit(who, item)
             case Skip():
-                self._done(who, item)
+                self._credit(who, item)
             case TakeState(view) if machine.transfer.asks(view):
                 self.later(who, events.StateTaken(view, application.state()))
             case SetState(_, data):
@@ -132,7 +141,7 @@ class Islands(Network):
             case MergeState(view, sender, data):
                 application.set(merged(application.state(), data))
                 application.merges.append((machine.instance, view, sender))
-            case Installed(view_now):
+            case Installed(view_now) if not self._before[who]:
                 other, state = self._at.setdefault((machine.instance, view_now.number), (who, application.state()))
                 assert application.state() == state, f"{who} {application.texts} and {other} {state!r} in {view_now}"
             case Ended():

@@ -356,6 +356,7 @@ class Network:
             if machine.instance not in self._checkers:
                 self._checkers[machine.instance] = Checker(self.definition, before=self._checkers)
             self._checkers[machine.instance].see(who, effect)
+            self.hand_over(who, effect)  # first: the end of one session before the beginning of the next
             match effect:
                 case AskRegistry(request):
                     self.registry_asked[who] += 1
@@ -373,7 +374,6 @@ class Network:
                 case _:
                     pass
             self.watch(who, effect)
-            self.hand_over(who, effect)
         if self.machines[who].stage is Stage.ENDED:
             self._todo = [it for it in self._todo if it[0] != who]
 

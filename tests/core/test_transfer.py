@@ -260,6 +260,21 @@ def test_one_that_has_promised_does_not_complete_before_the_install() -> None:
     assert later.keeping is Keeping.AWAITED
 
 
+def test_one_that_goes_over_into_a_successor_has_what_came_whole_since_its_promise() -> None:
+    longest, later, lacks_a_part = waiting(), waiting(), waiting()
+    for transfer in (longest, later, lacks_a_part):
+        transfer.wedge(0)
+        transfer.on_chunk(A, StateChunk(2, 1, 2, b"s"), 0)
+    for transfer in (longest, later):
+        transfer.on_chunk(A, StateChunk(2, 2, 2, b"t"), 0)
+    assert longest.succeed(decision(1, {B: (C, 1), C: (C, 1)}, B, C)) == [SetState(2, b"st", A)]
+    assert longest.keeping is Keeping.WHOLE
+    assert later.succeed(decision(1, {C: (B, 1)}, B, C)) == []  # it is given what B begins with
+    assert later.succeed(decision(1, {}, B, C)) == []
+    assert lacks_a_part.succeed(decision(1, {B: (C, 1), C: (C, 1)}, B, C)) == []
+    assert lacks_a_part.keeping is Keeping.AWAITED
+
+
 def test_who_has_waited_longest_goes_on_with_what_came_since_it_entered() -> None:
     longest = waiting()
     lost = StateUnavailable(3, "no member has it", kept=True)

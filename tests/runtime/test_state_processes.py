@@ -111,6 +111,59 @@ def test_a_survivor_gives_its_state_in_the_successor_to_one_that_awaits_it(worke
 
 
 @pytest.mark.slow
+def test_what_was_confirmed_to_one_that_awaits_the_state_outlives_all_who_had_it(
+    workers: Workers, tmp_path: Path
+) -> None:
+    """1. Bob awaits Alice's state. 2. A text is confirmed: both hold it. 3. Alice dies, and Bob goes on by itself."""
+    words = (*STATE, "--log-dir", str(tmp_path))
+    alice = workers.start("alice", *words, "--faults", "delay=20..20ms")  # eight seconds for the whole state
+    alice.say("confirm of Alice alone")
+    alice.told("confirmed")
+    bob = workers.start("bob", *words)
+    alice.until(lambda: bool(alice.rows("gave")), "the snapshot")
+    bob.say("confirm of both")
+    bob.told("confirmed")
+    alice.signal(signal.SIGKILL)
+    alice.end()
+    bob.told("returned")
+    bob.say("confirm afterwards")
+    bob.until(lambda: [stream[0] for stream in bob.report()["state"].values()] == [2], "both texts of its own")
+    assert bob.rows("took") == []
+    told = [row["type"] for row in bob.rows() if row["type"] in ("state_lost", "departure", "returned", "view")]
+    assert told == ["state_lost", "view", "departure", "returned", "view"]
+    carol = workers.start("carol", *words)
+    carol.told("took")
+    settle([bob, carol])
+    end([bob, carol])
+    assert [report.failed() for report in judge(tmp_path).groups.values()] == [{}, {}]
+
+
+@pytest.mark.slow
+def test_one_that_leaves_a_successor_before_it_has_the_state_is_told_of_all_its_sessions(workers: Workers) -> None:
+    """1. Carol and Dave await the state of Alice and Bob, who die. 2. Carol begins the successor, and gives her state
+    to Dave. 3. He leaves before he has it.
+    """
+    slow = ("--faults", "delay=20..20ms")
+    alice, bob = (workers.start(name, *STATE, *slow) for name in ("alice", "bob"))
+    bob.told("took")
+    given = len(alice.rows("gave"))
+    carol, dave = (workers.start(name, *STATE, *slow) for name in ("carol", "dave"))
+    alice.until(lambda: len(alice.rows("gave")) > given, "the snapshot")
+    for member in (alice, bob):
+        member.signal(signal.SIGKILL)
+        member.end()
+    carol.told("state_lost")
+    carol.until(lambda: bool(carol.rows("gave")), "her snapshot")
+    dave.say("leave")
+    dave.told("left")
+    dave.until(lambda: len(dave.rows("departure")) == 2, "both ends")
+    assert dave.rows("took") == []
+    told = [row["type"] for row in dave.rows() if row["type"] in ("departure", "returned", "view", "state_lost")]
+    assert told == ["departure", "returned", "departure"]
+    assert [row["reason"] for row in dave.rows("departure")] == ["succession", "request"]
+
+
+@pytest.mark.slow
 def test_29_one_that_was_paused_for_long_comes_back_with_the_state(workers: Workers, tmp_path: Path) -> None:
     words = (*STATE, "--log-dir", str(tmp_path))
     members = [workers.start(name, *words) for name in ("alice", "bob", "carol")]

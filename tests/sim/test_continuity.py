@@ -59,6 +59,12 @@ class History:
         self._states[who] = given
         return self
 
+    def begin(self, who: str, donor: str, *held: tuple[str, int], lost: int = 0) -> History:
+        """One that held so many of a's messages in these instances begins with a donor's state."""
+        state = State(lost, dict(self._states.get(donor, State()).streams), since=lost)
+        self._continuity.on_awaited(who, [(instance, run("a", 1, count)) for instance, count in held], state)
+        return self
+
 
 def three(history: History) -> History:
     """In a view of three all have delivered the first of a, two its second, and one its third."""
@@ -88,6 +94,16 @@ BROKEN: dict[str, tuple[Definition, Telling, str]] = {
         lambda h: three(h).view("i1", 2, "ab").leave("i1", 2, "b").view("i2", 1, "d").give("d", "a"),
         "a had 2",
     ),
+    "what one held is not in the state that it is given": (
+        PLAIN,
+        lambda h: three(h).begin("b", "c", ("i1", 2)),
+        "b held 2 .* of a back, .* with 1",
+    ),
+    "what one held in a predecessor is gone with that": (
+        SAFE,
+        lambda h: three(h).begin("b", "", ("i1", 1), ("i2", 0), lost=2),
+        "b held 1 .* of a back, .* with 0",
+    ),
 }
 
 FINE: dict[str, tuple[Definition, Telling]] = {
@@ -98,6 +114,9 @@ FINE: dict[str, tuple[Definition, Telling]] = {
         PLAIN,
         lambda h: three(h).view("i1", 2, "ab").view("i1", 3, "a").leave("i1", 3, "a").view("i2", 1, "d").give("d", "c"),
     ),
+    "what one held is in the state that it is given": (PLAIN, lambda h: three(h).begin("b", "b", ("i1", 2))),
+    "what no majority had was held by one": (PLAIN, lambda h: three(h).begin("a", "b", ("i1", 3))),
+    "BASIC promises nothing of what was held": (BASIC, lambda h: three(h).begin("b", "", ("i1", 2))),
     "nobody could give the state": (SAFE, lambda h: three(h).give("b", "a", lost=2, told=True)),
     "BASIC promises nothing": (BASIC, lambda h: three(h).view("i2", 1, "d").give("d", "a")),
     "sides of a PARTITIONABLE group merge": (SPLIT, lambda h: three(h).view("i2", 1, "d").give("d", "a")),

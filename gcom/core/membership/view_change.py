@@ -373,7 +373,7 @@ class ViewChanger:
             for peer in self.live_others:
                 self._links.say(peer, install)
             mine = [skip for skip in closed if isinstance(skip, Skip) and skip.sender == self.process]
-            self.effects += self.doubt.settle(doubt, mine)
+            self.effects += [*self.doubt.settle(doubt, mine), *self._transfer.succeed(decision)]
             self.finish(Ended(self.view.number, "succession", into=decision.succession.instance))
             return
         number = decision.view.number

@@ -175,7 +175,10 @@ class TakeState:
 
 @dataclass(frozen=True, slots=True)
 class AwaitState:
-    """Hand nothing that follows to the application until its state is settled, or the end (delivery_queue.py)."""
+    """Hand nothing that follows to the application until its state is settled, or the end (delivery_queue.py).
+
+    No end is that of an instance in whose successor the process goes on, and waits.
+    """
 
 
 @dataclass(frozen=True, slots=True)

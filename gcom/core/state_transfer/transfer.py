@@ -274,6 +274,14 @@ class Transfer:
             del self._offers[view]
             self.owes = bool(self._offers)
 
+    def succeed(self, decision: Decision) -> list[Effect]:
+        """Go over into a successor, with the state if all of it has come since the promise, and nobody else has it."""
+        source = decision.sources.get(self.process)
+        if source is None or source[0] != self.process:
+            return []
+        self._wedged_ms = None
+        return self._complete()
+
     def end(self, extent: Extent) -> None:
         """End the session, so far as the process has got: members that wait for this state are given another's."""
         _, self._delivered = extent

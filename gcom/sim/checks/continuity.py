@@ -4,8 +4,9 @@ All other rules are of one instance.
 
 A message is *confirmed* when an application was handed it under SAFE, or when a majority of the view in which it was
 sent delivered it: so many hold it, and `held_by` would have said so. From then on it is in every state that an
-application is given, as far as that application had it before. So a state that goes back is noticed at the member whose
-state it replaces, and a branch at the members whose branch gives way; members that crashed or left are not checked. An
+application is given, as far as that application had it before, or its member held it while it awaited the state. So a
+state that goes back is noticed at the member whose state it replaces, and a branch at the members whose branch gives
+way; members that crashed or left are not checked. An
 instance that all have left is dissolved, and the next instance of the name begins anew.
 """
 
@@ -13,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gcom.core.messages.effects import Deliver, Ended, Installed, Skip
+from gcom.core.messages.effects import Deliver, Ended, Installed
 from gcom.sim.checks.record import Violation
 from gcom.sim.checks.state import State
 from gcom.values.definition import Definition, Multicast, Netsplit
 from gcom.values.names import Process
+from gcom.values.run import Run
 from gcom.values.view import View
 
 _Where = tuple[str, int]  # an instance and a view of it
@@ -54,8 +56,10 @@ class Continuity:
                 if effect.succeeds and effect.succeeds.by != "ended":
                     # 1. In the successor a sender's numbers begin at 1 again. 2. Its earlier messages are still in
                     #    everybody's state. 3. So what is counted goes on from what this process had of it.
+                    #    The most that any has: one that has just joined was handed none of the earlier ones.
                     for sender in effect.succeeds.cut:
-                        self._before.setdefault((instance, sender), self._count.get((who, sender), 0))
+                        before = self._count.get((who, sender), 0)
+                        self._before[instance, sender] = max(before, self._before.get((instance, sender), 0))
             case Deliver(run) if instance not in self._dissolved:
                 count = self._before.get((instance, run.sender), 0) + run.last
                 self._count[who, run.sender] = count
@@ -95,19 +99,19 @@ class Continuity:
         """Record that a group goes on with the state of one that was put out, which lacks what came meanwhile."""
         self._restored.add(since)
 
-    def on_covered(self, who: Process, instance: str, covered: Iterable[Deliver | Skip], given: State) -> None:
-        """Check that what waited for a state, and is not handed over since that one has it, is in it."""
-        if not self._promised or self._forked or given.since in self._restored:
+    def on_awaited(self, who: Process, held: Iterable[tuple[str, Run]], state: State) -> None:
+        """Check that a state has what came, in whichever instance, while a process awaited it."""
+        if not self._promised or self._forked or state.since in self._restored:
             return
-        for run in (each.run for each in covered if isinstance(each, Deliver)):
+        for instance, run in held:
             count = self._before.get((instance, run.sender), 0) + run.last
             owed = min(count, self._confirmed.get(run.sender, 0))
-            has = given.streams.get(run.sender, (0, 0))[0] + self._lost.get((given.since, run.sender), 0)
-            # Broken where all who wait when the last donor dies begin at that barrier: what a majority held is lost,
-            # though some of them live.
+            has = state.streams.get(run.sender, (0, 0))[0] + self._lost.get((state.since, run.sender), 0)
+            # Broken where all who wait when the last donor dies begin at that barrier, or in a successor: what a
+            # majority held is lost, though some of them live.
             if has < owed:
                 raise Violation(
-                    f"CONTINUITY: {who} held {owed} confirmed messages of {run.sender} back, and is given {has}"
+                    f"CONTINUITY: {who} held {owed} confirmed messages of {run.sender} back, and begins with {has}"
                 )
 
     def on_given(self, who: Process, before: State, given: State, told: bool = False, aside: bool = False) -> None:

@@ -454,6 +454,68 @@ def test_what_was_confirmed_while_members_await_the_state_outlives_all_who_had_i
     assert net.lost("d", "m") == []
 
 
+@pytest.mark.parametrize(("dies", "left"), [("a", "bcd"), ("ab", "cd"), ("abc", "d")])
+def test_what_members_hold_as_they_await_the_state_goes_over_into_a_successor(dies: str, left: str) -> None:
+    """1. `a` gives its state to `b`, `c` and `d`. 2. Two texts are confirmed, one in each of two views. 3. Some die."""
+    net, newcomers = awaiting(2)
+    net.send(B, "early")
+    net.until(lambda: "early" in net.delivered(C))
+    newcomers.append(net.start("d"))
+    net.until_view(A, *newcomers)
+    net.send(B, "late")
+    net.until(lambda: all("late" in net.delivered(who) for who in newcomers))
+    for name in dies:
+        net.kill(f"{name}#1")
+    members = net.unite(left)
+    assert (net.machines[D].instance == "i0001") == (dies == "a")
+    net.confirm(D, "after")
+    early = {"early"} if left != "d" else set()  # before `d` came
+    assert {name: net.applications[name].texts for name in left} == dict.fromkeys(left, early | {"late", "after"})
+    assert [who for who in members if net.of(who, StateUnavailable)] == members[:1]
+
+
+def test_what_one_holds_goes_through_several_successors() -> None:
+    """1. `b`, `c` and `d` await the state from `a`. 2. `a` and `b` die: `c` is to begin. 3. It dies as it begins."""
+    net, newcomers = awaiting(3)
+    net.send(B, "m")
+    net.until(lambda: all("m" in net.delivered(who) for who in newcomers))
+    net.stalled |= {C, D}
+    net.kill(A)
+    net.kill(B)
+    net.until(lambda: net.machines[D].instance != "i0001")
+    net.send(C, "n")
+    net.until(lambda: "n" in net.delivered(D))
+    net.kill(C)
+    net.stalled.clear()
+    net.unite("d")
+    assert net.applications["d"].texts == {"m", "n"}
+    assert len(net.of(D, Ended)) == 2
+
+
+def test_a_state_that_has_come_whole_goes_over_into_a_successor() -> None:
+    """1. `a` gives its state to four. 2. Three of them sleep, so a change to which `b` has promised comes to no end. 3.
+    `b` is given the state, and would set it with the next view. 4. All others die.
+    """
+    net, (_, *others) = awaiting(4)
+    net.send(B, "m")
+    net.until(lambda: "m" in net.delivered(B))
+    for who in others:
+        net.pause(who)
+    net.carried.clear()
+    net.start("f")
+    net.until(lambda: any(isinstance(item, frames.Prepare) for frame in net.carried for item in frame.control))
+    net.stalled.clear()
+    net.until(lambda: net.machines[B].transfer.held(A) > 0)
+    assert net.of(B, SetState) == []
+    net.kill(A)
+    for who in others:
+        net.kill(who)
+        net.resume(who)  # whoever calls it is told
+    net.unite("bf")
+    assert net.machines[B].instance != "i0001"
+    assert net.lost("bf", "before", "m") == []
+
+
 def test_an_operator_gives_up_who_alone_has_the_state() -> None:
     net, newcomers = awaiting(2)
     net.cut_off.add(A)

@@ -163,6 +163,12 @@ class Scene:
         self.net.start(letters(who))
         self.names += letters(who)
 
+    def wait_for_state(self, who: str, donor: str) -> None:
+        """One comes, and the application that is asked for its state takes its time."""
+        self.net.stalled.add(self.net.latest(f"{letters(donor)}#1"))
+        self.come(who)
+        self.net.until_view(*[self.net.latest(f"{name}#1") for name in self.names])
+
     def fork(self) -> None:
         self.net.directory.ask(Fork("g", self.instance), self.net.now_ms)
 
@@ -204,6 +210,7 @@ ACTS: dict[str, Callable[..., None]] = {
     r"split: (.+)": Scene.split,
     r"the network heals": Scene.heal,
     r"([A-Z]) comes": Scene.come,
+    r"([A-Z]) comes and awaits the state from ([A-Z])": Scene.wait_for_state,
     r"`gcom fork`": Scene.fork,
     r"([A-Z]) confirms (\w)": lambda stage, who, text: stage.confirm(letters(who), text),
     r"the registry stops": lambda stage: stage.net.stop_registry(),
@@ -228,7 +235,8 @@ def lost(row: Row, confirmed: set[str]) -> set[str]:
     if row.lost == "everything":
         return confirmed
     alone = re.findall(r"what ([A-Z]) goes on to confirm", row.lost)
-    return {*re.findall(r"\b[b-z]\b", row.lost), *[f"of {name.lower()}" for name in alone]}
+    earlier = {BEFORE} if row.lost.startswith("what was before") else set()
+    return {*earlier, *re.findall(r"\b[b-z]\b", row.lost), *[f"of {name.lower()}" for name in alone]}
 
 
 def check_meanwhile(scene: Scene) -> None:

@@ -139,6 +139,21 @@ def all_who_wait_begin_anew_where_the_last_donor_dies(patch: Patch) -> None:
     patch.setattr("gcom.core.state_transfer.donors._longest", lambda standings: [])
 
 
+@mutant(reliable, keeping, of_three, aim=aims.donors_die)
+def what_one_held_as_it_awaited_the_state_ends_with_its_instance(patch: Patch) -> None:
+    end = DeliveryQueue.end
+
+    def end_all(self: DeliveryQueue[object], own: object, *, goes_on: bool = False) -> None:
+        end(self, own)
+
+    patch.setattr(DeliveryQueue, "end", end_all)
+
+
+@told_by(test_continuity.test_a_state_that_has_come_whole_goes_over_into_a_successor)
+def a_state_that_came_since_the_promise_ends_with_its_instance(patch: Patch) -> None:
+    patch.setattr(Transfer, "succeed", lambda self, decision: [])
+
+
 @mutant(reliable, of_three, aim=aims.sides_meet)
 def who_enters_another_instance_brings_nothing(patch: Patch) -> None:
     patch.setattr(StateReconciliation, "enter", lambda self, instance, first: setattr(self, "_kept", None))
