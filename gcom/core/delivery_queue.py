@@ -67,12 +67,12 @@ class DeliveryQueue(Generic[_Own]):
             case AwaitState():
                 if self.is_open:  # else it has waited since a former session
                     self.tail = deque()
-            case KeepState() | StateUnavailable(kept=True):
+            case KeepState() | StateUnavailable():
                 waiting = [] if self.is_open else [*self._carried, *self.tail]
                 self._open()
                 # In front: an application begins anew at a loss, so it must not have read what it is to keep.
                 self.queued.extend((effect, *waiting))
-            case SetState(view) | StateUnavailable(view):
+            case SetState(view):
                 held = list(self.tail) if not self.is_open else []
                 # The state is a donor's at the barrier of `view`, so it has all messages before that
                 # (docs/protocols/state.md). What the joiner held back of them was handed to nobody, and is dropped.

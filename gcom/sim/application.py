@@ -27,7 +27,6 @@ from gcom.core.messages.effects import (
     TakeState,
 )
 from gcom.core.state_transfer.reconciliation import StateReconciliation
-from gcom.core.state_transfer.transfer import NO_DONOR
 from gcom.sim.checks.state import BEFORE, State
 from gcom.sim.plan.events import Fault
 from gcom.sim.unicasts import MemberSession, UnicastTraffic
@@ -59,6 +58,7 @@ class Application:
         self._source = session  # of what is read now
         self._state = State()
         self._held: list[tuple[InstanceId, Deliver | Installed]] = []  # came while the state was awaited, and where
+        self._awaits_since = 0  # the rank of the view from which on it has all, but read nothing
         self._lost: KeepState | StateUnavailable | None = None  # told, and its barrier not reached
         self._view = 0  # installed, but not reached by the reader
         self._reading = False
@@ -77,7 +77,7 @@ class Application:
         """Take over the state of the former session of the same process, which has read all that was handed to it."""
         machine = former._session.machine
         if machine.succeeded:
-            self._held = former._held
+            self._held, self._awaits_since = former._held, former._awaits_since
         if machine.succeeded and not former.has_state:
             # What that one held is read where the state comes, or is lost.
             self._queue, self._source = former._queue, former._source
@@ -187,6 +187,8 @@ class Application:
             # What the reader learns of the view comes in _consume().
             case Installed(view):
                 self._enter(view)
+                if not self.has_state:
+                    self._awaits_since = self._awaits_since or rank(self._session.machine.instance, view.number)
                 if self._keeps and view.number == 1 and self.has_state and not self._queue.queued:  # and no loss
                     # Who founds a group has its state from the beginning, and so has a member of the predecessor: but
                     # only if it never lost it (`origin` is the view of a loss).
@@ -199,9 +201,7 @@ class Application:
                 self._reconciliation.given()
             case KeepState(view):
                 self._session.checker.states.on_given(self._session.process, view)
-            case StateUnavailable(_, reason):
-                if reason != NO_DONOR:  # its donors may live, and have it
-                    self._held.clear()
+            case StateUnavailable():
                 self._bring(self._reconciliation.lost())
             case MergeState(_, sender, data):
                 # While this member's own state is on its way, what is merged here would be replaced by it.
@@ -326,7 +326,8 @@ class Application:
             case SetState(_, data, _, uncovered):
                 self._replace(State.load(data), uncovered)
             case StateUnavailable(view, _, uncovered):
-                self._replace(State(view, since=rank(self._session.machine.instance, view)), uncovered)
+                since = self._awaits_since or rank(self._session.machine.instance, view)
+                self._replace(State(view, since=since), uncovered)
             case KeepState(view):
                 # It has what it had. All others of the group go on from that, so it is an origin, as a loss is.
                 self._state.origin, self._state.since = view, rank(self._session.machine.instance, view)

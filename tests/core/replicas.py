@@ -37,6 +37,7 @@ class Application:
     """`origin` says of which history this is a part; `starts` where its own reading began."""
 
     queue: DeliveryQueue[Ended] = field(default_factory=DeliveryQueue)
+    entered: int = 0  # the view from which on it has all, though it may not have read it
     origin: Origin = (0, "")
     history: History = field(default_factory=list)
     events: list[Handed | Ended] = field(default_factory=list)  # all that was handed over but deliveries
@@ -80,6 +81,8 @@ class Replicas(Network):
         if isinstance(effect, Ended):
             application.queue.end(effect)
         elif isinstance(effect, Deliver | Skip | Installed | OfState):
+            if isinstance(effect, Installed):
+                application.entered = application.entered or effect.view.number
             for covered in application.queue.put(effect):
                 self._consumed(who, covered)
 
@@ -121,7 +124,7 @@ class Replicas(Network):
                 application.set(data)
             case StateUnavailable(view, reason):
                 self._check_loss(who, view, reason)
-                application.origin, application.history = (view, "lost"), []
+                application.origin, application.history = (application.entered or view, "lost"), []
             case Installed():
                 self._check(who, application, item)
             case _:

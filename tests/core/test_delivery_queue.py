@@ -46,7 +46,7 @@ def read(queue: DeliveryQueue[str]) -> list[Handed | str]:
     return items
 
 
-@pytest.mark.parametrize("effect", [KeepState(1, "none has it"), StateUnavailable(1, "none has it", kept=True)])
+@pytest.mark.parametrize("effect", [KeepState(1, "none has it"), StateUnavailable(1, "none has it")])
 def test_who_goes_on_with_what_it_held_is_handed_all_of_it(effect: KeepState | StateUnavailable) -> None:
     queue = carrying()
     assert queue.put(effect) == []
@@ -56,10 +56,9 @@ def test_who_goes_on_with_what_it_held_is_handed_all_of_it(effect: KeepState | S
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-@pytest.mark.parametrize("kind", ["state", "loss"])
-def test_a_state_covers_what_was_held_in_the_predecessor_whose_views_do_not_count(kind: str, number: int) -> None:
+def test_a_state_covers_what_was_held_in_the_predecessor_whose_views_do_not_count(number: int) -> None:
     queue = carrying()
-    effect = SetState(number, b"all") if kind == "state" else StateUnavailable(number, "each has failed")
+    effect = SetState(number, b"all")
     # Only what the present machine delivered is credit of its streams.
     assert queue.put(effect) == ([] if number == 1 else [NEW])
     kept = [view(1), NEW] if number == 1 else []

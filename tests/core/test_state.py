@@ -217,7 +217,7 @@ def test_12_where_all_who_had_the_state_die_the_rest_go_on_from_the_one_that_wai
     net.pass_ms(300)
     net.kill(A)
     net.until(lambda: bool(net.told(B, StateUnavailable)) and has_state(net, C))
-    assert net.told(B, StateUnavailable) == [StateUnavailable(5, "no member has it", kept=True)]
+    assert net.told(B, StateUnavailable) == [StateUnavailable(5, "no member has it")]
     assert not net.told(C, StateUnavailable)
     net.send("z#1", "later")
     net.until(lambda: net.applications[B].history == net.applications[C].history == [("z#1", 1), ("z#1", 2)])
@@ -225,6 +225,29 @@ def test_12_where_all_who_had_the_state_die_the_rest_go_on_from_the_one_that_wai
     net.until(lambda: has_state(net, D))
     net.until(lambda: net.same(B, C, D))
     assert net.of(B, TakeState)
+
+
+def test_one_that_every_donor_has_failed_goes_on_with_all_that_came_since_it_entered() -> None:
+    """1. B and c wait for a. 2. What z sends is confirmed. 3. a's get_state raises. 4. a dies."""
+    net = replicas(apart=("z",))
+    net.form("a", "z")
+    net.broken[A] = "its get_state raised ValueError: no"
+    net.slow.add(A)  # its application comes late to the barrier
+    net.start("b")
+    net.until(lambda: len(net.members(B)) == 3)
+    net.send("z#1", "held back by b")
+    net.until(lambda: net.machines["z#1"].lacking(1) == [])
+    net.start("c")
+    net.until(lambda: len(net.members(C)) == 4)
+    net.send("z#1", "held back by b and c")
+    net.until(lambda: net.machines["z#1"].lacking(2) == [])
+    net.slow.discard(A)
+    net.until(lambda: bool(net.told(B, StateUnavailable)) and bool(net.told(C, StateUnavailable)))
+    net.kill(A)
+    net.until(lambda: len(net.members(B)) == 3)
+    net.step()
+    assert net.applications[B].history == [("z#1", 1), ("z#1", 2)]
+    assert net.applications[C].history == [("z#1", 2)]
 
 
 def test_one_that_wants_state_where_nobody_keeps_any_is_told_at_once() -> None:

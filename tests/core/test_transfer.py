@@ -277,7 +277,7 @@ def test_one_that_goes_over_into_a_successor_has_what_came_whole_since_its_promi
 
 def test_who_has_waited_longest_goes_on_with_what_came_since_it_entered() -> None:
     longest = waiting()
-    lost = StateUnavailable(3, "no member has it", kept=True)
+    lost = StateUnavailable(3, "no member has it")
     assert longest.install(decision(3, {B: (C, 3), C: (C, 3)}, B, C), 0) == [lost, TakeState(3)]
     assert longest.keeping is Keeping.WHOLE
 
@@ -285,9 +285,7 @@ def test_who_has_waited_longest_goes_on_with_what_came_since_it_entered() -> Non
 def test_one_that_goes_on_so_and_gives_no_state_says_so_at_once() -> None:
     longest = Transfer(C, gives=False, takes=True)
     longest.enter(decision(2, {C: (A, 2)}), 0, "i")
-    assert longest.install(decision(3, {B: (C, 3), C: (C, 3)}, B, C), 0) == [
-        StateUnavailable(3, "no member has it", kept=True)
-    ]
+    assert longest.install(decision(3, {B: (C, 3), C: (C, 3)}, B, C), 0) == [StateUnavailable(3, "no member has it")]
     assert longest.item_for(B, False, 0) == StateRefused(3, "it keeps no state that it can give")
     assert not longest.owes
 
@@ -427,15 +425,16 @@ class TestHandover:
         assert queue.is_open
         assert list(queue.queued) == [state, barrier, new]
 
-    def test_a_loss_at_the_barrier_that_follows_drops_all_that_waits(self) -> None:
+    def test_a_loss_leaves_all_that_came_since_the_entry(self) -> None:
         queue: DeliveryQueue[Ended] = DeliveryQueue()
         old = Deliver(run(A, 1, 3), 4)
-        for effect in (AwaitState(), Installed(view(A, number=4), (B,), {}), old):
+        entry = Installed(view(A, number=4), (B,), {})
+        for effect in (AwaitState(), entry, old):
             queue.put(effect)
         loss, barrier = StateUnavailable(5, "no"), Installed(view(A, number=5), (), {})
-        assert queue.put(loss) == [old]
+        assert queue.put(loss) == []
         queue.put(barrier)
-        assert list(queue.queued) == [loss, barrier]
+        assert list(queue.queued) == [loss, entry, old, barrier]
 
     def test_who_goes_on_with_its_own_is_handed_all_that_came_since_it_is_back(self) -> None:
         queue: DeliveryQueue[Ended] = DeliveryQueue()
@@ -500,4 +499,4 @@ def test_who_goes_on_in_a_successor_knows_who_has_failed_it() -> None:
     successor = Transfer(C, gives=True, takes=True)
     successor.inherit(transfer, "i-1-7")
     (lost,) = successor.enter(decision(1, {C: (C, 1)}), 0, "i-1-7")
-    assert lost == StateUnavailable(1, f"{A}: its get_state raised", kept=True)
+    assert lost == StateUnavailable(1, f"{A}: its get_state raised")

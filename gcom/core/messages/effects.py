@@ -198,14 +198,13 @@ class SetState:
 class StateUnavailable:
     """Nobody can give the state: the application goes on without, from the barrier of `view`.
 
-    `uncovered`: it still has one of its own, from before it was put out. `kept`: what waits of earlier views is handed
-    over, too, and others that wait are given what the application makes of it; else it is dropped.
+    What waits of earlier views is handed over, too: it may be the last to have it. `uncovered`: it still has a state of
+    its own, from before it was put out.
     """
 
     view: int
     reason: str
     uncovered: bool = False
-    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,11 +162,11 @@ class Transfer:
             self._become_whole()
         return []
 
-    def _lose(self, view: int, *, kept: bool = False) -> list[Effect]:
+    def _lose(self, view: int) -> list[Effect]:
         self._wanted = None
-        self._since = lineage.rank(self._instance, view)
+        self._since = self._since or lineage.rank(self._instance, view)
         self._become(Keeping.LATER if self._gives else Keeping.NOTHING)
-        return [StateUnavailable(view, self._why_lost, self._own is not None, kept)]
+        return [StateUnavailable(view, self._why_lost, self._own is not None)]
 
     def _restore(self, view: int) -> list[Effect]:
         """Go on with the state of its own, which is the group's from here on."""
@@ -206,7 +206,8 @@ class Transfer:
     def enter(self, decision: Decision, now_ms: int, instance: InstanceId) -> list[Effect]:
         """Begin as a member that was let in."""
         self._instance = instance
-        if self.keeping is Keeping.LATER and not self._since:  # who takes no state has what it sees from here on
+        # Who takes no state, or is given none, has what it sees from here on.
+        if self.keeping in (Keeping.LATER, Keeping.AWAITED) and not self._since:
             self._since = lineage.rank(instance, decision.view.number)
         # In an instance that has nothing of its own the application was handed its state as it entered.
         if self._own and not lineage.carries_on(instance, self._own.instance):
@@ -295,7 +296,8 @@ class Transfer:
     def _install_wanted(self, source: Source | None, number: int, now_ms: int) -> list[Effect]:
         if self.keeping is not Keeping.AWAITED:
             return []
-        # Every donor has failed it, or nobody keeps a state.
+        # Every donor has failed it, or nobody keeps a state. What came since it entered is handed over: 1. B waits for
+        # A. 2. m is confirmed, since A and B hold it. 3. A is too slow, and B goes on. 4. A dies. B still has m.
         if source is None:
             return self._lose(number)
         # No member has it. The one that has waited longest goes on with all that came since it
@@ -305,7 +307,7 @@ class Transfer:
             if self._wanted and self._wanted.complete:
                 return self._complete()
             own = self.own_in(self._instance) > NO_EXTENT
-            return self._restore(number) if own else self._lose(number, kept=True)
+            return self._restore(number) if own else self._lose(number)
         # Another donor, or the same one at a later barrier: chunks of two states do not join, so it begins
         # with the first.
         if self._wanted is None or self._wanted.source != source:
