@@ -138,9 +138,9 @@ class Settled:
 class StateLost:
     """A state that nobody can give: this process goes on from `view` without. `reason` says who failed how.
 
-    The application begins anew, empty. Of those who waited when the last member that had the state died, the one that
-    had waited longest is told so: it is then handed all that came since it entered, and the others are given its state.
-    Where it goes on as a successor that is first what came before the Departure, and then that Departure.
+    The application begins anew, empty, and is then handed all that came since it entered. Of those who waited when
+    the last member that had the state died, only the one that had waited longest is told so: it gives the others its.
+    Where it goes on as a successor, first comes what was before the Departure, and then that Departure.
     One that keeps what it had of its own has another state than the others, for good; it is handed that by a
     StateUnmerged event just before, to keep it aside.
     """

@@ -79,7 +79,7 @@ class StateCallbacks:
             data = _checked(get_state())
         instance, group = source.machine.instance, source.machine.group
         return SetAside(
-            data, f"nobody could give the state that group {group!r} had, and {instance} goes on with another one"
+            data, f"group {group!r} went on without what this process has: the state of {instance} began later"
         )
 
     def merge(self, source: Session, data: bytes) -> None:

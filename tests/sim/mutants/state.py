@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gcom.core.delivery_queue import DeliveryQueue, Handed
 from gcom.core.membership import triggers
-from gcom.core.messages.effects import AwaitState, Deliver, OfState, Skip, TakeState
+from gcom.core.messages.effects import AwaitState, Deliver, OfState, Skip, StateUnavailable, TakeState
 from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk
 from gcom.core.state_transfer.donors import sources as named
 from gcom.core.state_transfer.reconciliation import StateReconciliation
@@ -14,7 +14,7 @@ from gcom.core.state_transfer.transfer import Transfer, _Wanted
 from gcom.core.streams import Streams
 from gcom.values.lineage import Extent
 from gcom.values.names import Process
-from tests.core import test_reconciliation
+from tests.core import test_reconciliation, test_state
 from tests.core.scenarios import test_continuity
 from tests.sim.mutants import aims
 from tests.sim.mutants.table import Patch, keeping, mutant, of_three, reliable, told_by
@@ -137,6 +137,18 @@ def nobody_goes_on_with_its_own(patch: Patch) -> None:
 @told_by(test_continuity.test_what_was_confirmed_while_members_await_the_state_outlives_all_who_had_it, "PRIMARY")
 def all_who_wait_begin_anew_where_the_last_donor_dies(patch: Patch) -> None:
     patch.setattr("gcom.core.state_transfer.donors._longest", lambda standings: [])
+
+
+@told_by(test_state.test_one_that_every_donor_has_failed_goes_on_with_all_that_came_since_it_entered)
+def what_one_held_is_dropped_where_every_donor_has_failed(patch: Patch) -> None:
+    put = DeliveryQueue.put
+
+    def drop(self: DeliveryQueue[object], effect: Handed | AwaitState) -> list[Deliver | Skip]:
+        if isinstance(effect, StateUnavailable):
+            self.tail.clear()
+        return put(self, effect)
+
+    patch.setattr(DeliveryQueue, "put", drop)
 
 
 @mutant(reliable, keeping, of_three, aim=aims.donors_die)
