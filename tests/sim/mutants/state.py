@@ -134,8 +134,8 @@ def nobody_goes_on_with_its_own(patch: Patch) -> None:
     patch.setattr("gcom.core.state_transfer.donors._latest", lambda waiting: [])
 
 
-@told_by(test_continuity.test_what_was_confirmed_while_members_await_the_state_outlives_all_who_had_it, "PRIMARY")
-def all_who_wait_begin_anew_where_the_last_donor_dies(patch: Patch) -> None:
+@told_by(test_state.test_12_where_all_who_had_the_state_die_the_rest_go_on_from_the_one_that_waited_longest)
+def each_who_waits_begins_by_itself_where_the_last_donor_dies(patch: Patch) -> None:
     patch.setattr("gcom.core.state_transfer.donors._longest", lambda standings: [])
 
 
