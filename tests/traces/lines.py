@@ -64,8 +64,10 @@ def messages(value: Run) -> str:
 
 
 def run(value: Run) -> str:
-    """A run as it travels, with what its sender had delivered before it and not before its previous one."""
-    return messages(value) + (f"  clock {ends(value.clock)}" if any(value.clock.values()) else "")
+    """A run as it travels, with what its sender had delivered before it and not before its previous one; its seal."""
+    clock = f"  clock {ends(value.clock)}" if any(value.clock.values()) else ""
+    seal = f"  {'seal, credential' if value.seal.credential else 'seal'}" if value.seal else ""
+    return messages(value) + clock + seal
 
 
 def fragment(value: Fragment) -> str:
