@@ -58,7 +58,7 @@ def test_a_folder_is_taken_in_at_a_glance() -> None:
 
 
 def _types(source: Source) -> Iterator[tuple[str, str]]:
-    """The public types that a file defines, classes and aliases, each with its place.
+    """The types that a file defines, classes and public aliases, each with its place.
 
     An `Annotated` alias is an option of a command: it is named by the option, and two commands may have the same.
     """
@@ -76,8 +76,7 @@ def test_a_type_name_means_one_thing() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for source in MODULES:
         for name, place in _types(source):
-            if not name.startswith("_"):
-                places[name].append(place)
+            places[name].append(place)
     twice = [f"{name}: {', '.join(where)}" for name, where in places.items() if len(where) > 1 and name not in SHARED]
     assert not twice, "\n".join(twice)
 

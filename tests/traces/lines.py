@@ -139,8 +139,8 @@ def control(item: Control) -> str:
             return f"StateChunk {index} of {count}, state of view {view}"
         case frames.StateRefused(view, why):
             return f"StateRefused of view {view}: {why}"
-        case frames.GiveWay(process, _):
-            return f"GiveWay to the instance of {who(process)}"
+        case frames.MergeInto(process, _):
+            return f"MergeInto the instance of {who(process)}"
         case frames.DiscoverRequest(view, _, _):
             return f"DiscoverRequest, was in view {view}"
         case frames.DiscoverReply(view, members, process, _):

@@ -132,7 +132,7 @@ _RECORDS = {
     11: record(frames.StateChunk, _chunk),
     12: record(frames.StateRefused, text=text(1000)),
     13: Record(_decode_reach, _encode_reach, frames.Reach),
-    20: record(frames.GiveWay),
+    20: record(frames.MergeInto),
     21: record(frames.Probe),
     22: record(frames.IndirectAck),
     23: record(frames.DiscoverRequest),
