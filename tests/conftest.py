@@ -71,14 +71,8 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Distribute tests over the workers so that those which share something dear stay together."""
-    if config.getvalue("dist") != "loadgroup":
-        return None
-    from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]  # only where it runs tests
-
-    scheduler = LoadGroupScheduling(config, log)
-    scheduler._split_scope = sharing.group
-    return scheduler
+    """Distribute tests over the workers as tests/sharing.py says."""
+    return sharing.scheduler(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session")
@@ -109,7 +103,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """For `make check`, which has a minute: of a long table of cases those that lie evenly spread in it."""
+    """Put tests in the workers' order; for `make check` take of a long table of cases those that lie spread in it."""
+    if getattr(config.option, "loadgroup", False):
+        items.sort(key=sharing.place)
     most = config.getoption("--cases")
     if most is None:
         return
