@@ -54,13 +54,13 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]  # only where it runs tests
 
     class BothEnds(LoadGroupScheduling):  # type: ignore[misc]
-        """Every second worker takes tests from the end of the queue."""
+        """The first worker, and every second, takes tests from the end of the queue."""
 
         def _split_scope(self, nodeid: str) -> str:
             return group(nodeid)
 
         def _assign_work_unit(self, node: Any) -> None:
-            if self.nodes.index(node) % 2:
+            if self.nodes.index(node) % 2 == 0:
                 self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
             super()._assign_work_unit(node)
 
