@@ -103,6 +103,7 @@ def _chunk(chunk: frames.StateChunk) -> None:
 
 
 def _decode_reach(given: Any) -> frames.Reach:
+    # As a table: two columns could be of unlike length, and a process could stand in them twice.
     (seats,) = given
     found = _SEATS.decode(seats)
     return frames.Reach(tuple(found), tuple(found.values()))

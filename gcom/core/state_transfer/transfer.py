@@ -169,7 +169,7 @@ class Transfer:
         return [StateUnavailable(view, self._why_lost, self._own is not None, kept)]
 
     def _restore(self, view: int) -> list[Effect]:
-        """Go on with the state of its own, which is the group's from here on."""
+        """Take this process's own state as the group's from here on."""
         self._incoming = None
         # As after a loss: who comes back has, perhaps, what this one missed while it was out.
         self._since = lineage.rank(self._instance, view)
@@ -177,7 +177,7 @@ class Transfer:
         return [KeepState(view, self._why_lost)]
 
     def inherit(self, former: Transfer, instance: InstanceId) -> None:
-        """Go on in the instance that succeeds this process's own: it stands with the state as it stood there."""
+        """Enter the instance that succeeds this process's own, with the state as it was there."""
         self.keeping, self._lacking, self._since = former.keeping, former._lacking, former._since
         # Of this instance, also where that was begun anew: that is said to those who were given up.
         self._own = former._own and replace(former._own, instance=instance)
@@ -222,12 +222,12 @@ class Transfer:
         return Standing(self.keeping, self._incoming.source, tuple(self._failed), self.own_in(self._instance))
 
     def wedge(self, now_ms: int) -> None:
-        """Let the standing be until the install: a promise to a view change was made."""
+        """Keep the standing as it is until the install: a promise to a view change was made."""
         if self._wedged_ms is None:
             self._wedged_ms = now_ms
 
     def is_stranded(self, now_ms: int, after_ms: int) -> bool:
-        """Return whether the group waits, perhaps, for one that alone has the state (`Triggers.owed_state`)."""
+        """Return whether the view change may wait for a process that alone has the state (`Triggers.owed_state`)."""
         # Only who proposes knows that; who promised to it sees that the change takes longer than any should.
         has_none = self.keeping is Keeping.AWAITED or (self.keeping is Keeping.NOTHING and self._some_wait)
         return has_none and self._wedged_ms is not None and now_ms - self._wedged_ms >= after_ms
@@ -267,7 +267,7 @@ class Transfer:
         return effects
 
     def _keep(self, view: int, shares: dict[Process, _Share]) -> None:
-        """Let an offer be for these only; without any it is over."""
+        """Keep an offer for these joiners only; drop it where none is left."""
         if shares:
             self._offers[view].shares = shares
         else:
@@ -275,8 +275,9 @@ class Transfer:
             self.owes = bool(self._offers)
 
     def end(self, extent: Extent) -> None:
-        """End the session, so far as the process has got: members that wait for this state are given another's."""
+        """End the session at the extent that the process has reached. Members that wait for its state get another's."""
         _, self._delivered = extent
+        # Before what it waited for is dropped: the session after this one has to know that it never came.
         self._lacking = self.lacking
         self._incoming = None
         self._offers.clear()
@@ -421,7 +422,7 @@ class Transfer:
         return None
 
     def on_status(self, peer: Process, held: int, needs_donor: bool) -> None:
-        """Take a peer's word of the chunks that it holds, or that it knows that its donor has failed."""
+        """Take a joiner's count of the chunks that it holds, or its word that it needs another donor."""
         for view, offer in list(self._offers.items()):
             share = offer.shares.get(peer)
             if share is None:
