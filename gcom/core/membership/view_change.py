@@ -127,7 +127,6 @@ class ViewChanger:
     def on_probe(self, source: Process, probe: frames.Probe, now_ms: int) -> None:
         """Answer a member that asks whether others are heard here."""
         heard = self.triggers.detector.indirect_ack(probe.silent, now_ms)
-        # A probe of another view comes late: whoever asked it watches other members by now.
         if heard and probe.view == self.view.number:
             self._links.say(source, frames.IndirectAck(self.view.number, heard))
 
@@ -246,8 +245,6 @@ class ViewChanger:
         if self.triggers.outlived:
             self.end("expelled")
         view = self.view
-        # Step by step in one go. Where all who have to answer have done so, as where this process is alone in its view,
-        # no message will come that brings the next step.
         while not self.ended and self.view is view and self._step(now_ms):
             pass
         self.review()
@@ -400,9 +397,6 @@ class ViewChanger:
         self.triggers.install(decision, now_ms)
         self._rank, self._retry_ms = view.rank(self.process), now_ms
         self.others = tuple(member for member in view.members if member != self.process)
-        # The next change waits for those of them that live. 1. A is in this view. 2. B still fetches the cut of the
-        # last one from A. 3. A change begun now would ask B for its promise in a view that it is not in, and A would
-        # forget the payloads that B needs.
         self.behind = set(view.members)  # have not said yet that they are in it
         self.own_leave.clear()
         self._installed_ms = now_ms  # who is behind for too long since is `stuck`
@@ -437,7 +431,6 @@ class ViewChanger:
             self.triggers.detector.sticky = False
         detached = stranded or self.triggers.is_detached(now_ms)
         unconfirmed = self._streams.unconfirmed
-        # Also in the step in which it hears a quorum again: what it sent before that is in doubt until it is settled.
         if detached or self.detached:
             self.doubt.add(unconfirmed)
         if detached != self.detached:
