@@ -4,8 +4,8 @@
 
 BIN := .venv/bin
 CODE := gcom registry chat_gui tests
-# Many tests wait for real time to pass, and leave their processor to another one meanwhile.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+# Many tests wait for real time to pass, and leave their processor to others meanwhile (tests/sharing.py).
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 3)
 PARALLEL := -n $(WORKERS) --maxprocesses 8 --dist loadgroup
 MUTANTS := $(BIN)/python -m pytest -q -rP -m soak $(PARALLEL) tests/sim/test_mutants.py
 INPUT ?=

@@ -71,14 +71,8 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Distribute tests over the workers so that those which share something dear stay together."""
-    if config.getvalue("dist") != "loadgroup":
-        return None
-    from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]  # only where it runs tests
-
-    scheduler = LoadGroupScheduling(config, log)
-    scheduler._split_scope = sharing.group
-    return scheduler
+    """Distribute tests over the workers as tests/sharing.py says."""
+    return sharing.scheduler(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session")
@@ -102,14 +96,15 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """For `make check`, which has a minute: of a long table of cases those that lie evenly spread in it."""
+    """Put tests in the workers' order; for `make check` take of a long table of cases those that lie spread in it."""
+    if getattr(config.option, "loadgroup", False):
+        items.sort(key=sharing.place)
     most = config.getoption("--cases")
     if most is None:
         return
@@ -141,29 +136,16 @@ class LogWatch:
         self._more = threading.Condition()
         self.records: list[str] = []
         self.expected: list[str] = []
-        self._remove = logger.remove
-        self._handler = self._add()
 
-    def _add(self) -> int:
-        logger.enable("gcom")
-        return logger.add(self._take, level="WARNING", format="{level} {name}: {message}", catch=False)
-
-    def _take(self, message: loguru.Message) -> None:
+    def take(self, record: str) -> None:
         with self._more:
-            self.records.append(str(message).strip())
+            self.records.append(record)
             self._more.notify_all()
 
-    def remove(self, handler: int | None = None) -> None:
-        """Stand in for `logger.remove`: a command that sets up its own logging must not blind the watch."""
-        self._remove(handler)
-        if handler is None:
-            self._handler = self._add()
-
     def close(self) -> list[str]:
-        """Stop watching and return what is wrong: records nobody announced, announcements nothing answered."""
+        """Return what is wrong: records nobody announced, announcements nothing answered."""
         with self._more:  # a thread may still be between what it did and its words about it
             self._more.wait_for(lambda: not self._unanswered(), LATE_S)
-        self._remove(self._handler)
         unexpected = [record for record in self.records if not any(text in record for text in self.expected)]
         unanswered = self._unanswered()
         return [f"unexpected log: {record}" for record in unexpected] + [f"no log holds: {text}" for text in unanswered]
@@ -172,14 +154,44 @@ class LogWatch:
         return [text for text in self.expected if not any(text in record for record in self.records)]
 
 
+class LogSink:
+    """Hands records to the watch of the test that runs. One for all tests: loguru takes 2 ms to add a handler."""
+
+    def __init__(self) -> None:
+        self.watch: LogWatch | None = None
+        self._remove = logger.remove
+        self._add()
+
+    def _add(self) -> None:
+        logger.add(self._take, level="WARNING", format="{level} {name}: {message}", catch=False)
+
+    def _take(self, message: loguru.Message) -> None:
+        if watch := self.watch:
+            watch.take(str(message).strip())
+
+    def remove(self, handler: int | None = None) -> None:
+        """Stand in for `logger.remove`: a command that sets up its own logging must not blind the watch."""
+        self._remove(handler)
+        if handler is None:
+            self._add()
+
+
+@pytest.fixture(scope="session")
+def _log_sink() -> LogSink:
+    return LogSink()
+
+
 @pytest.fixture(autouse=True)
-def log_watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWatch]:
+def log_watch(_log_sink: LogSink, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWatch]:
     """Watch the log for the time of a test, its other fixtures' set-up and tear-down included."""
-    watch = LogWatch()
-    monkeypatch.setattr(logger, "remove", watch.remove)
+    watch = _log_sink.watch = LogWatch()
+    logger.enable("gcom")
+    monkeypatch.setattr(logger, "remove", _log_sink.remove)
     yield watch
     monkeypatch.undo()
-    if wrong := watch.close():
+    wrong = watch.close()
+    _log_sink.watch = None
+    if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)
 
 

@@ -32,7 +32,7 @@ KEY_MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Lookup:
     """A search of talks, each before a key; or, without a text, what is around the key of the one talk."""
 
     text: str
@@ -69,8 +69,8 @@ class Storage:
         self._rows: deque[tuple[str, ChatRow]] = deque(maxlen=PENDING_MAX)
         self._files: dict[Path, str] = {}
         self._requests: list[_Request | _Export] = []
-        self._search: _Wanted | None = None  # the newest alone counts
-        self._around: _Wanted | None = None
+        self._search: _Lookup | None = None  # the newest alone counts
+        self._around: _Lookup | None = None
         self._closed = False
         # the thread's own
         self._scrollback: Scrollback | None = None
@@ -105,13 +105,13 @@ class Storage:
     def search(self, text: str, talks: Sequence[tuple[str, int]]) -> None:
         """Search talks, each before a key; what is found comes as a FoundOnDisk, unless another search is begun."""
         with self._more:
-            self._search = _Wanted(text, tuple(talks))
+            self._search = _Lookup(text, tuple(talks))
             self._more.notify()
 
     def look_around(self, group: str, key: int) -> None:
         """Ask for a row with those around it; they come as a SurroundingsCame."""
         with self._more:
-            self._around = _Wanted("", ((group, key),))
+            self._around = _Lookup("", ((group, key),))
             self._more.notify()
 
     def write(self, path: Path, text: str) -> None:
@@ -156,9 +156,9 @@ class Storage:
                 else:
                     self._answer(request)
             # Last, since a search may take seconds: a tab that opens waits for its rows before it joins.
-            for wanted in (around, search):
-                if wanted and not closed:
-                    self._look(wanted)
+            for lookup in (around, search):
+                if lookup and not closed:
+                    self._look(lookup)
         if self._scrollback:
             self._scrollback.close()
 
@@ -174,19 +174,19 @@ class Storage:
         asked = self._requests or self._search or self._around
         return bool(self._closed or self._files or asked or self._fresh())
 
-    def _look(self, wanted: _Wanted) -> None:
+    def _look(self, lookup: _Lookup) -> None:
         """Search, or look around; a scrollback that cannot be read has nothing, as its loading says."""
         found: list[tuple[str, ChatRow]] = []
         more = False
         with suppress(sqlite3.Error, OSError):
-            for group, key in wanted.talks:
-                if not wanted.text:
+            for group, key in lookup.talks:
+                if not lookup.text:
                     self._sink(SurroundingsCame(group, key, tuple(self._opened().around(group, key, AROUND_ROWS))))
                     return
-                rows, cut = self._opened().find(group, Query.parse(wanted.text), key, FOUND_MAX, self._superseded)
+                rows, cut = self._opened().find(group, Query.parse(lookup.text), key, FOUND_MAX, self._superseded)
                 found, more = [*found, *((group, row) for row in rows)], more or cut
         if not self._superseded():
-            self._sink(FoundOnDisk(wanted.text, tuple(found[:FOUND_MAX]), more or len(found) > FOUND_MAX))
+            self._sink(FoundOnDisk(lookup.text, tuple(found[:FOUND_MAX]), more or len(found) > FOUND_MAX))
 
     def _superseded(self) -> bool:
         """Tell whether another search, or the end, makes this one needless."""

@@ -109,6 +109,8 @@ def load_certificate(pem: bytes, where: str) -> x509.Certificate:
 
 def read_certificate(pem: bytes, where: str = "the file") -> Certificate:
     """Return the fields of the first certificate in a PEM; raises BadValue, naming where it stood."""
+    # All fields at once, and here: `cryptography` looks at a field when it is asked for, and what a peer put there must
+    # be refused in one place.
     found = load_certificate(pem, where)
     try:
         return Certificate(

@@ -1,4 +1,7 @@
-"""Ages of what is held back: marks at ticks, so that a run costs nothing when it comes."""
+"""What held-back messages wait for, and since when. They wait elsewhere: docs/ARCHITECTURE.md, "held back", says where.
+
+Ages are marks at ticks, so that a run costs nothing when it comes.
+"""
 
 from __future__ import annotations
 

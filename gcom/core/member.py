@@ -185,7 +185,7 @@ class Member:
             unheard=self._triggers.unheard,
             receipt=self.unicast.channels.receipt(peer),
             state=self.transfer.held(peer) if self.transfer.takes else 0,
-            seeking=self.transfer.takes and self.transfer.seeking,
+            needs_donor=self.transfer.takes and self.transfer.needs_donor,
         )
 
     def _reply(self, peer: Process, control: tuple[Control, ...] = ()) -> Frame:
@@ -261,7 +261,7 @@ class Member:
         self.effects += self.streams.on_status(peer, status)
         self.unicast.channels.outboxes[peer].on_receipt(status.receipt, status.view)
         if self.transfer.owes:
-            self.transfer.on_status(peer, status.state, status.seeking)
+            self.transfer.on_status(peer, status.state, status.needs_donor)
         self._triggers.wedged = self.streams.multicast.some_wedged
         if status.view < number:
             self._view_change.tell(peer)  # it missed the INSTALL: each of its statuses asks again
@@ -274,7 +274,7 @@ class Member:
                 self._triggers.leavers[peer] = status.leaving
             if status.cut_off or status.reaches != (peer in self._triggers.reaching):
                 self._triggers.on_registry(peer, status.cut_off, status.reaches)
-            if status.seeking:
+            if status.needs_donor:
                 self._view_change.seek(peer)
 
     def _on_control(self, source: Process, item: Control, now_ms: int) -> None:
@@ -285,14 +285,14 @@ class Member:
                 self.effects += self.transfer.on_chunk(source, item, now_ms)
             case frames.StateRefused():
                 self.transfer.on_refused(source, item)
-                if self.transfer.seeking:
+                if self.transfer.needs_donor:
                     self._view_change.seek(self.process)
             case frames.Probe():
                 self._view_change.on_probe(source, item, now_ms)
             case frames.IndirectAck(view, heard):
                 if view == self.view.number:
                     self._triggers.detector.on_indirect_ack(heard, now_ms)
-            case frames.GiveWay():
+            case frames.MergeInto():
                 self._merge.on_told(source, item, self.view, now_ms)
             case frames.DiscoverRequest() | frames.DiscoverReply():
                 pass  # for a name: answered before the frame's instance is compared

@@ -393,7 +393,7 @@ class Streams:
         unheard: Misses | None = None,
         receipt: EnvelopeReceipt = NO_RECEIPT,
         state: int = 0,
-        seeking: bool = False,
+        needs_donor: bool = False,
     ) -> Status:
         """Return the status that a frame or reply to a peer carries."""
         known = self.multicast.out.peers.get(peer)
@@ -420,7 +420,7 @@ class Streams:
             partial=self.multicast.partial(peer) if self.multicast.assemblies.open else 0,
             receipt=receipt,
             state=state,
-            seeking=seeking,
+            needs_donor=needs_donor,
             unheard=unheard or NO_MISSES,
         )
 

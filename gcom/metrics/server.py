@@ -1,7 +1,7 @@
 """`/healthz`, `/readyz` and `/metrics` over plain HTTP, on loopback unless it is told otherwise.
 
-One request a connection, each in a thread of its own. Of more than CONNECTIONS_MAX connections the oldest is ended, so
-that clients who say nothing keep nobody out.
+One request per connection, each in a thread of its own. Of more than CONNECTIONS_MAX connections the oldest is ended,
+so that clients who say nothing keep nobody out.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class AddressBook(Protocol):
 
 
 @dataclass(slots=True)
-class _Cut:
+class _NetworkCut:
     """A break in the network. `blocks` are the pairs (from, to) whose packets are lost.
 
     `fast`: the caller learns of it at once. `refuses`: what it learns is that nobody listens there.
@@ -74,7 +74,7 @@ class Network:
         self._plan = simulation.plan
         self._addresses = addresses
         self._rng = rng
-        self._cuts: list[tuple[Fault, _Cut]] = []
+        self._cuts: list[tuple[Fault, _NetworkCut]] = []
         self._delayed: set[str] = set()
         self._slow: dict[str, int] = {}  # by name: the largest delay added to its packets, in ms
         self._latest: dict[tuple[Address, Address], int] = {}  # by caller and callee: the latest-made call that arrived
@@ -85,7 +85,7 @@ class Network:
     def cut(self, event: TroubleEvent, one: str, other: str) -> None:
         """Break the link between two nodes: both ways, or only for packets from the first to the other."""
         blocks = {(one, other), (other, one)} if event.detail == "both ways" else {(one, other)}
-        self._break(event, _Cut(blocks, fast=False))
+        self._break(event, _NetworkCut(blocks, fast=False))
 
     def split(self, event: TroubleEvent) -> None:
         """Split the network into sides that do not reach each other; a node on no side still reaches all."""
@@ -93,9 +93,9 @@ class Network:
         # Of different sides, both ways; who is on no side is in no pair.
         blocks = {(a, b) for mine in sides for side in sides if side is not mine for a in mine for b in side}
         refuses = event.detail == REFUSED
-        self._break(event, _Cut(blocks, refuses or event.detail == "unreachable", refuses))
+        self._break(event, _NetworkCut(blocks, refuses or event.detail == "unreachable", refuses))
 
-    def _break(self, event: TroubleEvent, cut: _Cut) -> None:
+    def _break(self, event: TroubleEvent, cut: _NetworkCut) -> None:
         assert isinstance(event.kind, Fault), "members do not break the network"
         self._cuts.append((event.kind, cut))
 
@@ -127,7 +127,7 @@ class Network:
         self._cuts.clear()
         self._slow.clear()
 
-    def blocked(self, one: str, other: str) -> _Cut | None:
+    def blocked(self, one: str, other: str) -> _NetworkCut | None:
         """Return the break that blocks packets from one name to another, if there is one."""
         for kind, cut in self._cuts:
             if (one, other) in cut.blocks:
@@ -153,8 +153,8 @@ class Network:
 
     def _new_call(
         self, caller: NetworkNode, address: Address, data: bytes, end: End, connection: SimConnection
-    ) -> _Call:
-        return _Call(self._simulation, self._addresses, self, caller, address, data, end, self._made, connection)
+    ) -> _SimCall:
+        return _SimCall(self._simulation, self._addresses, self, caller, address, data, end, self._made, connection)
 
     def draws(self, kind: Fault) -> bool:
         """Draw whether a fault that has a rate hits the call at hand."""
@@ -229,9 +229,9 @@ class SimConnection:
 
     def __init__(self) -> None:
         self.broken = False
-        self._under_way: deque[_Call] = deque()  # to the callee
-        self._here: deque[_Call] = deque()  # at the callee, which takes one after the other
-        self._unanswered: deque[_Call] = deque()
+        self._under_way: deque[_SimCall] = deque()  # to the callee
+        self._here: deque[_SimCall] = deque()  # at the callee, which takes one after the other
+        self._unanswered: deque[_SimCall] = deque()
         self._ends: deque[Callable[[], None]] = deque()  # at the caller, which takes one after the other
 
     @property
@@ -239,11 +239,11 @@ class SimConnection:
         """Return whether every call was answered."""
         return not self._unanswered
 
-    def put(self, call: _Call) -> None:
+    def put(self, call: _SimCall) -> None:
         self._under_way.append(call)
         self._unanswered.append(call)
 
-    def arrived(self, call: _Call) -> None:
+    def arrived(self, call: _SimCall) -> None:
         """Take a call's packet. The callee takes calls in their order, so it takes none behind one that was lost."""
         call.arrived = True
         while self._under_way and self._under_way[0].arrived:
@@ -253,7 +253,7 @@ class SimConnection:
     def _next_request(self, callee: NetworkNode) -> None:
         self._here.popleft().take(callee)
 
-    def replied(self, call: _Call, end: Callable[[], None]) -> int:
+    def replied(self, call: _SimCall, end: Callable[[], None]) -> int:
         """Take a reply's packet; return how many calls, the oldest first, are answered now that it is here."""
         call.end_here = end
         count = 0
@@ -274,7 +274,7 @@ class SimConnection:
         self._ends.popleft()()
 
 
-class _Call:
+class _SimCall:
     """One call; its caller learns its end once."""
 
     def __init__(
@@ -329,7 +329,7 @@ class _Call:
         if self._network.blocked(self._caller.name, callee.name) is None:
             self.arrive(lambda call: None, self.take)
 
-    def arrive(self, here: Callable[[_Call], None], serve: Callable[[NetworkNode], None]) -> None:
+    def arrive(self, here: Callable[[_SimCall], None], serve: Callable[[NetworkNode], None]) -> None:
         """Hand the call to the node at the address; it may be another node than when the call was made."""
         callee = self._addresses.at_address(self._address)
         # A crashed process on a living machine has a kernel that refuses. A machine that is gone says nothing, and

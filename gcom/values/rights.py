@@ -83,6 +83,8 @@ class RightsTable:
 
     def administers(self, who: Identity, group: str) -> bool:
         """Tell whether an identity is an administrator of a group: by a rule, or else by its certificate."""
+        # A rule outranks the certificate, whichever it says: a rule can be changed at once, and a certificate lasts
+        # until it ends or is revoked.
         said = {name: self.verdict(Right.ADMIN, name, group) for name in who.members | who.admins}
         return any(it or (it is None and name in who.admins) for name, it in said.items())
 
@@ -97,11 +99,14 @@ def matches(pattern: str, text: str) -> bool:
     if not rest:
         return pattern == text
     at = len(first)
+    # Each part as far to the left as it fits: that leaves the most to the parts behind it, so no other way has to be
+    # tried.
     for part in rest[:-1]:
         found = text.find(part, at)
         if found < 0:
             return False
         at = found + len(part)
+    # The last part must not take what the others took already: `a` is not of `a*a`.
     return text.startswith(first) and text.endswith(rest[-1]) and len(text) - len(rest[-1]) >= at
 
 

@@ -60,6 +60,7 @@ def _data(wanted: ServiceSettings) -> Iterator[Finding]:
         yield Finding("data", True, text, warning=True)
         return
     there = folder
+    # The nearest folder above that is there: the first start makes the rest in it, or cannot.
     while not there.exists():
         there = there.parent
     if not there.is_dir():

@@ -216,6 +216,7 @@ def test_who_lacks_a_message_is_shown_where_it_is_missing(tmp_path: Path) -> Non
     assert all("missing" not in cells for who, cells in strips.items() if who != "bob#1")
 
 
+@pytest.mark.slow
 def test_the_same_logs_give_the_same_page(tmp_path: Path) -> None:
     folder = broken(tmp_path, "SERIAL_UNIQUE", "CLOCK")
     assert _page(folder) == _page(folder)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from hashlib import sha256
 
 from gcom.core.codec import frames as codec
 from gcom.core.messages.effects import Deliver, Effect, Skip
 from gcom.core.messages.frames import Decision
+from gcom.core.multicast.signing import Verify
 from gcom.core.streams import Streams
 from gcom.values.definition import Definition
 from gcom.values.names import Process
@@ -62,3 +65,34 @@ def skipped(effects: Iterable[Effect]) -> list[tuple[Process, int]]:
     """The messages that were given up, in order."""
     skips = [effect for effect in effects if isinstance(effect, Skip)]
     return [(each.sender, number) for each in skips for number in range(each.first, each.first + each.count)]
+
+
+class Key:
+    """A key that only its own process signs with, as the tests have it; all know it when they see it."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+
+    def sign(self, data: bytes) -> bytes:
+        return _signature(self.process, data)
+
+    def credential(self, process: Process) -> bytes:
+        assert process == self.process, "nobody asks for another's"
+        return b"of " + process.encode()
+
+    def verifier(self, sender: Process, credential: bytes) -> Verify | None:
+        if credential != b"of " + sender.encode():
+            return None
+        return lambda signature, data: signature == _signature(sender, data)
+
+
+def _signature(process: Process, data: bytes) -> bytes:
+    return sha256(process.encode() + b" signs " + data).digest()
+
+
+def retold(run: Run, text: str) -> Run:
+    """Return a run with another text, under the seal that it had."""
+    assert run.seal is not None
+    encoded = codec.encode_run(run.sender, run.view, run.first, run.clock, [text])
+    sealed, seal = codec.seal_run(encoded, run.seal.signature, run.seal.credential)
+    return replace(run, payloads=[text], encoded=sealed, seal=seal)

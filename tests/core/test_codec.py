@@ -106,7 +106,7 @@ KINDS: dict[type[Control], st.SearchStrategy[Control]] = {
     frames.StateRefused: st.builds(frames.StateRefused, numbers, texts),
     frames.Probe: st.builds(frames.Probe, numbers, process_lists),
     frames.IndirectAck: st.builds(frames.IndirectAck, numbers, process_lists),
-    frames.GiveWay: st.builds(frames.GiveWay, processes, addresses),
+    frames.MergeInto: st.builds(frames.MergeInto, processes, addresses),
     frames.Reach: st.dictionaries(processes, addresses, max_size=5).map(
         lambda seats: frames.Reach(tuple(seats), tuple(seats.values()))
     ),

@@ -17,7 +17,14 @@ from gcom.values.detection import LAN, WAN, Detection
 from tests.core.making import A, B, C, view
 from tests.core.network import Network
 
-WORDS = [("lan", 4_000), ("WAN", 12_000), (4, 4_000), ("7.5", 7_500), (2, 2_000), (120.0, 120_000)]
+WORDS = [
+    ("lan", limits.SILENCE_MAX_MS),
+    ("WAN", 3 * limits.SILENCE_MAX_MS),
+    (4, 4_000),
+    ("7.5", 7_500),
+    (2, 2_000),
+    (120.0, 120_000),
+]
 
 
 @pytest.mark.parametrize(("word", "silence_ms"), WORDS)

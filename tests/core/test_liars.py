@@ -153,7 +153,7 @@ class Liar:
             frames.Fetch(view, self._rng.choice([who, frames.ORDER]), self._number(), self._number(), self._number()),
             self._chunk(),
             frames.StateRefused(self._rng.choice([self._view, 1]), "a lie"),
-            frames.GiveWay(who, address(who)),
+            frames.MergeInto(who, address(who)),
             frames.Probe(view, tuple(self._pool)),
             frames.IndirectAck(view, tuple(self._pool)),
         ]
@@ -191,7 +191,7 @@ class Liar:
         marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
         status = Status(*marks, *flags, leaving, partial=self._number(), receipt=receipt)
         unheard = {one: self._rng.getrandbits(limits.MEMBERS_MAX) & ~(1 << one) for one in range(5) if self._chance(5)}
-        status = status._replace(state=self._number(), seeking=self._chance(10), unheard=unheard)
+        status = status._replace(state=self._number(), needs_donor=self._chance(10), unheard=unheard)
         control = tuple(self._control() for _ in range(self._rng.randint(0, 3)))
         runs = tuple(self._run() for _ in range(self._rng.randint(0, 2)))
         fragments = tuple(self._fragment() for _ in range(self._rng.randint(0, 2)))
@@ -428,7 +428,7 @@ def test_whom_an_ordinary_member_sends_away_stays(rival: Process) -> None:
     a, b, c = net.form("a", "b", "c")
     for victim in (a, c):
         status = net.machines[b]._status(victim)
-        lie = Frame("g", net.machines[b].instance, b, victim, status, (frames.GiveWay(rival, address(rival)),))
+        lie = Frame("g", net.machines[b].instance, b, victim, status, (frames.MergeInto(rival, address(rival)),))
         net.arrive(codec.decode(codec.encode(lie)))
     net.pass_ms(5_000)
     assert net.members(a) == net.members(b) == net.members(c) == {a, b, c}
@@ -438,7 +438,7 @@ def test_whom_an_ordinary_member_sends_away_stays(rival: Process) -> None:
 def _send_away(net: Network, leader: Process, who: Process) -> None:
     """The leader tells a member that the instance gives way to that of `x`."""
     machine = net.machines[leader]
-    told = Frame("g", machine.instance, leader, who, machine._status(who), (frames.GiveWay("x#1", "x-1:1"),))
+    told = Frame("g", machine.instance, leader, who, machine._status(who), (frames.MergeInto("x#1", "x-1:1"),))
     net.arrive(codec.decode(codec.encode(told)))
 
 
@@ -470,7 +470,7 @@ def test_who_is_to_give_way_to_one_that_leads_nothing_stays() -> None:
     a, b, c, d = net.form("a", "b", "c", "d")
     net.leave(d)
     net.until_view(a, b, c)
-    told = Frame("g", net.machines[a].instance, a, c, net.machines[a]._status(c), (frames.GiveWay(d, address(d)),))
+    told = Frame("g", net.machines[a].instance, a, c, net.machines[a]._status(c), (frames.MergeInto(d, address(d)),))
     net.arrive(codec.decode(codec.encode(told)))
     net.pass_ms(5_000)
     assert d in {frame.target for frame in net.carried if frame.source == c}  # it has looked

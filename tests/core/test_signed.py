@@ -4,45 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from hashlib import sha256
 
 import pytest
 
 from gcom.core.codec import frames as codec
 from gcom.core.messages.effects import Deliver
 from gcom.core.messages.frames import Frame, Status
-from gcom.core.multicast.signing import Signatures, Verify
+from gcom.core.multicast.signing import Signatures
 from gcom.errors import BadValue
 from gcom.values.definition import Definition, Multicast, Ordering
 from gcom.values.names import Process, name_of
 from gcom.values.run import Fragment, Run
+from tests.core.making import Key, retold
 from tests.core.network import Network
 
 LARGE = "x" * 1_000_000
 Forge = Callable[["Forger", Process, int], Run]
-
-
-class Key:
-    """A key that only its own process signs with, as the tests have it; all know it when they see it."""
-
-    def __init__(self, process: Process) -> None:
-        self.process = process
-
-    def sign(self, data: bytes) -> bytes:
-        return _signature(self.process, data)
-
-    def credential(self, process: Process) -> bytes:
-        assert process == self.process, "nobody asks for another's"
-        return b"of " + process.encode()
-
-    def verifier(self, sender: Process, credential: bytes) -> Verify | None:
-        if credential != b"of " + sender.encode():
-            return None
-        return lambda signature, data: signature == _signature(sender, data)
-
-
-def _signature(process: Process, data: bytes) -> bytes:
-    return sha256(process.encode() + b" signs " + data).digest()
 
 
 def network(ordering: Ordering = Ordering.FIFO, multicast: Multicast = Multicast.RELIABLE) -> Network:
@@ -165,16 +142,9 @@ def test_a_leader_that_forges_is_put_out(multicast: Multicast, forge: Forge) -> 
 
 def _changed(frame: Frame) -> Frame:
     """Return a frame with another payload in the runs and fragments of its source's peers."""
-    runs = tuple(_other(run) if run.sender != frame.source else run for run in frame.runs)
+    runs = tuple(retold(run, "forged") if run.sender != frame.source else run for run in frame.runs)
     fragments = tuple(_bent(fragment) if fragment.sender != frame.source else fragment for fragment in frame.fragments)
     return frame._replace(runs=runs, fragments=fragments)
-
-
-def _other(run: Run) -> Run:
-    assert run.seal is not None
-    encoded = codec.encode_run(run.sender, run.view, run.first, run.clock, ["forged"])
-    sealed, seal = codec.seal_run(encoded, run.seal.signature, run.seal.credential)
-    return replace(run, payloads=["forged"], encoded=sealed, seal=seal)
 
 
 def _bent(fragment: Fragment) -> Fragment:

@@ -304,26 +304,26 @@ def test_a_donor_that_gives_nothing_for_long_has_failed_and_the_pauses_of_the_jo
     while now_ms < limits.STATE_MS - 200:
         now_ms += 100
         transfer.tick(now_ms)
-    assert not transfer.seeking
+    assert not transfer.needs_donor
     now_ms += 60_000  # a pause of its own
     transfer.tick(now_ms)
-    assert not transfer.seeking
+    assert not transfer.needs_donor
     for _ in range(3):
         now_ms += 100
         transfer.tick(now_ms)
-    assert transfer.seeking
+    assert transfer.needs_donor
     assert transfer.standing == awaited((A, 2), A)
     transfer.install(decision(3, {C: (B, 3)}), now_ms)
-    assert not transfer.seeking
+    assert not transfer.needs_donor
 
 
 def test_a_refusal_of_another_barrier_changes_nothing() -> None:
     transfer = waiting()
     transfer.on_refused(A, StateRefused(1, "no"))
     transfer.on_refused(B, StateRefused(2, "no"))
-    assert not transfer.seeking
+    assert not transfer.needs_donor
     transfer.on_refused(A, StateRefused(2, "no"))
-    assert transfer.seeking
+    assert transfer.needs_donor
 
 
 def test_a_donor_is_asked_once_at_the_barrier_and_puts_chunks_until_each_has_them() -> None:
@@ -338,12 +338,12 @@ def test_a_donor_is_asked_once_at_the_barrier_and_puts_chunks_until_each_has_the
     assert transfer.item_for(B, data_waits=False, now_ms=limits.RESEND_MS) == first
     transfer.on_failed(B)
     assert transfer.item_for(B, data_waits=False, now_ms=limits.RESEND_MS) == first
-    transfer.on_status(B, 1, seeking=False)
+    transfer.on_status(B, 1, needs_donor=False)
     assert transfer.item_for(B, data_waits=True, now_ms=300) is None  # data's turn
     assert transfer.item_for(B, data_waits=True, now_ms=300) == StateChunk(2, 2, 2, b"x")
-    transfer.on_status(B, 2, seeking=False)
+    transfer.on_status(B, 2, needs_donor=False)
     assert transfer.giving
-    transfer.on_status(C, 2, seeking=False)
+    transfer.on_status(C, 2, needs_donor=False)
     assert not transfer.owes
 
 
@@ -365,9 +365,9 @@ def test_a_callback_that_fails_is_told_to_all_who_wait_for_it() -> None:
     for peer in (B, C):
         assert transfer.owes
         assert transfer.item_for(peer, data_waits=False, now_ms=0) == StateRefused(2, "its get_state raised")
-        transfer.on_status(peer, 0, seeking=False)  # it has not heard
+        transfer.on_status(peer, 0, needs_donor=False)  # it has not heard
         assert transfer.item_for(peer, data_waits=False, now_ms=limits.RESEND_MS) is not None
-        transfer.on_status(peer, 0, seeking=True)
+        transfer.on_status(peer, 0, needs_donor=True)
         assert transfer.item_for(peer, data_waits=False, now_ms=2 * limits.RESEND_MS) is None
     assert not transfer.owes
 

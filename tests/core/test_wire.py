@@ -72,7 +72,7 @@ CONTROL: tuple[Control, ...] = (
     frames.Fetch(6, A, 1, 2, 3),
     frames.StateChunk(6, 1, 2, b"state"),
     frames.StateRefused(6, "no"),
-    frames.GiveWay(B, "b:2"),
+    frames.MergeInto(B, "b:2"),
     frames.Probe(6, (C,)),
     frames.IndirectAck(6, (C,)),
     frames.Reach((A, B), ("a:1", "b:2")),

@@ -280,6 +280,7 @@ def test_a_clock_that_went_back(flags: Flags, folder: Path) -> None:
     assert (found.code, "this clock is slow, or was fast" in found.text) == ("clock", True)
 
 
+@pytest.mark.slow
 def test_the_command_prints_findings_and_a_status(tmp_path: Path) -> None:
     for data, status, good in ((str(tmp_path), 0, True), ("/proc/nobody", 1, False)):
         done = subprocess.run(

@@ -232,6 +232,7 @@ def test_commands_and_a_signal_change_the_rules_that_are_in_force(service: Servi
     assert service.command("rights")[:2] == (0, "")
 
 
+@pytest.mark.slow
 def test_words_that_are_none_are_refused(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "registry"]
     done = subprocess.run(

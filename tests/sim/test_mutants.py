@@ -68,6 +68,7 @@ def test_every_seed_that_is_recorded_is_a_mutants() -> None:
     assert {*recorded()} == {*MUTANTS}, "`make seeds` records them"
 
 
+@pytest.mark.slow
 def test_the_table_is_as_long_as_promised() -> None:
     assert len(MUTANTS) >= 30
     assert TRIES <= 50

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 from gcom.sim.plan.draw import EFFECTS, ITEMS, MEMBERS, SCHEMES, STALLS, draw
 from gcom.sim.plan.events import ACCEPTED, DISSOLVES, LISTENS, NOTED, ORDER, REGISTRY, STOPPED, VOTE, Fault, Move
-from gcom.sim.plan.plan import KINDS_MIN, MESSAGES_MIN
+from gcom.sim.plan.plan import KINDS_MIN, MESSAGES_MIN, Plan
 from gcom.values import limits
 from gcom.values.definition import Multicast, Netsplit, Ordering, TieBreaker
 
-PLANS = [draw(seed) for seed in range(1, 501)]
+
+@cache
+def plans() -> list[Plan]:
+    return [draw(seed) for seed in range(1, 501)]
 
 
 def test_a_seed_draws_the_same_plan_again() -> None:
-    assert [draw(plan.seed) for plan in PLANS[:50]] == PLANS[:50]
+    assert [draw(plan.seed) for plan in plans()[:50]] == plans()[:50]
 
 
 def test_every_seed_draws_enough() -> None:
-    for plan in PLANS:
+    for plan in plans():
         assert len(plan.kinds) >= KINDS_MIN, plan.seed
         assert plan.messages >= MESSAGES_MIN, plan.seed
         assert MEMBERS[0] <= plan.members <= MEMBERS[1], plan.seed
@@ -30,7 +34,7 @@ def test_every_seed_draws_enough() -> None:
 
 
 def test_all_seeds_draw_every_definition() -> None:
-    definitions = [plan.definition for plan in PLANS]
+    definitions = [plan.definition for plan in plans()]
     drawn = Counter((it.ordering, it.multicast) for it in definitions)
     assert set(drawn) == {(ordering, multicast) for ordering in Ordering for multicast in Multicast}
     assert min(drawn.values()) >= 2
@@ -38,31 +42,31 @@ def test_all_seeds_draw_every_definition() -> None:
     assert sum(it.tie_breaker is TieBreaker.REGISTRY for it in definitions) >= 100
     assert {it.netsplit for it in definitions} == set(Netsplit)
     assert sum(bool(it.static) for it in definitions) >= 50
-    assert {plan.members for plan in PLANS} == set(range(MEMBERS[0], MEMBERS[1] + 1))
-    assert sum(plan.cold for plan in PLANS) >= 50
-    assert sum(plan.late > 0 for plan in PLANS) >= 50
-    assert {plan.posting > 0 for plan in PLANS} == {plan.silent for plan in PLANS} == {True, False}
-    assert sum(plan.forgets for plan in PLANS) >= 50
-    assert sum(plan.load_bytes < limits.LOAD_BYTES_MAX for plan in PLANS) >= 50
+    assert {plan.members for plan in plans()} == set(range(MEMBERS[0], MEMBERS[1] + 1))
+    assert sum(plan.cold for plan in plans()) >= 50
+    assert sum(plan.late > 0 for plan in plans()) >= 50
+    assert {plan.posting > 0 for plan in plans()} == {plan.silent for plan in plans()} == {True, False}
+    assert sum(plan.forgets for plan in plans()) >= 50
+    assert sum(plan.load_bytes < limits.LOAD_BYTES_MAX for plan in plans()) >= 50
 
 
 def test_a_part_of_the_seeds_is_signed_and_else_as_it_would_be() -> None:
-    signed = [plan.definition for plan in PLANS if plan.definition.signed]
+    signed = [plan.definition for plan in plans() if plan.definition.signed]
     assert 60 <= len(signed) <= 150
     assert {(it.ordering, it.multicast, it.safe) for it in signed} == set(SCHEMES)
-    for plan in PLANS:
+    for plan in plans():
         unsigned = draw(plan.seed, signed=False)
         assert replace(plan, definition=replace(plan.definition, signed=False)) == unsigned, plan.seed
 
 
 def test_all_seeds_draw_every_fault() -> None:
-    drawn = Counter(event.kind for plan in PLANS for event in plan.events)
-    drawn.update(kind for plan in PLANS for kind in plan.rates)
-    drawn[Fault.DRIFT] = sum(any(rate != 1000 for rate, _ in plan.drift) for plan in PLANS)
+    drawn = Counter(event.kind for plan in plans() for event in plan.events)
+    drawn.update(kind for plan in plans() for kind in plan.rates)
+    drawn[Fault.DRIFT] = sum(any(rate != 1000 for rate, _ in plan.drift) for plan in plans())
     follows = {Fault.RESTART, Move.JOIN}  # follow from others
     assert {*Fault, *Move} - follows <= set(drawn)
     assert min(drawn[kind] for kind in (set(Fault) - follows)) >= 50
-    details = Counter(event.detail for plan in PLANS for event in plan.events)
+    details = Counter(event.detail for plan in plans() for event in plan.events)
     assert set(details) >= {
         *EFFECTS,
         *ITEMS,
@@ -79,7 +83,7 @@ def test_all_seeds_draw_every_fault() -> None:
 
 
 def test_a_part_of_the_seeds_ends_in_an_ambush_between_two_instances() -> None:
-    ambushed = [plan for plan in PLANS if plan.boundary]
+    ambushed = [plan for plan in plans() if plan.boundary]
     drawn = Counter(plan.boundary for plan in ambushed)
     assert set(drawn) == {
         "all are cut off",
@@ -110,20 +114,20 @@ def test_a_part_of_the_seeds_ends_in_an_ambush_between_two_instances() -> None:
 
 
 def test_phases_divide_everybody_and_each_registry_in_any_way() -> None:
-    drawn = [plan for plan in PLANS if plan.boundary == "phase after phase"]
+    drawn = [plan for plan in plans() if plan.boundary == "phase after phase"]
     assert 60 <= len(drawn) <= 120
     events = [event for plan in drawn for event in plan.events if event.at_ms > plan.fault_ms - 60_000]
     assert {event.kind for event in events} >= {Fault.PAUSE, Fault.CRASH, Fault.OUTAGE, Move.LEAVE, Move.JOIN}
     splits = [event for event in events if event.kind is Fault.PARTITION]
     assert {REGISTRY, f"{REGISTRY} 2"} <= {place for event in splits for side in event.sides for place in side}
     assert any(len(event.sides) == 1 + max(map(len, event.sides)) for event in splits)
-    for plan in PLANS[:100]:
+    for plan in plans()[:100]:
         plain = draw(plan.seed, in_phases=False)
         assert plan == plain or plan.boundary in ("phase after phase", "an operator gives some up"), plan.seed
 
 
 def test_partitions_have_two_sides_or_three_and_the_registry_anywhere() -> None:
-    found = [(plan, event) for plan in PLANS for event in plan.events if event.kind is Fault.PARTITION]
+    found = [(plan, event) for plan in plans() for event in plan.events if event.kind is Fault.PARTITION]
     splits = [(plan, event) for plan, event in found if not plan.boundary]
     assert {len(event.sides) for _, event in splits} == {2, 3}
     for plan, event in splits:

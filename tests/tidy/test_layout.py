@@ -19,6 +19,11 @@ MODULES = sources(*PACKAGES)
 NAMES = {source.module for source in MODULES}
 # Aliases that repeat a name of another module; take one out when it is renamed, and add none.
 SHARED = {"Event", "Found", "Key", "Link", "Notice", "OfState", "Out", "Record", "Span", "Told"}
+DOCSTRINGS = {
+    source.module: ast.get_docstring(source.tree) or "" for source in MODULES if source.path.name == "__init__.py"
+}
+# What is built on. Programs (commands, benches, the demo, the chat) use their own files, and nobody else does.
+LIBRARY = ("gcom.audit.", "gcom.certificates", "gcom.core", "gcom.runtime", "gcom.sim", "gcom.trace", "gcom.values")
 LEVELS = (1, 2, 3)  # gcom.core | gcom.core.membership | gcom.core.membership.consensus
 
 
@@ -58,7 +63,7 @@ def test_a_folder_is_taken_in_at_a_glance() -> None:
 
 
 def _types(source: Source) -> Iterator[tuple[str, str]]:
-    """The public types that a file defines, classes and aliases, each with its place.
+    """The types that a file defines, classes and public aliases, each with its place.
 
     An `Annotated` alias is an option of a command: it is named by the option, and two commands may have the same.
     """
@@ -76,8 +81,7 @@ def test_a_type_name_means_one_thing() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for source in MODULES:
         for name, place in _types(source):
-            if not name.startswith("_"):
-                places[name].append(place)
+            places[name].append(place)
     twice = [f"{name}: {', '.join(where)}" for name, where in places.items() if len(where) > 1 and name not in SHARED]
     assert not twice, "\n".join(twice)
 
@@ -85,6 +89,23 @@ def test_a_type_name_means_one_thing() -> None:
 @pytest.mark.parametrize("package", layout.packages(), ids=str)
 def test_a_package_says_what_it_is(package: Path) -> None:
     assert layout.summary(package), f"{package}/__init__.py has no docstring"
+
+
+def _used_by_others(package: str) -> set[str]:
+    """The modules of a package that files outside of it import, by their last name."""
+    inside = (package, f"{package}.")
+    users = [source for source in MODULES if source.module != package and not source.module.startswith(inside[1])]
+    found = {target for source in users for target in _imports(source) if target.rpartition(".")[0] == package}
+    return {name.rpartition(".")[2] for name in found if name not in DOCSTRINGS}
+
+
+@pytest.mark.parametrize("package", sorted(name for name in DOCSTRINGS if name.startswith(LIBRARY)))
+def test_a_package_names_what_others_use_of_it(package: str) -> None:
+    words = set(re.findall(r"\w+", DOCSTRINGS[package].lower()))
+    unnamed = _used_by_others(package) - words
+    assert not unnamed, (
+        f"{package} has {', '.join(sorted(unnamed))}, which others import: say in its docstring what it is"
+    )
 
 
 def test_the_readme_shows_the_tree() -> None:

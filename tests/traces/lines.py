@@ -64,8 +64,10 @@ def messages(value: Run) -> str:
 
 
 def run(value: Run) -> str:
-    """A run as it travels, with what its sender had delivered before it and not before its previous one."""
-    return messages(value) + (f"  clock {ends(value.clock)}" if any(value.clock.values()) else "")
+    """A run as it travels, with what its sender had delivered before it and not before its previous one; its seal."""
+    clock = f"  clock {ends(value.clock)}" if any(value.clock.values()) else ""
+    seal = f"  {'seal, credential' if value.seal.credential else 'seal'}" if value.seal else ""
+    return messages(value) + clock + seal
 
 
 def fragment(value: Fragment) -> str:
@@ -137,8 +139,8 @@ def control(item: Control) -> str:
             return f"StateChunk {index} of {count}, state of view {view}"
         case frames.StateRefused(view, why):
             return f"StateRefused of view {view}: {why}"
-        case frames.GiveWay(process, _):
-            return f"GiveWay to the instance of {who(process)}"
+        case frames.MergeInto(process, _):
+            return f"MergeInto the instance of {who(process)}"
         case frames.DiscoverRequest(view, _, _):
             return f"DiscoverRequest, was in view {view}"
         case frames.DiscoverReply(view, members, process, _):

@@ -15,6 +15,7 @@ from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
 from tests.core.islands import Islands
 from tests.core.keepers import Keepers
+from tests.core.making import Key, retold
 from tests.core.network import Network
 from tests.traces.tracer import TOPICS, Tracer, kind_of_item
 
@@ -73,15 +74,20 @@ class Player:
     # the group, and what is shown of it
 
     def do_group(self, *options: str) -> None:
-        """`ordering=TOTAL safe=yes …`; with `keeps=state` applications keep the texts that they have read."""
+        """`ordering=TOTAL safe=yes …`; with `keeps=state` applications keep the texts that they have read, and with
+        `back=yes` who loses the group comes again by itself.
+        """
         given = dict(option.split("=") for option in options)
-        keeps = given.pop("keeps", "")
+        keeps, back = given.pop("keeps", ""), given.pop("back", "")
         safe = bool(given.pop("safe", ""))
         signed = bool(given.pop("signed", ""))
         definition = Definition.parse("news", **given, safe=safe, signed=signed)
         partitionable = definition.netsplit == "PARTITIONABLE"
         kind = (Islands if partitionable else Keepers) if keeps else Network
         self._net = kind(definition)
+        if signed:
+            self._net.signer = Key
+        self._net.returning |= bool(back)
         self._net.pass_ms(limits.START_GRACE_MS)  # until then a registry that has just started grants nothing
         self._tracer = Tracer(self._net)
         self._net.watch = self._on_effect
@@ -138,6 +144,10 @@ class Player:
         """`split alice registry / bob carol`."""
         self._net.split(*(" ".join(side.split()) for side in " ".join(words).split("/")))
 
+    def do_cut(self, one: str, two: str) -> None:
+        """Neither hears the other; all others hear both."""
+        self._net.cuts |= {(one, two), (two, one)}
+
     def do_heal(self) -> None:
         self._net.heal()
 
@@ -146,6 +156,13 @@ class Player:
         source, *lost = map(self._who, names) if what == "runs" else [""]
         self._net.lose = lambda frame: (
             bool(frame.runs or frame.fragments) and frame.source == source and frame.target in lost
+        )
+
+    def do_forge(self, name: str, text: str) -> None:
+        """From now on it puts this text into what it passes on of others, under their seals."""
+        liar = self._who(name)
+        self._net.tamper = lambda frame: frame._replace(
+            runs=tuple(retold(run, text) if liar == frame.source != run.sender else run for run in frame.runs)
         )
 
     def do_registry(self, what: str) -> None:

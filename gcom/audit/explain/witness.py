@@ -129,17 +129,17 @@ def _seek(incident: Incident, result: AuditResult, lookup: LogLookup) -> Minimal
     """
     cutter = _Cutter(incident, result, lookup)
     with TemporaryDirectory(prefix="gcom-witness-") as scratch:
-        for cut in cutter.candidates():
-            witness = cutter.project(cut)
+        for selection in cutter.candidates():
+            witness = cutter.project(selection)
             # The first that breaks is where shrinking begins: candidates come from small to large.
             broken = broken_by(witness, Path(scratch))
             if broken:
-                return _Shrinking(cutter, cut, witness, broken, Path(scratch)).shrunk()
+                return _Shrinking(cutter, selection, witness, broken, Path(scratch)).shrunk()
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
+class _Selection:
     """A choice of log records: these messages, but for the records `without`, and no log of the processes `gone`.
 
     Records of no message, such as views, are all kept if it is `whole`, else only those that concern the messages.
@@ -160,7 +160,7 @@ class _Shrinking:
     """
 
     cutter: _Cutter
-    cut: _Cut
+    selection: _Selection
     witness: MinimalLog
     broken: frozenset[str]
     scratch: Path
@@ -175,9 +175,9 @@ class _Shrinking:
             before = self._size()
             for who in sorted(self.witness.records):
                 # Whole logs before records: a process that is not needed at all goes in one audit.
-                self._try(replace(self.cut, gone=self.cut.gone | {who}))
+                self._try(replace(self.selection, gone=self.selection.gone | {who}))
             for source in [each for of in self.witness.sources.values() for each in of]:
-                self._try(replace(self.cut, without=self.cut.without | {source}))
+                self._try(replace(self.selection, without=self.selection.without | {source}))
             self._messages()
         return self.witness
 
@@ -186,25 +186,25 @@ class _Shrinking:
 
     def _messages(self) -> None:
         # Halves, then quarters, down to single messages: where most are superfluous this takes log N audits, not N.
-        size = max(len(self.cut.messages) // 2, 1)
-        while size and self.cut.messages and self.trials < _TRIALS_MAX:
+        size = max(len(self.selection.messages) // 2, 1)
+        while size and self.selection.messages and self.trials < _TRIALS_MAX:
             begin = 0
-            while begin < len(self.cut.messages):
-                messages = self.cut.messages[:begin] + self.cut.messages[begin + size :]
+            while begin < len(self.selection.messages):
+                messages = self.selection.messages[:begin] + self.selection.messages[begin + size :]
                 # What succeeds leaves the next piece at the same place.
-                begin += 0 if self._try(replace(self.cut, messages=messages)) else size
+                begin += 0 if self._try(replace(self.selection, messages=messages)) else size
             size //= 2
 
-    def _try(self, cut: _Cut) -> bool:
+    def _try(self, selection: _Selection) -> bool:
         if self.trials >= _TRIALS_MAX:
             return False
         self.trials += 1
-        smaller = self.cutter.project(cut)
+        smaller = self.cutter.project(selection)
         broken = broken_by(smaller, self.scratch)
         # A smaller log that breaks another promise would show another damage.
         if not broken or not broken <= self.broken:
             return False
-        self.cut, self.witness, self.broken = cut, smaller, broken
+        self.selection, self.witness, self.broken = selection, smaller, broken
         return True
 
 
@@ -225,10 +225,10 @@ class _Cutter:
         self._members = [process for process in members if lookup.has(process)]
         self._whole: dict[str, list[LogEvent | Hole]] = {}
 
-    def candidates(self) -> Iterator[_Cut]:
+    def candidates(self) -> Iterator[_Selection]:
         # Where several instances are concerned only whole logs will do: what succeeds what is in no neighbourhood.
         for radius in _RADII if len(self._keys) == 1 else ():
-            yield _Cut(tuple(self.messages(radius)))
+            yield _Selection(tuple(self.messages(radius)))
         everything: dict[_Message, None] = {}
         for process in self._members:
             self._whole[process] = list(islice(self._lookup.whole(process, *self._keys), _RECORDS_MAX + 1))
@@ -242,7 +242,7 @@ class _Cutter:
                 everything.update(dict.fromkeys((event.sender, number) for number in numbers))
         # Last: everything that the group's logs have, if that is little. What breaks nowhere near
         # the incident breaks here.
-        yield _Cut(tuple(everything), whole=True)
+        yield _Selection(tuple(everything), whole=True)
 
     def messages(self, radius: int) -> list[_Message]:
         """Return the messages that the incident names and needs; with a radius also those around it."""
@@ -275,18 +275,18 @@ class _Cutter:
             yield from self._lookup.clock(middle).items()
             yield from {event.sender: event.number + event.count - 1 for event in heard}.items()
 
-    def project(self, cut: _Cut) -> MinimalLog:
-        kept = _KeptMessages(cut.messages, self._serials)
+    def project(self, selection: _Selection) -> MinimalLog:
+        kept = _KeptMessages(selection.messages, self._serials)
         witness = MinimalLog(self._incident, self._closed, kept)
-        events = self._whole if cut.whole else self._chosen(cut.messages)
-        for process in [who for who in events if who not in cut.gone]:
+        events = self._whole if selection.whole else self._chosen(selection.messages)
+        for process in [who for who in events if who not in selection.gone]:
             numbered = enumerate(events[process])
             found = [each for place, event in numbered for each in self._records(process, place, event, kept)]
             # Serials are numbered anew only after all records are known, as a skip's serial counts like a delivery's.
             kept.note_serials([record for _, record in found])
             # Serials are noted before records are left out, so that a serial that is passed over stays a gap
             # and does not close.
-            found = [(source, record) for source, record in found if source not in cut.without]
+            found = [(source, record) for source, record in found if source not in selection.without]
             witness.records[process] = [record for _, record in found]
             witness.sources[process] = [source for source, _ in found]
             witness.wall_ns[process] = self._lookup.wall_ns(process)

@@ -1,7 +1,7 @@
 """The engine that lets Spark run the plan (plan/run.py): what it moves is summaries of logs, never the logs themselves.
 
-All rows have one schema, with what they hold as bytes, so each operation is one of Spark's own; tasks read the logs by
-their paths.
+All rows have one schema, with what they hold as bytes (decision 0018), so each operation is one of Spark's own; tasks
+read the logs by their paths.
 """
 
 from __future__ import annotations

@@ -104,6 +104,7 @@ class Intervals:
         theirs = list(iter(other))
         place = 0
         for first, last in self:
+            # It never goes back: a range of theirs that ends before this one ends before all that follow.
             while place < len(theirs) and theirs[place][1] < first:
                 place += 1
             at = place
@@ -119,6 +120,7 @@ class Intervals:
         return left
 
     def common(self, other: Intervals) -> Intervals:
+        # Two walks over a few ranges; a walk of its own would be as long as `minus` again.
         return self.minus(self.minus(other))
 
     def union(self, other: Intervals) -> Intervals:

@@ -31,7 +31,7 @@ _ECHO, _CALLER, _REGISTRY = "echo", "caller", "registry"
 
 @dataclass(frozen=True, slots=True)
 class LatencySetup(BenchSetup):
-    """The senders among the members, and the messages a second of all of them together."""
+    """The senders among the members, and the messages per second of all of them together."""
 
     senders: Annotated[int, Between(1, limits.MEMBERS_MAX)]
     rate: Annotated[float, Between(1, 100_000)]

@@ -33,7 +33,7 @@ class _Receiver:
         return b""
 
 
-class FrameMesh:
+class BareFrames:
     """A daemon, and a queue, a thread and a proxy per peer."""
 
     def __init__(self, name: str, deliver: Callable[[FrameMessage], None]) -> None:
@@ -75,7 +75,7 @@ def main() -> None:
     config.SOCK_NODELAY = True
     plan = TurnPlan.of(sys.argv[1:])
     judge = Judge(plan)
-    run(plan, judge, FrameMesh(plan.name, judge.deliver))
+    run(plan, judge, BareFrames(plan.name, judge.deliver))
 
 
 if __name__ == "__main__":

@@ -173,34 +173,34 @@ class Judge:
         return found
 
 
-def run(plan: TurnPlan, judge: Judge, mesh: Transport) -> None:
+def run(plan: TurnPlan, judge: Judge, transport: Transport) -> None:
     """Take one turn, from ready to the end of the process."""
-    child.say("ready", address=mesh.address)
-    mesh.open(child.hear("peers")["peers"])
+    child.say("ready", address=transport.address)
+    transport.open(child.hear("peers")["peers"])
     child.say("joined")
     child.hear("go")
     # Not before `go`: joining, and the imports before it, are not what is measured.
     began_ns, began_cpu_s = monotonic_ns(), usage.cpu_s()
-    sent = _send(plan, mesh) if plan.place < plan.senders else 0
+    sent = _send(plan, transport) if plan.place < plan.senders else 0
     child.say("sent", count=sent)
     expected: dict[str, int] = child.hear("expect")["counts"]
     judge.wait_for(sum(expected.values()))
     child.say("result", **_result(judge, expected, began_ns, usage.cpu_s() - began_cpu_s))
     child.wait_for_release()
-    mesh.close()
+    transport.close()
     child.end()
 
 
-def _send(plan: TurnPlan, mesh: Transport) -> int:
+def _send(plan: TurnPlan, transport: Transport) -> int:
     pool = Pool(plan.place, plan.size)
     deadline = monotonic() + plan.seconds
     first = 1
     while monotonic() < deadline:
-        mesh.send(first, pool.chunk(first))
+        transport.send(first, pool.chunk(first))
         first += CHUNK
     # One more than whole chunks: `first` begins a chunk, so a stamp is what the judge expects there.
-    mesh.send(first, [pool.stamped(first)])  # tells each receiver when it had everything
-    mesh.flush()
+    transport.send(first, [pool.stamped(first)])  # tells each receiver when it had everything
+    transport.flush()
     return first
 
 

@@ -49,9 +49,9 @@ def throughput(
     ] = None,
     as_json: options.Json = False,
 ) -> int:
-    """Messages a second at the slowest member, with latency, processor time and memory; every delivery is checked.
+    """Messages per second at the slowest member, with latency, processor time and memory; every delivery is checked.
 
-    It starts its own registry and one process a member. The exit status is 1 if any delivery was wrong. With
+    It starts its own registry and one process per member. The exit status is 1 if any delivery was wrong. With
     --baseline frames, `ratio` is GCom's rate ÷ that of the same payload in bare Pyro5 frames of 200 messages, with
     --baseline tcp ÷ that of raw TCP in Python, one way, as fast as it goes, with --baseline pysyncobj ÷ that of the
     same messages as commands of PySyncObj's replicated log (pip install 'gcom[bench]'); with --log, `log_ratio` is the
@@ -79,7 +79,7 @@ def latency(
     ordering: options.OrderingWord = None,
     multicast: options.MulticastWord = None,
     safe: Safe = False,
-    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second, of all senders together.")] = 1000.0,
+    rate: Annotated[float, typer.Option(metavar="N", help="Messages per second, of all senders together.")] = 1000.0,
     members: Members = 3,
     senders: Senders = 1,
     size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 16 or more.")] = 100,
@@ -91,7 +91,7 @@ def latency(
 ) -> int:
     """The time from send to delivery at the slowest receiver, at a steady rate, and what it costs each process.
 
-    It starts its own registry and one process a member, which take turns of a second. `cores` is processor time as a
+    It starts its own registry and one process per member, which take turns of a second. `cores` is processor time as a
     share of a core, `waited` for how many seconds per second a process's threads could have run and had no core:
     where it is large, latency is the machine's. The exit status is 1 if any delivery was wrong. With --baseline pyro,
     `ratio` is GCom's p50 ÷ that of one bare Pyro5 call at the same rate, there and back. `stages_ms` are the parts of
@@ -118,13 +118,13 @@ def scale(
     safe: Safe = False,
     members: Annotated[str, typer.Option(metavar="N,N,...", help="Sizes of the group.")] = "2,3,5,8,16,32",
     size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 17 or more.")] = 100,
-    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second, where latency is measured.")] = 100.0,
+    rate: Annotated[float, typer.Option(metavar="N", help="Messages per second, where latency is measured.")] = 100.0,
     seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, twice for each size.")] = 3.0,
     as_json: options.Json = False,
 ) -> int:
-    """Groups of several sizes: deliveries a second in all with every member sending, and the time of single messages.
+    """Groups of several sizes: deliveries per second in all with every member sending, and the time of single messages.
 
-    One group after the other, each with its own registry and processes. `ratio` is the deliveries a second in all of
+    One group after the other, each with its own registry and processes. `ratio` is the deliveries per second in all of
     the largest group of 16 at most ÷ those of the smallest of 3 at least. `cores_sender` and `cores_receiver` are
     shares of a core at the steady rate. The exit status is 1 if any delivery was wrong. It needs psutil: pip install
     'gcom[bench]'.
@@ -268,7 +268,7 @@ def audit(
     broken: Annotated[bool, typer.Option("--broken", help="Halfway one member delivers a run too late.")] = False,
     as_json: options.Json = False,
 ) -> int:
-    """Measure how long the audit takes: write the logs of a healthy group, and judges them by every rule.
+    """Measure how long the audit takes: write the logs of a healthy group, and judge them by every rule.
 
     Each row is one `gcom audit` in a process of its own, from its start to its verdict; the first, of 10,000
     deliveries, is the start-up. Shuffled is what Spark moved between its tasks, of the bytes read. 100 million
@@ -300,7 +300,7 @@ def registry(
 
     It starts a registry of its own, which keeps what it knows in a temporary folder. First the groups are renewed and
     nobody asks: the registry's share of a core. Then the clients look groups up, each as fast as it gets answers. Then,
-    at another registry, members want serials of one group and of 100 by turns: how many a second, 100 groups ÷ one.
+    at another registry, members want serials of one group and of 100 by turns: how many per second, 100 groups ÷ one.
     Last, a registry with 50 groups of four members is killed and started again, three times: how long until all are
     listed again, and none doubted. The exit status is 1 if a renewal was refused. It needs psutil: pip install
     'gcom[bench]'.
@@ -324,7 +324,7 @@ def tls(
     safe: Safe = False,
     members: Annotated[int, typer.Option(metavar="N", help="Processes in the group.")] = 3,
     size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 17 or more.")] = 100,
-    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second, where latency is measured.")] = 1000.0,
+    rate: Annotated[float, typer.Option(metavar="N", help="Messages per second, where latency is measured.")] = 1000.0,
     rounds: Annotated[int, typer.Option(metavar="N", help="Turns of each side.")] = 3,
     seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long each turn sends at full speed.")] = 5.0,
     as_json: options.Json = False,
@@ -352,7 +352,7 @@ def tls(
 def hostile(
     connections: Annotated[int, typer.Option(metavar="N", help="Hostile connections at once.")] = 1_000,
     members: Annotated[int, typer.Option(metavar="N", help="Honest processes in the group.")] = 3,
-    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second of the one that sends.")] = 1000.0,
+    rate: Annotated[float, typer.Option(metavar="N", help="Messages per second of the one that sends.")] = 1000.0,
     rounds: Annotated[int, typer.Option(metavar="N", help="Turns of a second with and without.")] = 5,
     ordering: options.OrderingWord = None,
     as_json: options.Json = False,

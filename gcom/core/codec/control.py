@@ -103,6 +103,7 @@ def _chunk(chunk: frames.StateChunk) -> None:
 
 
 def _decode_reach(given: Any) -> frames.Reach:
+    # As a table: two columns could be of unlike length, and a process could stand in them twice.
     (seats,) = given
     found = _SEATS.decode(seats)
     return frames.Reach(tuple(found), tuple(found.values()))
@@ -132,7 +133,7 @@ _RECORDS = {
     11: record(frames.StateChunk, _chunk),
     12: record(frames.StateRefused, text=text(1000)),
     13: Record(_decode_reach, _encode_reach, frames.Reach),
-    20: record(frames.GiveWay),
+    20: record(frames.MergeInto),
     21: record(frames.Probe),
     22: record(frames.IndirectAck),
     23: record(frames.DiscoverRequest),

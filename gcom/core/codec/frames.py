@@ -45,7 +45,7 @@ from gcom.values.run import Encoded, Fragment, Payload, Run, Seal, StateToMerge
 _pack: Callable[[tuple[Any, ...]], bytes] = msgpack.packb
 # The fields that travel, in the order of the wire; a status is in two rows, so that each is checked at once.
 _COUNTS = attrgetter("view", "held", "consumed", "stable", "sent", "safe", "ordered", "agreed", "partial", "state")
-_FLAGS = attrgetter("cut_off", "reaches", "wedged", "seeking")
+_FLAGS = attrgetter("cut_off", "reaches", "wedged", "needs_donor")
 _RECEIPT = attrgetter("held", "read", "served")
 _USUAL: tuple[str, list[Process], bytes] = ("", [], b"")  # nobody leaves, is suspected or unheard
 _LEAVING = one_of("", *LEAVES_FOR)
@@ -195,14 +195,14 @@ def _status(fields: list[Any]) -> Status:
     view, held, consumed, stable, sent, safe, ordered, agreed, partial, state = counts
     got, read, served = receipt
     numbers(*counts, *receipt)
-    cut_off, reaches, wedged, seeking = flags
+    cut_off, reaches, wedged, needs_donor = flags
     if set(map(type, flags)) != {bool}:
         raise malformed("flags", "true or false", flags)
     marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
     # Nearly every status has these three at their defaults; the check of each would cost more than all the rest.
     if (leaving, suspects, unheard) != _USUAL:
         leaving, suspects, unheard = _LEAVING.decode(leaving), PROCESSES.decode(suspects), decode_unheard(unheard)
-    told = (tuple(suspects), partial, EnvelopeReceipt(got, read, served), state, seeking, unheard or {})
+    told = (tuple(suspects), partial, EnvelopeReceipt(got, read, served), state, needs_donor, unheard or {})
     return Status(*marks, cut_off, reaches, wedged, leaving, *told)
 
 

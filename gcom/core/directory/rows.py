@@ -41,11 +41,14 @@ class Row:
     @property
     def known(self) -> dict[Process, Address]:
         """All processes that may have the name, and their addresses."""
+        # The latest word last, so that it stands: of one that was noted and is a member now the view has the address.
         members = dict(zip(self.view.members, self.view.addresses, strict=True)) if self.view else {}
         return dict(self.older) | dict(self.noted) | members
 
     def later(self, view: int) -> dict[Process, Address]:
         """All processes that may be in a later view than this one."""
+        # With those that were noted: 1. D is noted for view 6. 2. A and B install it with D, and die before they
+        # register it. 3. Only the note tells who may be in it.
         members = zip(self.view.members, self.view.addresses, strict=True) if self.view and self.number > view else ()
         return (dict(self.noted) if self.noted_view > view else {}) | dict(members)
 

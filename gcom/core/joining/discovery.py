@@ -84,6 +84,7 @@ class Discovery:
         """Record that nobody is there any more."""
         seat = self._seats.get(name_of(process))
         if seat:
+            # It may be back under its name: the place stays, and is called again.
             seat.said, seat.heard_ms = None, 0
 
     def instance(self, now_ms: int) -> GroupInfo | None:

@@ -137,6 +137,7 @@ class Joining:
         mine = {peer: at for peer, at in zip(reach.members, reach.addresses, strict=True) if peer != self._process}
         anew = mine.keys() != self._asked.keys()
         self._asked = mine
+        # What it reached lately counts on when another leader asks: the links are the same.
         self._reached = {peer: at_ms for peer, at_ms in self._reached.items() if peer in mine} | {source: now_ms}
         self._prove(now_ms, anew)
 

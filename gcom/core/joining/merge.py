@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from gcom.core.links import Links
-from gcom.core.messages.frames import Decision, DiscoverReply, GiveWay, Refused, Reply
+from gcom.core.messages.frames import Decision, DiscoverReply, MergeInto, Refused, Reply
 from gcom.core.messages.registry import GroupInfo
 from gcom.values import limits
 from gcom.values.definition import Netsplit
@@ -31,7 +31,7 @@ class Merge:
         links: Links,
         known: Iterable[tuple[Process, Address]] = (),
     ) -> None:
-        self.rival: GiveWay | None = None
+        self.rival: MergeInto | None = None
         self.into = ""  # the rival's instance, as far as this process was told
         self._process = process
         self._instance = instance
@@ -93,7 +93,7 @@ class Merge:
             if name_of(other.process) not in view.names:
                 self._miss(other.process, other.address)  # so that it hears of this instance
             return
-        self._give_way(GiveWay(other.process, other.address), instance, view, now_ms)
+        self._give_way(MergeInto(other.process, other.address), instance, view, now_ms)
 
     def on_reply(self, peer: Process, reply: Reply, view: View, now_ms: int) -> bool:
         """Take an answer of a process that is no member; return whether to leave now."""
@@ -137,9 +137,9 @@ class Merge:
     def on_registered(self, entry: GroupInfo, view: View, now_ms: int) -> None:
         """Take the registry's word that it holds another instance."""
         if entry.members:
-            self._give_way(GiveWay(entry.members[0], entry.addresses[0]), entry.instance, view, now_ms)
+            self._give_way(MergeInto(entry.members[0], entry.addresses[0]), entry.instance, view, now_ms)
 
-    def _give_way(self, to: GiveWay, into: str, view: View, now_ms: int) -> None:
+    def _give_way(self, to: MergeInto, into: str, view: View, now_ms: int) -> None:
         """Have this instance give way to a rival: call that, and tell the others."""
         self._see(to, view, now_ms)
         self.into = into
@@ -147,13 +147,13 @@ class Merge:
             for peer in view.members:
                 self._links.say(peer, self.rival)
 
-    def on_told(self, source: Process, told: GiveWay, view: View, now_ms: int) -> None:
+    def on_told(self, source: Process, told: MergeInto, view: View, now_ms: int) -> None:
         """Take a member's word that this instance gives way."""
         # Only the leader has that from the registry, or saw for itself; what another says of it moves nobody.
         if source == view.leader:
             self._see(told, view, now_ms)
 
-    def _see(self, told: GiveWay, view: View, now_ms: int) -> None:
+    def _see(self, told: MergeInto, view: View, now_ms: int) -> None:
         """Note a rival and call it: it must answer as a member of another instance before this process leaves."""
         if told.process in view.members:
             return  # no instance gives way to itself

@@ -171,6 +171,7 @@ class Consensus:
         agreed: int = 0,
     ) -> list[Out]:
         """Begin an attempt with a ballot above every one seen. Wedges this process, too: it is the first to promise."""
+        # Above every attempt met, a NACK's too: an acceptor that has promised more refuses, and each try costs a round.
         self._attempt_seen = max(self._attempt_seen, self.promised[0]) + 1
         ballot, succession = (self._attempt_seen, self.view.rank(self.process)), self.survivors is not None
         mine = self._promise(ballot, held, standing, agreed, succession)

@@ -47,6 +47,8 @@ class OwnLeave:
 
     def may_go(self, dead: Set[Process]) -> bool:
         """Return whether nobody needs what this process has of the cut."""
+        # A majority of those who stay has gone on, so each later quorum has a member with the whole cut. Or all the
+        # others are dead, and nobody will ask.
         return 2 * len(self.awaited) < max(1, self._count) or self.awaited <= dead
 
     def is_late(self, now_ms: int) -> bool:

@@ -90,6 +90,8 @@ class Registration:
         # (ARCHITECTURE 11).
         if not detached or request.view != view:
             return Verdict.GO_ON
+        # 1. This process is cut off from the others, and detached. 2. They go on in a later view without it, and
+        # register that. 3. It reaches the registry before it reaches any of them, and hears it there first.
         if answer.view > view.number and self._process not in answer.members:
             return Verdict.EXPELLED
         return Verdict.GIVE_UP_UNHEARD if answer.forked else Verdict.GO_ON

@@ -54,6 +54,7 @@ class Tombstones:
 
     def forget(self, now_ms: int) -> list[Process]:
         """Return the leavers whose time is over; each is a stranger from now on."""
+        # Whether it was reached or not: one that died before it heard the end would be called for ever.
         over = [leaver for leaver, (_, until_ms) in self._told.items() if now_ms >= until_ms]
         for leaver in over:
             del self._told[leaver]

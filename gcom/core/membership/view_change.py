@@ -453,7 +453,7 @@ class ViewChanger:
         self.triggers.look(now_ms)
         self.triggers.admission.tick(now_ms)
         self._transfer.tick(now_ms)
-        if self._transfer.seeking:
+        if self._transfer.needs_donor:
             self.seek(self.process)
         if self.triggers.partitionable and (self.triggers.is_detached(now_ms) or self.triggers.detector.alone):
             self.end("fork")  # this side begins anew (docs/protocols/netsplit.md)

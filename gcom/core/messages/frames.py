@@ -57,7 +57,7 @@ class Status(NamedTuple):
     partial: int = 0  # of the target's stream: so many bytes of the run after `held` are here
     receipt: EnvelopeReceipt = NO_RECEIPT  # of the target's envelopes
     state: int = 0  # chunks held of the state that the target gives
-    seeking: bool = False  # waits for state, and its donor has failed
+    needs_donor: bool = False  # waits for state, and its donor has failed
     unheard: Misses = NO_MISSES  # which member misses which now, as the source knows
 
 
@@ -257,7 +257,7 @@ class StateRefused:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveWay:
+class MergeInto:
     """The registry holds another instance, led by `process` at `address`: this one's members are to go over to it."""
 
     process: Process
@@ -315,7 +315,7 @@ Control = (
     | Install
     | Fetch
     | StateItem
-    | GiveWay
+    | MergeInto
     | OfDiscovery
     | Probe
     | IndirectAck

@@ -9,5 +9,5 @@ was in flight travels together (decision 0001). A sender's *window* is bounded b
   Joseph 1987; Chockler, Keidar, Vitenberg 2001, §4).
 - `safe`: as reliable, but a message goes up only once a majority holds it (Spread's SAFE; Moser et al. 1994).
 - `fragments`: a run larger than a frame travels in fragments. `window`: storage, acknowledgements and credit of a
-stream.
+  stream. `signing`: who made a run, in a signed group.
 """

@@ -1,7 +1,8 @@
 """One sender's stream of runs, as its sender and as its receivers keep it (JGroups NAKACK4's fixed window).
 
 One structure serves three ends: resending, flow control, and the union of a view change. A run stays in a store until
-it is *stable*: held by every member of the view. Cursors and acks move by whole runs, so cutting a run never happens.
+it is *stable*: held by every member of the view. Cursors and acks move by whole runs. Only a run that no frame holds is
+cut, into fragments of its bytes.
 """
 
 from __future__ import annotations
@@ -218,7 +219,8 @@ class OwnStream:
         self._recount()
 
     def _recount(self) -> None:
-        """Keep the least that any member holds, and has consumed: every frame asks, only what calls this changes it."""
+        """Compute anew how far all members hold this stream, and how far all have consumed it."""
+        # Kept, not computed when asked: every frame asks, and only acks, credit and views change it.
         peers = self.peers.values()
         self.stable = min(map(_HELD, peers), default=self.number)
         self.flow.consumed(min([self.self_consumed, *map(_CONSUMED, peers)]))

@@ -5,7 +5,7 @@ with the order, which it puts to its peers. At the leader it orders what the lea
 each member that says in its status that it has less, and is *agreed* as far as a majority holds it; only that is passed
 on for delivery.
 
-A promise to a view change freezes the log like a stream: the log is one more stream of the cut, under the name ORDER.
+A promise to a view change wedges the log like a stream: the log is one more stream of the cut, under the name ORDER.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ class OrderAgreement:
     # how far it goes
 
     def on_status(self, peer: Process, status: Status) -> bool:
-        """Take a peer's word of what it holds and knows to be agreed; return whether more may be agreed by that."""
+        """Record how much of the order a peer holds, and knows to be agreed; return whether more may be agreed now."""
         held = self._held.get(peer)
         # Not after the promise: the order that is agreed by later words might be in no union, and is settled
         # by the cut.
@@ -260,7 +260,7 @@ class OrderAgreement:
 
     @property
     def counted(self) -> bool:
-        """Return whether this process knows by itself of more that is agreed than any member has told it."""
+        """Return whether this process has counted more as agreed than any member has told it."""
         return self.agreed > self._told
 
     def lacks(self, peer: Process) -> bool:

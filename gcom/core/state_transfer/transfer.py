@@ -81,7 +81,7 @@ class OwnState:
 
 
 @dataclass(slots=True)
-class _Wanted:
+class _IncomingState:
     """A state on its way here."""
 
     source: Source
@@ -123,7 +123,7 @@ class Transfer:
         self._delivered = 0  # messages, when the session ended
         self._some_wait = False  # in this view, when it began
         self._wedged_ms: int | None = None  # since when a change out of this view was promised
-        self._wanted: _Wanted | None = None
+        self._incoming: _IncomingState | None = None
         self._failed: dict[Process, str] = {}  # donors, in order, and why
         self._got: tuple[Process, int] | None = None  # the donor whose state is complete here, and its number of chunks
         self._offers: dict[int, _Offer] = {}  # by the view of the barrier
@@ -163,21 +163,21 @@ class Transfer:
         return []
 
     def _lose(self, view: int) -> list[Effect]:
-        self._wanted = None
+        self._incoming = None
         self._since = self._since or lineage.rank(self._instance, view)
         self._become(Keeping.LATER if self._gives else Keeping.NOTHING)
         return [StateUnavailable(view, self._why_lost, self._own is not None)]
 
     def _restore(self, view: int) -> list[Effect]:
-        """Go on with the state of its own, which is the group's from here on."""
-        self._wanted = None
+        """Take this process's own state as the group's from here on."""
+        self._incoming = None
         # As after a loss: who comes back has, perhaps, what this one missed while it was out.
         self._since = lineage.rank(self._instance, view)
         self._become_whole()
         return [KeepState(view, self._why_lost)]
 
     def inherit(self, former: Transfer, instance: InstanceId) -> None:
-        """Go on in the instance that succeeds this process's own: it stands with the state as it stood there."""
+        """Enter the instance that succeeds this process's own, with the state as it was there."""
         self.keeping, self._lacking, self._since = former.keeping, former._lacking, former._since
         # Of this instance, also where that was begun anew: that is said to those who were given up.
         self._own = former._own and replace(former._own, instance=instance)
@@ -218,17 +218,17 @@ class Transfer:
     @property
     def standing(self) -> Standing:
         """The standing that a promise reports; true until the next install."""
-        if self._wanted is None:
+        if self._incoming is None:
             return Standing(self.keeping)
-        return Standing(self.keeping, self._wanted.source, tuple(self._failed), self.own_in(self._instance))
+        return Standing(self.keeping, self._incoming.source, tuple(self._failed), self.own_in(self._instance))
 
     def wedge(self, now_ms: int) -> None:
-        """Let the standing be until the install: a promise to a view change was made."""
+        """Keep the standing as it is until the install: a promise to a view change was made."""
         if self._wedged_ms is None:
             self._wedged_ms = now_ms
 
     def is_stranded(self, now_ms: int, after_ms: int) -> bool:
-        """Return whether the group waits, perhaps, for one that alone has the state (`Triggers.owed_state`)."""
+        """Return whether the view change may wait for a process that alone has the state (`Triggers.owed_state`)."""
         # Only who proposes knows that; who promised to it sees that the change takes longer than any should.
         has_none = self.keeping is Keeping.AWAITED or (self.keeping is Keeping.NOTHING and self._some_wait)
         return has_none and self._wedged_ms is not None and now_ms - self._wedged_ms >= after_ms
@@ -268,7 +268,7 @@ class Transfer:
         return effects
 
     def _keep(self, view: int, shares: dict[Process, _Share]) -> None:
-        """Let an offer be for these only; without any it is over."""
+        """Keep an offer for these joiners only; drop it where none is left."""
         if shares:
             self._offers[view].shares = shares
         else:
@@ -284,10 +284,11 @@ class Transfer:
         return self._complete()
 
     def end(self, extent: Extent) -> None:
-        """End the session, so far as the process has got: members that wait for this state are given another's."""
+        """End the session at the extent that the process has reached. Members that wait for its state get another's."""
         _, self._delivered = extent
+        # Before what it waited for is dropped: the session after this one has to know that it never came.
         self._lacking = self.lacking
-        self._wanted = None
+        self._incoming = None
         self._offers.clear()
         self.owes = False
 
@@ -304,16 +305,16 @@ class Transfer:
         # entered, and all others who wait are given that: so they begin anew together, and equal.
         if source[0] == self.process:
             # The last chunk came after its promise: so it is not lost.
-            if self._wanted and self._wanted.complete:
+            if self._incoming and self._incoming.complete:
                 return self._complete()
             own = self.own_in(self._instance) > NO_EXTENT
             return self._restore(number) if own else self._lose(number)
         # Another donor, or the same one at a later barrier: chunks of two states do not join, so it begins
         # with the first.
-        if self._wanted is None or self._wanted.source != source:
-            self._wanted = _Wanted(source, now_ms)
+        if self._incoming is None or self._incoming.source != source:
+            self._incoming = _IncomingState(source, now_ms)
         # The time of a view change is nobody's silence: donor and joiner were both wedged.
-        self._wanted.since_ms = now_ms
+        self._incoming.since_ms = now_ms
         return self._complete()
 
     @property
@@ -324,27 +325,27 @@ class Transfer:
     @property
     def lacking(self) -> bool:
         """Return whether the application has no state, and waits for it."""
-        return self.keeping is Keeping.AWAITED and (self._wanted is not None or self._lacking)
+        return self.keeping is Keeping.AWAITED and (self._incoming is not None or self._lacking)
 
     @property
     def donor(self) -> Process | None:
         """The donor whose state is on its way here."""
-        return self._wanted.donor if self._wanted else None
+        return self._incoming.donor if self._incoming else None
 
     @property
-    def seeking(self) -> bool:
+    def needs_donor(self) -> bool:
         """Return whether the donor has failed, so that the next view has to name another."""
-        return self._wanted is not None and self._wanted.donor in self._failed
+        return self._incoming is not None and self._incoming.donor in self._failed
 
     def held(self, peer: Process) -> int:
         """Return how many chunks of the peer's state are here, for a status."""
-        if self._wanted and self._wanted.donor == peer:
-            return len(self._wanted.chunks)
+        if self._incoming and self._incoming.donor == peer:
+            return len(self._incoming.chunks)
         # The donor has not heard that all are here before this process says so once more.
         return self._got[1] if self._got and self._got[0] == peer else 0
 
     def on_chunk(self, source: Process, chunk: StateChunk, now_ms: int) -> list[Effect]:
-        wanted = self._wanted
+        wanted = self._incoming
         if wanted is None or wanted.source != (source, chunk.view) or chunk.index != len(wanted.chunks) + 1:
             return []
         # A donor's numbers never change; others are a mistake, and the chunks would not join.
@@ -356,16 +357,16 @@ class Transfer:
         return self._complete()
 
     def on_refused(self, source: Process, refused: StateRefused) -> None:
-        if self._wanted and self._wanted.source == (source, refused.view):
+        if self._incoming and self._incoming.source == (source, refused.view):
             self._failed[source] = refused.text
 
     def _complete(self) -> list[Effect]:
-        wanted = self._wanted
+        wanted = self._incoming
         # Not while wedged: the promise says that this process waits, and the value may call its state lost. If it had
         # set the state meanwhile, it would begin anew with more than the others.
         if wanted is None or not wanted.complete or self._wedged_ms is not None:
             return []
-        self._wanted, self._got = None, (wanted.donor, wanted.count)
+        self._incoming, self._got = None, (wanted.donor, wanted.count)
         self._since = wanted.since
         uncovered = self._own is not None and self._own.since < wanted.since
         self._become_whole()
@@ -375,16 +376,16 @@ class Transfer:
         """Give up a donor that gives nothing for STATE_MS."""
         lag_ms = now_ms - self._ticked_ms
         self._ticked_ms = now_ms
-        if self._wanted is None or self.seeking:
+        if self._incoming is None or self.needs_donor:
             return
         # A view change may have to wait for the donor (`Triggers.owed_state`): that is not the donor's failure.
         if self._wedged_ms is not None:
-            self._wanted.since_ms = now_ms
+            self._incoming.since_ms = now_ms
         # Time in which this process was itself held up does not count: the donor's chunks wait in its socket.
         elif lag_ms > limits.HEARTBEAT_MS + limits.LAG_MS:
-            self._wanted.since_ms = min(now_ms, self._wanted.since_ms + lag_ms)
-        if now_ms - self._wanted.since_ms >= limits.STATE_MS:
-            self._failed[self._wanted.donor] = f"gave nothing for {limits.STATE_MS // 1000} s"
+            self._incoming.since_ms = min(now_ms, self._incoming.since_ms + lag_ms)
+        if now_ms - self._incoming.since_ms >= limits.STATE_MS:
+            self._failed[self._incoming.donor] = f"gave nothing for {limits.STATE_MS // 1000} s"
 
     # the donor
 
@@ -430,14 +431,14 @@ class Transfer:
             return offer.item(view, share.sent, self._since)
         return None
 
-    def on_status(self, peer: Process, held: int, seeking: bool) -> None:
-        """Take a peer's word of the chunks that it holds, or that it knows that its donor has failed."""
+    def on_status(self, peer: Process, held: int, needs_donor: bool) -> None:
+        """Take a joiner's count of the chunks that it holds, or its word that it needs another donor."""
         for view, offer in list(self._offers.items()):
             share = offer.shares.get(peer)
             if share is None:
                 continue
-            # A refusal is repeated until the joiner says `seeking`: a call that carried it may have been lost.
-            done = seeking and bool(offer.error)
+            # A refusal is repeated until the joiner says `needs_donor`: a call that carried it may have been lost.
+            done = needs_donor and bool(offer.error)
             if offer.data is not None:
                 # One more than there are would end an offer that the joiner never had whole.
                 share.held = max(share.held, min(held, offer.count))

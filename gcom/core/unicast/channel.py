@@ -245,6 +245,8 @@ class Inbox:
     def on_read(self) -> bool:
         """Count one more as read; return whether so many are untold that the sender should hear at once."""
         self.untold_bytes += self.unread.on_read(self.unread.read + 1)
+        # A quarter of the bound. Told much later, the sender would stand still meanwhile; told of each, every read
+        # would cost a call.
         many = self.unread.read - self.told >= limits.UNICASTS_UNREAD_MAX // 4
         return many or self.untold_bytes >= limits.UNICASTS_UNREAD_BYTES_MAX // 4
 

@@ -106,6 +106,7 @@ class Results(Mapping[str, Result], Closable):
     @property
     def first(self) -> Result | None:
         """The first value that came."""
+        # A copy, as in `_with`: more may come in while it is gone through.
         arrived = [self[member] for member in list(self._call.arrived)]
         return next((result for result in arrived if result.outcome is Outcome.VALUE), None)
 

@@ -66,6 +66,8 @@ class StateCallbacks:
 
     def enter(self, former: Session) -> None:
         """Go over to the session that follows `former`."""
+        # It was handed the state of that session, and nothing took its place since: a second copy would tell it
+        # nothing.
         self._has_its_own = former is self._told
 
     def uncovered(self, source: Session) -> SetAside | None:
@@ -163,6 +165,7 @@ class StateCallbacks:
             if len(brought) > limits.MESSAGE_BYTES_MAX:
                 self._membership.queued.appendleft(_too_large(self._membership.reconciliation.give_up()))
                 return
+            # A session that is over, or leaves, sends no more. The state is not lost with it: `give_up` hands it back.
             if source.ended is None and not source.leaving:
                 source.put(brought)
 

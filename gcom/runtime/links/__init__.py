@@ -1,1 +1,4 @@
-"""Links: one connection to each peer address, with several frames under way, and one thread that reads them all."""
+"""Links: one connection to each peer address, with several frames under way, and one thread that reads them all.
+
+`link` is one of these connections, for the sessions of a host; `reader` is the thread.
+"""

@@ -12,9 +12,10 @@ the accept loop, and an answer may be any exception of the peer's choosing. So t
     longest when there are too many; one that comes when all are being served is told so without being read, thus the
     accept loop waits for nobody.
 
-Who the peer is, is in `tls` and `secret` (docs/protocols/security.md). A stock Pyro5 proxy can call what is open at a
-`Server`, and with SERIALIZER = "msgpack" one that has no secret; a `Caller` can call a stock daemon that has msgpack.
-One call is two sends and four reads in all, without correlation ids or metadata calls.
+Who the peer is, is in `tls` and `secret` (docs/protocols/security.md). `places` says where a server listens, and at
+which address others find it. A stock Pyro5 proxy can call what is open at a `Server`, and with SERIALIZER = "msgpack"
+one that has no secret; a `Caller` can call a stock daemon that has msgpack. One call is two sends and four reads in
+all, without correlation ids or metadata calls.
 """
 
 from __future__ import annotations

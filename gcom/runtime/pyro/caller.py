@@ -199,6 +199,8 @@ class Caller:
 
     def _prove(self, sock: tls.PeerSocket, secret: UserSecret, deadline: float) -> None:
         """Introduce this side; raises Untrusted where the other does not know the user's secret."""
+        # The server proves itself first. 1. A port of this user is freed. 2. Another user listens there. 3. It is shown
+        # a nonce, and cannot answer it: the proof of this side never leaves.
         nonce = new_nonce()
         exchange = Exchange(sock.getsockname(), sock.getpeername(), self._object_id, nonce)
         reply = self._introduce(sock, {"handshake": {"nonce": nonce}, "object": self._object_id}, deadline)

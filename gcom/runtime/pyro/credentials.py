@@ -71,6 +71,7 @@ class Credentials:
         # went wrong leaves the connections of before working.
         found = _checked(self.files)
         contexts = [_context(self.files, protocol) for protocol in _PROTOCOLS]
+        # A newcomer has no certificate yet, and must get in far enough to ask for one.
         contexts[2].verify_mode = ssl.CERT_OPTIONAL
         self.identity, self.ends = found.identity, found.ends
         self._renewal_at = found.begins + 2 * (found.ends - found.begins) / 3

@@ -101,6 +101,7 @@ def public_address(at: Place, port: int, toward: Sequence[Address] = ()) -> Addr
     host = at.host
     if at.advertise is not None:
         host, ports = _split(at.advertise)
+        # Others may dial another port than this machine listens at, where something between them forwards it.
         port = int(ports) if ports else port
     elif host in WILDCARDS:
         host = own_host(toward)

@@ -99,6 +99,7 @@ def frame_call(object_id: str) -> bytes:
 def frame_of(body: memoryview, call: bytes) -> memoryview | None:
     """Return the frame of a body that begins with `call`, uncopied; None: it is another call, or written otherwise."""
     begin = len(call) + 4
+    # By both ends and the length between them: then all of the rest is the frame, and none of it is unpacked or copied.
     whole = body[: len(call)] == call and body[-1:] == FRAME_CALL_END
     whole = whole and int.from_bytes(body[len(call) : begin]) == len(body) - begin - len(FRAME_CALL_END)
     return body[begin : -len(FRAME_CALL_END)] if whole else None

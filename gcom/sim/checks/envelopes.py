@@ -26,7 +26,7 @@ class _Pair:
 
 
 @dataclass(slots=True)
-class _Call:
+class _OpenCall:
     payload: Payload
     pending: set[Process]
     deadline_ms: int | None
@@ -40,7 +40,7 @@ class Envelopes:
     def __init__(self, record: InstanceHistory) -> None:
         self._record = record
         self._pairs: dict[tuple[Process, Process], _Pair] = {}  # sender and receiver
-        self._calls: dict[tuple[Process, int], _Call] = {}  # open ones
+        self._calls: dict[tuple[Process, int], _OpenCall] = {}  # open ones
         self._asked: dict[tuple[Process, int], Payload] = {}
         self._answers: dict[tuple[Process, int, Process], tuple[Outcome, Payload]] = {}
 
@@ -53,7 +53,7 @@ class Envelopes:
         self._pair(who, target).posted.append(payload)
 
     def call(self, who: Process, call: int, targets: tuple[Process, ...], payload: Payload, until: int | None) -> None:
-        self._calls[who, call] = _Call(payload, set(targets), until)
+        self._calls[who, call] = _OpenCall(payload, set(targets), until)
         self._asked[who, call] = payload
 
     def answer(self, who: Process, caller: Process, call: int, payload: Payload, failed: bool) -> None:

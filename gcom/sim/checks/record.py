@@ -45,6 +45,7 @@ class NumberSet:
 
     def first_missing(self, first: int, last: int) -> int:
         """Return the first number of first…last that is not in; 0 if all are."""
+        # Nothing up to the prefix is missing: of a long run only what lies behind it is looked at, number by number.
         return next((n for n in range(max(first, self.prefix + 1), last + 1) if n not in self.beyond), 0)
 
     def add(self, first: int, last: int) -> None:

@@ -41,7 +41,7 @@ class _Stalled:
 
 
 @dataclass(slots=True)
-class _Echo:
+class _ArmedEcho:
     """The last call of the event's kind, with its view, its time and its caller."""
 
     event: TroubleEvent
@@ -59,14 +59,14 @@ class Failpoints:
         self._effects: list[_Armed] = []
         self._calls: list[_Armed] = []
         self._stalled: list[_Stalled] = []
-        self._echoes: list[_Echo] = []
+        self._echoes: list[_ArmedEcho] = []
         self._accepts: list[TroubleEvent] = []  # hit the proposer of a succession when the registry has accepted it
         self._heirs: dict[Process, tuple[TroubleEvent, set[Process]]] = {}  # by dead process: event and heirs
         self._told: dict[tuple[str, int], Process] = {}  # by instance and view number, the first to tell
 
     def arm(self, event: TroubleEvent) -> None:
         if event.kind is Fault.ECHO:
-            self._echoes.append(_Echo(event))
+            self._echoes.append(_ArmedEcho(event))
         elif event.detail == ACCEPTED:
             self._accepts.append(event)
         else:

@@ -10,7 +10,7 @@ from gcom.core.messages.effects import AwaitState, Deliver, OfState, Skip, State
 from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk
 from gcom.core.state_transfer.donors import sources as named
 from gcom.core.state_transfer.reconciliation import StateReconciliation
-from gcom.core.state_transfer.transfer import Transfer, _Wanted
+from gcom.core.state_transfer.transfer import Transfer, _IncomingState
 from gcom.core.streams import Streams
 from gcom.values.lineage import Extent
 from gcom.values.names import Process
@@ -85,9 +85,9 @@ def the_chunks_of_one_donor_are_taken_for_the_next_ones(patch: Patch) -> None:
     install_wanted = Transfer._install_wanted
 
     def go_on(self: Transfer, source: Source | None, number: int, now_ms: int) -> list[OfState]:
-        if self._wanted and source not in (None, self._wanted.source) and source and source[0] != self.process:
-            wanted, self._wanted = self._wanted, _Wanted(source, now_ms)
-            self._wanted.chunks = wanted.chunks
+        if self._incoming and source not in (None, self._incoming.source) and source and source[0] != self.process:
+            wanted, self._incoming = self._incoming, _IncomingState(source, now_ms)
+            self._incoming.chunks = wanted.chunks
             return []
         return install_wanted(self, source, number, now_ms)
 
@@ -99,7 +99,7 @@ def a_chunk_is_taken_whichever_it_is(patch: Patch) -> None:
     on_chunk = Transfer.on_chunk
 
     def take(self: Transfer, source: Process, chunk: StateChunk, now_ms: int) -> list[OfState]:
-        index = len(self._wanted.chunks) + 1 if self._wanted else 0
+        index = len(self._incoming.chunks) + 1 if self._incoming else 0
         return on_chunk(self, source, replace(chunk, index=index), now_ms)
 
     patch.setattr(Transfer, "on_chunk", take)
@@ -107,7 +107,7 @@ def a_chunk_is_taken_whichever_it_is(patch: Patch) -> None:
 
 @mutant(keeping)
 def nobody_seeks_another_donor(patch: Patch) -> None:
-    patch.setattr(Transfer, "seeking", False)
+    patch.setattr(Transfer, "needs_donor", False)
 
 
 @mutant(keeping)

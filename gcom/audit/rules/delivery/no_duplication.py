@@ -1,4 +1,4 @@
-"""NO_DUPLICATION: a process delivers a message once. All of it is found during the scan."""
+"""NO_DUPLICATION: a process delivers a message once. The scan judges it (scan/batches.py)."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def _judge_batch(batch: Batch) -> None:
             continue
         if position.members is not None and who in position.members:
             _compare(batch, tally, who, said, true)
-        elif position.members is None:  # who is in the view, others tell
+        elif position.members is None:  # Members that the log does not name: the views in other logs tell of them.
             assert position.view is not None, "it is judged"
             place = position.view, who, position.hides_members
             _compare(batch, batch.summary.undecided_clocks.setdefault(place, Tally()), who, said, true)

@@ -1,4 +1,4 @@
-"""FIFO: messages of one sender are delivered in the order of their numbers. All of it is found during the scan."""
+"""FIFO: messages of one sender are delivered in the order of their numbers. The scan judges it (scan/batches.py)."""
 
 from __future__ import annotations
 
