@@ -413,11 +413,11 @@ class Link:
 
 def is_relaxed(machine: GroupMachine, frame: Frame) -> bool:
     """Return whether nobody waits for the answer to a frame: it has data alone, and nothing waits behind that."""
-    definition = machine.definition
-    # In a total order, and with SAFE, the answer says what may be delivered.
-    if definition is None or definition.total or definition.safe:
+    if not frame.runs or frame.control or frame.envelopes or frame.fragments or frame.orders or machine.pending:
         return False
-    return bool(frame.runs) and not (frame.control or frame.envelopes or frame.fragments or machine.pending)
+    # In a total order, and with SAFE, the answer says what may be delivered.
+    definition = machine.definition
+    return definition is not None and not (definition.total or definition.safe)
 
 
 def _refused(peer: Process, error: VersionMismatch) -> Refused:

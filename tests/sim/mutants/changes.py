@@ -229,7 +229,7 @@ def a_value_is_kept_though_who_held_its_cut_is_gone(patch: Patch) -> None:
     patch.setattr(Consensus, "is_stale", lambda self, live: False)
 
 
-@mutant(lossy)
+@mutant(lossy, of_five)
 def what_was_not_answered_is_not_asked_again(patch: Patch) -> None:
     patch.setattr(Consensus, "ask_again", lambda self, live, now_ms: [])
 
