@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import accumulate, chain
 
 from gcom.core.codec import frames as codec
 from gcom.core.hold_back import MAJORITY, PLACE, VIEW, HeldRun, HoldTimes
-from gcom.core.messages.effects import Deliver, Delivery, Effect, Sent
+from gcom.core.messages.effects import Deliver, Delivery, Effect, Sent, Skip
 from gcom.core.messages.frames import NO_MISSES, NO_RECEIPT, ORDER, Decision, Misses, Status
 from gcom.core.messages.orders import Orders
 from gcom.core.multicast.basic import Basic
@@ -347,7 +348,13 @@ class Streams:
         if self.serials:
             effects += self._hand_over(self._ordering.order(self.serials.close(decision)))
         effects += self._hand_over(self._ordering.close())
-        return effects + self._hand_over(self._ordering.abandon()) if decision.succession else effects
+        if not decision.succession:
+            return effects
+        # The successor says where each stream ended, and whoever goes over has settled just that, no more.
+        for place, up in enumerate(effects):
+            if isinstance(up, Skip) and up.first > decision.cut.get(up.sender, 0):
+                effects[place] = replace(up, no_op=True)
+        return effects + self._hand_over(self._ordering.abandon())
 
     def take_states_to_merge(self) -> list[tuple[Process, StateToMerge]]:
         """Return the states that were brought in the view that is closed, in an order that all share; none twice."""

@@ -127,6 +127,9 @@ def _send(session: LoggedSession, event: Numbered) -> str:
 
 
 def _skip(session: LoggedSession, event: Skip) -> str:
+    if event.no_op:
+        count = f',"count":{event.count}' if event.count > 1 else ""
+        return f'"view":{event.view}{count}{_serial(session, event.serial, event.count)}'
     last = event.first + event.count - 1
     session.settle(event.sender, event.first, last)
     placed = _serial(session, event.serial, event.count)

@@ -107,6 +107,17 @@ def _lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for path in paths for line in path.read_bytes().splitlines()]
 
 
+def test_a_no_op_of_a_succession_is_its_serials_and_settles_no_message(tmp_path: Path) -> None:
+    log = _log(tmp_path)
+    _record(log, _view(), Skip(BOB, 16, 2, 1, serial=23, no_op=True), Skip(BOB, 18, 1, 1, serial=25, no_op=True))
+    log.close()
+    found = [line for line in _lines(tmp_path) if line["type"] == "skip"]
+    assert [{key: line[key] for key in line if key in ("count", "serial", "sender", "number")} for line in found] == [
+        {"count": 2, "serial": 23},
+        {"serial": 25},
+    ]
+
+
 def test_golden(tmp_path: Path) -> None:
     """The contract's example, as far as this version's orders go, with every other effect."""
     log = _log(tmp_path)

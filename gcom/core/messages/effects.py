@@ -39,7 +39,8 @@ class Deliver:
 class Skip:
     """Messages `first … first+count-1` of `sender` are given up by rule and never delivered later.
 
-    In a total order the first would have had `serial`.
+    In a total order the first would have had `serial`. `no_op`: no survivor has them, and the cut of the succession
+    ends before them; only their serials are used up.
     """
 
     # An effect, and a line in the log: without it the audit could not tell a gap by rule from a lost message.
@@ -48,6 +49,7 @@ class Skip:
     count: int
     view: int
     serial: int = 0
+    no_op: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,7 +257,7 @@ def who_asked_to_leave_is_put_out(patch: Patch) -> None:
     patch.setattr(ViewChanger, "finish", whatever_it_asked)
 
 
-@told_by(test_splits.test_both_sides_of_a_partitionable_group_go_on, "FIFO", "d e registry")
+@told_by(test_splits.test_both_sides_of_a_partitionable_group_go_on, "CAUSALTOTAL", "d e registry")
 def an_instance_dissolves_before_the_other_has_admitted_it(patch: Patch) -> None:
     """Its last member, which goes over to another instance, buries it first."""
     leave_alone = Member._leave_alone

@@ -1,7 +1,6 @@
 """The mutants that lose what a name had between two instances, by CONTINUITY's word: the verdict of the audit on each.
 
-Of those that break what goes on from instance to instance (`continuity.py`, `boundary.py`). docs/TESTING.md tells why
-one is not known.
+Of those that break what goes on from instance to instance (`continuity.py`, `boundary.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from tests.sim.mutants.table import MUTANTS
 LOST = {
     "a_joiner_is_not_noted": "FAIL",
     "a_member_without_a_quorum_ends": "FAIL",
-    "a_newcomer_claims_over_a_silent_owner": "UNKNOWN",
     "a_note_counts_though_the_registry_has_not_answered": "FAIL",
     "a_registry_that_starts_gives_names_away": "FAIL",
     "a_renewal_forgets_who_was_noted": "FAIL",
@@ -26,6 +24,7 @@ LOST = {
     "who_comes_back_from_a_later_view_is_only_gone": "FAIL",
     "who_does_not_answer_is_dead": "FAIL",
     "who_is_noted_is_not_asked": "FAIL",
+    "who_is_suspected_counts_as_dead": "FAIL",
     "who_is_unknown_where_it_was_is_dead": "FAIL",
     "who_registered_an_older_view_is_forgotten": "FAIL",
     "who_was_put_out_is_not_told_to_the_registry": "FAIL",
