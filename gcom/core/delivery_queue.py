@@ -60,6 +60,11 @@ class DeliveryQueue(Generic[_Own]):
     def is_open(self) -> bool:
         return self.tail is self.queued
 
+    @property
+    def waiting(self) -> list[Handed | _Own]:
+        """What waits for the application's state, oldest first."""
+        return [] if self.is_open else [*self._carried, *self.tail]
+
     def put(self, effect: Handed | AwaitState) -> list[Deliver | Skip]:
         """Take what is to be handed over; return what will not be, for the state covers it: it counts as read."""
         covered: list[Deliver | Skip] = []
@@ -68,7 +73,7 @@ class DeliveryQueue(Generic[_Own]):
                 if self.is_open:  # else it has waited since a former session
                     self.tail = deque()
             case KeepState() | StateUnavailable():
-                waiting = [] if self.is_open else [*self._carried, *self.tail]
+                waiting = self.waiting
                 self._open()
                 # In front: an application begins anew at a loss, so it must not have read what it is to keep.
                 self.queued.extend((effect, *waiting))
@@ -77,7 +82,8 @@ class DeliveryQueue(Generic[_Own]):
                 # The state is a donor's at the barrier of `view`, so it has all messages before that
                 # (docs/protocols/state.md). What the joiner held back of them was handed to nobody, and is dropped.
                 covered, kept = _since(held, view)
-                # A donor of this instance has all of its predecessor. Of that nobody takes credit any more.
+                # A donor that is whole has all of the predecessor; one that is LATER may lack what came before it
+                # entered (LIMITS). Of that nobody takes credit any more.
                 former = [it for it in self._carried if not isinstance(it, _COVERED)]
                 self._open()
                 # The state in front of what was held: the application's own order is that of the donor.

@@ -195,6 +195,10 @@ class Membership:
         succeeded = former.machine.succeeded is not None
         process = former.machine.process if succeeded else self._host.renew_process()
         self.following = following = self._host.add_session(self, former.machine.again(process))
+        if succeeded:
+            # The state that the application has not yet read may have come before; and one that leaves goes on leaving.
+            following.state_awaited, following.state_awaited_ms = former.state_awaited, former.state_awaited_ms
+            following.leaving = former.leaving
         self._start(following)
         if succeeded:
             # The application was told by `send` that these are on their way, and it is the same process that goes on.
@@ -223,12 +227,12 @@ class Membership:
             if self.give_up():
                 return
             session = None
+            # A second call waits like the first, but says nothing a second time of what was never sent.
+            again = self.session.leaving or self.session.ended is not None
             # 1. The application leaves. 2. Before that is decided, a succession takes the process over into another
             # instance. 3. Whoever is told that it has left must not be a member there.
             while session is not self.session:
                 session = self.session
-                # A second call waits like the first, but says nothing a second time of what was never sent.
-                again = session.leaving or session.ended is not None
                 self._leave(session, deadline, timeout_s)
         if session.unnumbered and not again:
             process, unsent = session.machine.process, session.unnumbered

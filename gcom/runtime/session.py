@@ -228,7 +228,7 @@ class Session:
     @property
     def waiting(self) -> list[Deliver]:
         """The deliveries that wait for the application's state, oldest first."""
-        return [] if self._queue.is_open else [it for it in self._queue.tail if isinstance(it, Deliver)]
+        return [it for it in self._queue.waiting if isinstance(it, Deliver)]
 
     @property
     def has_unsent(self) -> bool:
@@ -423,7 +423,7 @@ class Session:
         self.membership.on_entered(self)
         match effect:
             case AwaitState():
-                self.state_awaited, self.state_awaited_ms = True, self._host.now_ms()
+                self.state_awaited, self.state_awaited_ms = True, self.state_awaited_ms or self._host.now_ms()
             case StateUnavailable():
                 self.state_awaited, self.state_lost = False, True
             case KeepState():

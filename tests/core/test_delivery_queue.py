@@ -65,6 +65,13 @@ def test_a_state_covers_what_was_held_in_the_predecessor_whose_views_do_not_coun
     assert read(queue) == [UNICAST, SETTLED, "out", "in again", effect, *kept]
 
 
+def test_what_waits_is_shown_over_both_instances() -> None:
+    queue = carrying()
+    assert [it for it in queue.waiting if isinstance(it, Deliver)] == [OLD, LATE, NEW]
+    queue.put(KeepState(1, "none has it"))
+    assert queue.waiting == []
+
+
 def test_what_comes_behind_a_state_is_handed_over_at_once() -> None:
     queue = carrying()
     queue.put(SetState(1, b"all"))

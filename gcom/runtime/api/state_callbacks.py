@@ -63,6 +63,10 @@ class StateCallbacks:
             if aside:
                 self._membership.queued.appendleft(aside)
             source.on_state_set()
+            # Read late: the same process has gone on in a successor by now, and its requests waited for this there.
+            for later in (self._membership.session, self._membership.following):
+                if later and later.machine.process == source.machine.process:
+                    later.on_state_set()
 
     def enter(self, former: Session) -> None:
         """Go over to the session that follows `former`."""
