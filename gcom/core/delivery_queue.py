@@ -42,6 +42,7 @@ Handed = (
     | MergeState
 )
 _COVERED = Deliver | Skip | Installed | Quorum | Suspected | MergeState  # by a state of a later barrier
+_Told = DoubtSettled | DeliverUnicast | UnicastLost  # to this process, not to the group: part of no state
 _Own = TypeVar("_Own")  # what a driver adds
 
 
@@ -108,10 +109,12 @@ class DeliveryQueue(Generic[_Own]):
             self._carried += (*self.tail, own)
             self.tail = deque()
             return
-        # Opened without its state: the application could make nothing of what is held, and must learn of the end.
-        ends = [it for it in self._carried if not isinstance(it, Handed)]
+        # Opened without its state: the application could make nothing of the messages that are held, but must learn of
+        # the end, and of what became of its own.
+        held = [] if self.is_open else [*self._carried, *self.tail]
+        told = [it for it in held if isinstance(it, _Told) or not isinstance(it, Handed)]
         self._open()
-        self.queued.extend((*ends, own))
+        self.queued.extend((*told, own))
 
     def shut(self) -> None:
         """Hand over nothing more but the end."""
@@ -129,6 +132,5 @@ def _since(held: list[Handed | _Own], view: int) -> tuple[list[Deliver | Skip], 
     barriers = [place for place, it in enumerate(held) if isinstance(it, Installed) and it.view.number >= view]
     barrier = barriers[0] if barriers else len(held)
     covered = [it for it in held[:barrier] if isinstance(it, Deliver | Skip)]
-    # Unicasts are said to this process, not to the group, and are part of no state.
     kept = [it for it in held[:barrier] if not isinstance(it, _COVERED)]
     return covered, [*held[barrier : barrier + 1], *kept, *held[barrier + 1 :]]

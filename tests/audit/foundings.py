@@ -43,6 +43,14 @@ def founded_anew_and_they_are_given_the_state_of_one_who_kept_its_own() -> Told:
     return Told(_founded_anew(adopt(2, C2, {})).logs, "UNKNOWN")
 
 
+def founded_anew_and_one_left_on_its_way_back() -> Told:
+    """a#2 got in nowhere; who enters j by its name, a#3, may be a newcomer, and is owed nothing."""
+    second = view(2, D, "a#3", **SAFE)
+    old = {**_in_i(), A: _in_i(detach(1, "expelled"))[A], A2: []}
+    new = {D: on("j", first(D, succeeds=_ENDED), second, left(2)), "a#3": on("j", second, adopt(2, D, {}), left(2))}
+    return Told({**old, **new}, "UNKNOWN", {B: "crash", C: "crash"})
+
+
 def founded_anew_by_one_that_was_put_out() -> Told:
     """It takes along what it had, which is what the others had."""
     return Told(_founded_anew(adopt(2, A2, {}), founder=A2).logs, "PASS")
@@ -119,6 +127,7 @@ FOUNDINGS: dict[str, Callable[[], Told]] = {
         founded_anew_and_they_come_back,
         founded_anew_and_they_come_back_without_a_word_of_a_state,
         founded_anew_and_they_are_given_the_state_of_one_who_kept_its_own,
+        founded_anew_and_one_left_on_its_way_back,
         founded_anew_by_one_that_was_put_out,
         founded_anew_by_one_that_has_less,
         founded_anew_by_one_whose_earlier_log_is_lost,

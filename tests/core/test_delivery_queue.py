@@ -14,12 +14,13 @@ from gcom.core.messages.effects import (
     KeepState,
     SetState,
     StateUnavailable,
+    UnicastLost,
 )
 from gcom.values.view import View
 from tests.sim.story import run
 
 OLD, LATE, NEW = (Deliver(run("b", 1), 2), Deliver(run("b", 2), 3), Deliver(run("b", 1), 1))
-UNICAST, SETTLED = DeliverUnicast("b", "to you alone"), DoubtSettled(1, 1, arrived=True)
+UNICAST, SETTLED, LOST = DeliverUnicast("b", "to you alone"), DoubtSettled(1, 1, arrived=True), UnicastLost("b", 1)
 
 
 def view(number: int) -> Installed:
@@ -82,14 +83,16 @@ def test_what_comes_behind_a_state_is_handed_over_at_once() -> None:
     assert read(queue) == [LATE, "out for good", "in for the third time"]
 
 
-def test_who_ends_before_its_state_has_come_is_told_of_each_end_and_beginning() -> None:
+def test_who_ends_before_its_state_has_come_is_told_of_each_end_and_beginning_and_of_its_own() -> None:
     queue = carrying()
     queue.end("out", goes_on=True)
     queue.begin("in for the third time")
     queue.put(AwaitState())
     queue.put(NEW)
+    queue.put(LOST)
     queue.end("out for good")
-    assert read(queue) == ["out", "in again", "out", "in for the third time", "out for good"]
+    ends = ["out", "in again", "out", "in for the third time", LOST, "out for good"]
+    assert read(queue) == [UNICAST, SETTLED, *ends]
     assert queue.is_open
 
 

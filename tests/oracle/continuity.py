@@ -25,8 +25,10 @@ from tests.oracle.returns import Beginning, by_cut, check_returns, told_of_the_e
 from tests.oracle.rules import Tally
 
 
-def continuity(by_instance: dict[str, list[History]], closed: set[Process]) -> dict[str, Tally]:
-    """The rule's tally at each instance of one name; `closed` are the processes whose logs are complete."""
+def continuity(by_instance: dict[str, list[History]], closed: set[Process], idle: set[Process]) -> dict[str, Tally]:
+    """The rule's tally at each instance of one name; `closed` are the processes whose logs are complete, `idle` those
+    that are in no view of any group.
+    """
     instances = {name: Instance(name, histories) for name, histories in sorted(by_instance.items())}
     for instance in instances.values():
         instance.tally.add_gaps(instance.histories)
@@ -43,7 +45,7 @@ def continuity(by_instance: dict[str, list[History]], closed: set[Process]) -> d
             if link.said.by != "ended":
                 _check_link(link, closed)
         _check_adoptions(instance, instances)
-    check_returns(instances, check_confirmed)
+    check_returns(instances, check_confirmed, {name_of(each) for each in idle})
     return {name: instance.tally for name, instance in instances.items()}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.oracle.continuity import continuity
 from tests.oracle.events import Coverage, Deliver, History, Message, Process, Send, View
+from tests.oracle.instances import installed
 from tests.oracle.read import Key, read
 from tests.oracle.replay import sections, state_faults
 from tests.oracle.rules import RULES, Tally, Verdict
@@ -91,7 +92,8 @@ def judge(folder: Path) -> Report:
     names = sorted({name for name, _ in logs.groups})
     closed = {process for process, state in coverage.items() if state == "closed"}
     lives = {name: {i: it for (n, i), it in logs.groups.items() if n == name} for name in names}
-    lineages = {name: continuity(each, closed) for name, each in lives.items()}
+    entered = {each.process for it in logs.groups.values() for each in it if installed(each)}
+    lineages = {name: continuity(each, closed, coverage.keys() - entered) for name, each in lives.items()}
     groups = {key: _judge_group(it, lineages[key[0]][key[1]]) for key, it in sorted(logs.groups.items())}
     return Report(groups, coverage, notes, logs.unknown_types, logs.unread)
 

@@ -53,7 +53,9 @@ def told_of_the_end(link: Link, history: History) -> bool:
     return link.said.by == "ended" and end is not None and end.reason == "dissolved"
 
 
-def check_returns(instances: dict[str, Instance], check_confirmed: Callable[[Link, Beginning], None]) -> None:
+def check_returns(
+    instances: dict[str, Instance], check_confirmed: Callable[[Link, Beginning], None], idle: set[str]
+) -> None:
     if any(name in ancestors(name, instances)[0] for name in instances):
         return  # nobody can say what such instances began with
     for old in instances.values():
@@ -64,7 +66,7 @@ def check_returns(instances: dict[str, Instance], check_confirmed: Callable[[Lin
                 if said.instance == old.name and said.by == "ended":
                     _check_founding(Link(old, new, said), instances, check_confirmed)
         for history in old.histories:
-            _check_return(old, history, instances)
+            _check_return(old, history, instances, idle)
 
 
 def _check_founding(
@@ -97,8 +99,11 @@ def _had(old: Instance, history: History, instances: dict[str, Instance]) -> set
     return found
 
 
-def _check_return(old: Instance, history: History, instances: dict[str, Instance]) -> None:
-    """Check that a process which was put out, and is back in a later instance, finds there what it had."""
+def _check_return(old: Instance, history: History, instances: dict[str, Instance], idle: set[str]) -> None:
+    """Check that a process which was put out, and is back in a later instance, finds there what it had.
+
+    `idle`: names of which some incarnation got in nowhere; it may have ended on its way back.
+    """
     end, who = end_of(history), history.process
     if end is None or end.reason in _FOR_GOOD or not installed(history):
         return
@@ -123,7 +128,7 @@ def _check_return(old: Instance, history: History, instances: dict[str, Instance
         return  # checked with the link
     old.tally.evaluated += 1
     adopted = any(_from_a_founder(new, each.process, set()) for each in new.histories if _is_back(history, each))
-    _check_kept(old, new, had, instances, sure=adopted and history.closed)
+    _check_kept(old, new, had, instances, sure=adopted and history.closed and name_of(who) not in idle)
 
 
 def _is_back(history: History, other: History) -> bool:

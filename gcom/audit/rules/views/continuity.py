@@ -42,14 +42,17 @@ def judge_continuity(judgements: list[Judgement], coverage: dict[str, str]) -> l
     for judgement in sorted(judgements, key=lambda each: each.key):
         name, instance = judgement.key
         by_name[name][instance] = JudgedInstance(judgement, coverage)
-    return [f"{name}: {note}" for name, instances in by_name.items() for note in _Lineage(instances).judge()]
+    entered = {session.process for each in judgements for session in each.sessions if session.views}
+    idle = {name_of(process) for process in coverage.keys() - entered}
+    return [f"{name}: {note}" for name, instances in by_name.items() for note in _Lineage(instances, idle).judge()]
 
 
 class _Lineage:
-    """All instances of one name."""
+    """All instances of one name. `idle` are the members of which some incarnation is in no view of any group."""
 
-    def __init__(self, instances: dict[str, JudgedInstance]) -> None:
+    def __init__(self, instances: dict[str, JudgedInstance], idle: set[str]) -> None:
         self._instances = instances
+        self._idle = idle
         self._links = [
             SuccessionLink(instances[claim.instance], new, claim)
             for new in instances.values()
@@ -71,7 +74,7 @@ class _Lineage:
                 notes += judge_succession(link)
         # Of an instance that succeeds itself, which is a violation, nobody can say what it began with.
         if not any(self._descends(name, name) for name in self._instances):
-            Inheritance(self._instances, self._links, lambda name: self._ancestors(name)[0]).judge()
+            Inheritance(self._instances, self._links, lambda name: self._ancestors(name)[0], self._idle).judge()
         self._judge_adoptions()
         return notes
 

@@ -36,13 +36,21 @@ _NOTHING_OWED = Share(owed=frozenset())
 
 
 class Inheritance:
-    """All instances of one name, of which none succeeds itself; `before` returns the instances before one."""
+    """All instances of one name, of which none succeeds itself; `before` returns the instances before one.
+
+    `idle` are the members of which some incarnation is in no view of any group.
+    """
 
     def __init__(
-        self, instances: dict[str, JudgedInstance], links: list[SuccessionLink], before: Callable[[str], set[str]]
+        self,
+        instances: dict[str, JudgedInstance],
+        links: list[SuccessionLink],
+        before: Callable[[str], set[str]],
+        idle: set[str],
     ) -> None:
         self._instances = instances
         self._links = links
+        self._idle = idle
         self._before = {name: before(name) & instances.keys() for name in instances}
         self._shares: dict[str, dict[str, Share]] = {}
         self._sessions: dict[str, list[tuple[JudgedInstance, SessionSummary]]] = defaultdict(list)  # by member
@@ -82,11 +90,11 @@ class Inheritance:
             told = f"{session.process} came back to {new.name}, and no log tells whether that follows {old.name}"
             old.tally.doubt(1, told)
             return
-        # 1. It is put out, and its node dies on the way back. 2. It is started again under that name, with nothing.
-        # Only a log that goes on to a clean exit tells that this was not so.
-        returned = self._sessions[name_of(session.process)]
-        adopted = any(each is new and _is_founders(new, other, set()) for each, other in returned)
-        sure = adopted and session.process in old.closed
+        # 1. It is put out, and its node ends on the way back. 2. It is started again under that name, with nothing.
+        # The way back has a log of its own, of an incarnation that got in nowhere.
+        name = name_of(session.process)
+        adopted = any(each is new and _is_founders(new, other, set()) for each, other in self._sessions[name])
+        sure = adopted and session.process in old.closed and name not in self._idle
         self._lose(new, old, session, had, "returned", sure=sure)
 
     def _back(self, old: JudgedInstance, session: SessionSummary) -> tuple[JudgedInstance, bool] | None:
