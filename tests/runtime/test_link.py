@@ -383,7 +383,7 @@ class Linked(Beating):
 
     def take(self, peer: str) -> None:
         if self.links[peer].callable(self.now_ms) and self.links[peer].due(self.now_ms):
-            self.links.begin(peer)
+            self.links.begin(peer, self.now_ms)
             self.taken.append(self.now_ms)
 
 
@@ -401,7 +401,7 @@ def test_a_heartbeat_with_the_lead_is_looked_for_before_the_peers_own_is_due() -
     it = Linked()
     assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS
     it.now_ms += 10
-    it.links.begin("bob#1")
+    it.links.begin("bob#1", it.now_ms)
     it.links.replied("bob#1", it.now_ms)
     assert it.due_ms("bob#1") == 1_010 + limits.HEARTBEAT_MS - limits.HEARTBEAT_LEAD_MS
     it.look()
