@@ -55,7 +55,8 @@ class DeliveryQueue(Generic[_Own]):
     def __init__(self) -> None:
         self.queued: deque[Handed | _Own] = deque()
         self.tail = self.queued
-        self._carried: list[Handed | _Own] = []  # held in former sessions of the process, which waits since then
+        # Held in former sessions of this process, which has awaited its state since.
+        self._carried: list[Handed | _Own] = []
 
     @property
     def is_open(self) -> bool:
@@ -104,7 +105,8 @@ class DeliveryQueue(Generic[_Own]):
     def end(self, own: _Own, *, goes_on: bool = False) -> None:
         """Append the last of a session; `goes_on`: the same process begins the next one, in a successor."""
         # 1. B waits for A's state. 2. m is confirmed: A and B hold it. 3. A dies, and B alone goes on as a successor.
-        # If what it holds ended here, m would be lost, though B lives. So B still waits: the successor tells for what.
+        # If what it holds ended here, m would be lost, though B lives. So B goes on waiting, and the successor names
+        # its donor.
         if goes_on and not self.is_open:
             self._carried += (*self.tail, own)
             self.tail = deque()

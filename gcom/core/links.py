@@ -3,8 +3,8 @@
 Several frames may be in flight to a peer: the connection carries them in order, each at most once, and their replies
 come in that order. Where it breaks, all that are unanswered have an unknown fate, at once. Control items go at least
 once: what unanswered frames carried is put again, before what came later. A failure is followed by one redial at once,
-then by one per heartbeat. A call and its reply carry both statuses, so one exchange per heartbeat serves both sides of
-an idle link: a frame that comes puts this side's own heartbeat off.
+then by one every REDIAL_MS. A call and its reply carry both statuses, so one exchange per heartbeat serves both sides
+of an idle link: a frame that comes puts this side's own heartbeat off.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ class PeerLink:
         if not self.loads or paced or self.last_load >= limits.LARGE_LOAD_BYTES:
             return self.loads < limits.LOADS_IN_FLIGHT_MAX
         # After a small one the next waits for the answer, and collects meanwhile (Nagle 1984): a frame costs as much as
-        # hundreds of messages. But for a millisecond at most: a driver may take answers late that nobody waits for.
+        # hundreds of messages. But after a millisecond whatever looks at the link next may put it: a driver may take
+        # answers late that nobody waits for.
         return now_ms > self.loaded_ms and self.loads < limits.SMALL_LOADS_IN_FLIGHT_MAX
 
     def due(self, now_ms: int, loads: bool = True) -> bool:
@@ -219,8 +220,8 @@ class Links(dict[Process, PeerLink]):
             link.relays[fetch.sender] = Relay(fetch.view, fetch.first - 1, fetch.last, fetch.at_byte)
             self.wake(peer)
 
-    def begin(self, peer: Process, load: int = 0, now_ms: int = 0) -> tuple[Control, ...]:
-        """Begin a call with so many bytes of data, put at `now_ms`; return the control items that it carries."""
+    def begin(self, peer: Process, now_ms: int, load: int = 0) -> tuple[Control, ...]:
+        """Begin a call at `now_ms` with so many bytes of data; return the control items that it carries."""
         link = self[peer]
         link.become(Readiness.IN_FLIGHT)
         link.owed = False

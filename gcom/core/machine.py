@@ -183,7 +183,7 @@ class GroupMachine:
         if not (due or load.size or envelopes or state):
             return None, [] if member and not member.effects else self._settle(now_ms)
         # What a failed call carried is put again as it was, so control is taken only when the frame is sure to go.
-        control = self._links.begin(peer, size_of(load, envelopes, state), now_ms) + state
+        control = self._links.begin(peer, now_ms, size_of(load, envelopes, state)) + state
         orders = member.outgoing.orders_for(peer) if member else None
         status = member.status(peer) if member else self._status(peer)
         head = (self.group, self.instance, self.process, peer, status)
@@ -213,7 +213,7 @@ class GroupMachine:
         """The time of the next Tick; None: never again."""
         if self.stage is Stage.ENDED:
             return None
-        # 125 ms while nothing is wanted, half of a heartbeat; 15 ms while something is, the time that joins gather.
+        # 250 ms while nothing is wanted, half of a heartbeat; 15 ms while something is, the time that joins gather.
         idle = self._member is not None and self.stage is Stage.MEMBER and not self._member.busy
         return self._ticked_ms + (limits.HEARTBEAT_MS // 2 if idle else limits.JOIN_GATHER_MS)
 

@@ -40,7 +40,7 @@ def test_a_call_of_the_peer_puts_the_heartbeat_off() -> None:
 
 def test_a_call_of_the_peer_puts_off_no_redial_nor_what_goes_with_the_heartbeat() -> None:
     made = links()
-    made.begin(B)
+    made.begin(B, NOW)
     made.failed(B, NOW)
     made.heard(B, NOW)
     assert made[B].callable(NOW)
@@ -56,7 +56,7 @@ def test_of_two_the_greater_calls_first() -> None:
     for process, peer in ((A, B), (B, A)):
         made = Links(process)
         made.open(peer, "x-1:1", NOW)
-        made.begin(peer)
+        made.begin(peer, NOW)
         made.replied(peer, NOW)
         dues.append(made[peer].due_ms - NOW)
     assert dues == [limits.HEARTBEAT_MS, limits.HEARTBEAT_MS - limits.HEARTBEAT_LEAD_MS]
@@ -70,9 +70,9 @@ def test_a_heartbeat_that_is_due_soon_is_brought_forward_and_no_other_nor_a_redi
     made.bring_forward(B, soon)
     assert made[B].due(soon)
     made.bring_forward(C, soon)  # a peer no more
-    made.begin(B)
+    made.begin(B, NOW)
     made.failed(B, NOW)
-    made.begin(B)
+    made.begin(B, NOW)
     made.failed(B, NOW)  # the redial at once has failed, too: the next waits
     made.bring_forward(B, NOW + limits.REDIAL_MS - 1)
     assert not made[B].callable(NOW + limits.REDIAL_MS - 1)
@@ -84,12 +84,12 @@ def test_an_item_wakes_the_link_and_goes_once() -> None:
     assert made.woken() == [B]
     assert made.woken() == []
     assert made[B].due(NOW)
-    assert made.begin(B) == (FIRST,)
+    assert made.begin(B, NOW) == (FIRST,)
     assert not made[B].callable(NOW + 10_000)
     assert not made.idle
     made.replied(B, NOW)
     assert made.idle
-    assert made.begin(B) == ()
+    assert made.begin(B, NOW) == ()
 
 
 def test_a_reply_takes_the_answers_of_a_change_along_and_nothing_else() -> None:
@@ -100,16 +100,16 @@ def test_a_reply_takes_the_answers_of_a_change_along_and_nothing_else() -> None:
     assert made.answers(B) == (NACK, OK)
     assert made.answers(B) == ()
     assert made.answers(C) == ()
-    assert made.begin(B) == (FIRST, install)
+    assert made.begin(B, NOW) == (FIRST, install)
 
 
 def test_what_a_failed_call_carried_goes_again_before_what_came_later() -> None:
     made = links()
     made.say(B, FIRST)
-    made.begin(B)
+    made.begin(B, NOW)
     made.say(B, NACK)
     made.failed(B, NOW)
-    assert made.begin(B) == (FIRST, NACK)
+    assert made.begin(B, NOW) == (FIRST, NACK)
 
 
 def test_a_newer_item_takes_the_place_of_an_older_one_even_of_a_failed_call() -> None:
@@ -117,17 +117,17 @@ def test_a_newer_item_takes_the_place_of_an_older_one_even_of_a_failed_call() ->
     made.say(B, FIRST)
     made.say(B, NACK)
     made.say(B, SECOND)
-    assert made.begin(B) == (NACK, SECOND)
+    assert made.begin(B, NOW) == (NACK, SECOND)
     made.say(B, FIRST)
     made.failed(B, NOW)
-    assert made.begin(B) == (NACK, FIRST)
+    assert made.begin(B, NOW) == (NACK, FIRST)
 
 
 def test_fetches_replace_each_other_by_sender() -> None:
     made = links()
     for item in (Fetch(1, A, 1, 2), Fetch(1, C, 1, 2), Fetch(1, A, 2, 2)):
         made.say(B, item)
-    assert made.begin(B) == (Fetch(1, C, 1, 2), Fetch(1, A, 2, 2))
+    assert made.begin(B, NOW) == (Fetch(1, C, 1, 2), Fetch(1, A, 2, 2))
 
 
 def test_one_frame_takes_a_bounded_number_of_items_in_order() -> None:
@@ -135,24 +135,24 @@ def test_one_frame_takes_a_bounded_number_of_items_in_order() -> None:
     items: list[Control] = [Fetch(1, f"m{index}#1", 1, 2) for index in range(limits.CONTROL_ITEMS_TAKEN + 3)]
     for item in items:
         made.say(B, item)
-    assert list(made.begin(B)) == items[: limits.CONTROL_ITEMS_TAKEN]
+    assert list(made.begin(B, NOW)) == items[: limits.CONTROL_ITEMS_TAKEN]
     made.replied(B, NOW)
     assert made[B].due(NOW)
-    assert list(made.begin(B)) == items[limits.CONTROL_ITEMS_TAKEN :]
+    assert list(made.begin(B, NOW)) == items[limits.CONTROL_ITEMS_TAKEN :]
 
 
 def test_a_failed_call_is_redialled_at_once_and_then_after_a_while() -> None:
     made = links()
-    made.begin(B)
+    made.begin(B, NOW)
     made.failed(B, NOW)
     assert made[B].callable(NOW)
     assert made[B].due(NOW)
-    made.begin(B)
+    made.begin(B, NOW)
     made.failed(B, NOW)
     made.say(B, FIRST)
     assert not made[B].callable(NOW + limits.REDIAL_MS - 1)  # whatever is owed
     assert made[B].callable(NOW + limits.REDIAL_MS)
-    made.begin(B)
+    made.begin(B, NOW)
     made.replied(B, NOW)
     assert made[B].failures == 0
 
@@ -161,16 +161,16 @@ def test_what_goes_with_the_next_heartbeat_makes_nothing_due() -> None:
     made = links()
     made.say_later(B, FIRST)
     assert not made[B].due(NOW)
-    assert made.begin(B) == (FIRST,)
+    assert made.begin(B, NOW) == (FIRST,)
     made.replied(B, NOW)
-    assert made.begin(B) == ()
+    assert made.begin(B, NOW) == ()
 
 
 def test_an_owed_status_makes_a_frame_due_once() -> None:
     made = links()
     made.owe_status([B, "x#1"])
     assert made[B].due(NOW)
-    made.begin(B)
+    made.begin(B, NOW)
     made.replied(B, NOW)
     assert not made[B].due(NOW)
 
@@ -188,12 +188,12 @@ def test_what_belongs_to_a_view_that_is_over_is_forgotten_in_flight_too() -> Non
     made = links()
     install = Install(decision(view(A, B), A, B))
     made.say(B, FIRST)
-    made.begin(B)
+    made.begin(B, NOW)
     made.say(B, OK)
     made.say(B, install)
     made.rewire({B: "b-1:1"}, (), NOW)
     made.failed(B, NOW)
-    assert made.begin(B) == (install,)
+    assert made.begin(B, NOW) == (install,)
 
 
 def test_a_new_view_calls_its_members_and_who_is_kept_and_nobody_else() -> None:
@@ -210,14 +210,14 @@ def test_only_one_kind_is_kept() -> None:
     for item in (FIRST, install, NACK):
         made.say(B, item)
     made.keep_only(Install)
-    assert made.begin(B) == (install,)
+    assert made.begin(B, NOW) == (install,)
 
 
 def test_a_failed_call_ends_what_was_being_relayed() -> None:
     made = links()
     made.relay(B, Fetch(1, A, 3, 9))
     assert (made[B].relays[A].after, made[B].relays[A].last) == (2, 9)
-    made.begin(B)
+    made.begin(B, NOW)
     made.failed(B, NOW)
     assert made[B].relays == {}  # who still misses it asks again
 
@@ -230,12 +230,12 @@ def test_opening_twice_keeps_what_is_owed_and_closing_forgets_it() -> None:
     made.close(B)
     assert (made.peers, made.idle) == ([], True)
     made.open(B, "b-1:1", NOW)
-    assert made.begin(B) == ()
+    assert made.begin(B, NOW) == ()
 
 
 def test_only_members_are_called_again_before_they_have_answered() -> None:
     made = links()
-    made.begin(B)
+    made.begin(B, NOW)
     assert not made[B].callable(NOW)
     assert made[B].callable(NOW, pipelined=True)
     assert not made[B].due(NOW + limits.HEARTBEAT_MS), "a heartbeat is under way already"
@@ -243,11 +243,11 @@ def test_only_members_are_called_again_before_they_have_answered() -> None:
 
 def test_after_a_small_load_the_next_waits_for_the_answer() -> None:
     made = links()
-    made.begin(B, limits.LARGE_LOAD_BYTES - 1, NOW)
+    made.begin(B, NOW, limits.LARGE_LOAD_BYTES - 1)
     assert not made[B].takes_load(False, NOW)
     assert made[B].takes_load(True, NOW), "the sequencer's answers say when"
     assert made[B].takes_load(False, NOW + 1), "or for a millisecond: answers may be taken late"
-    made.begin(B)
+    made.begin(B, NOW)
     made.replied(B, NOW)
     assert made[B].takes_load(False, NOW)
 
@@ -256,7 +256,7 @@ def test_small_loads_that_wait_for_no_answer_leave_room_for_what_must_not_wait()
     made = links()
     for loads in range(limits.SMALL_LOADS_IN_FLIGHT_MAX):
         assert made[B].takes_load(False, NOW + loads)
-        made.begin(B, 1, NOW + loads)
+        made.begin(B, NOW + loads, load=1)
     assert not made[B].takes_load(False, NOW + limits.HEARTBEAT_MS)
     assert made[B].callable(NOW, pipelined=True)
 
@@ -266,7 +266,7 @@ def test_frames_in_flight_have_a_bound_and_those_with_data_a_smaller_one() -> No
     for loads in range(limits.FRAMES_IN_FLIGHT_MAX):
         assert made[B].callable(NOW, pipelined=True)
         assert made[B].takes_load(False, NOW) == (loads < limits.LOADS_IN_FLIGHT_MAX)
-        made.begin(B, load=limits.LOAD_BYTES_MAX if made[B].takes_load(False, NOW) else 0)
+        made.begin(B, NOW, load=limits.LOAD_BYTES_MAX if made[B].takes_load(False, NOW) else 0)
     assert not made[B].callable(NOW, pipelined=True)
     made.replied(B, NOW)
     assert made[B].callable(NOW, pipelined=True)
@@ -277,10 +277,10 @@ def test_what_all_unanswered_frames_carried_goes_again_in_order() -> None:
     made = links()
     for item in (FIRST, NACK, SECOND, OK):
         made.say(B, item)
-        made.begin(B, load=limits.LOAD_BYTES_MAX)
+        made.begin(B, NOW, load=limits.LOAD_BYTES_MAX)
     made.replied(B, NOW)  # of FIRST
     made.failed(B, NOW)
-    assert made.begin(B) == (NACK, SECOND, OK)
+    assert made.begin(B, NOW) == (NACK, SECOND, OK)
     assert made[B].loads == 0
 
 
@@ -288,25 +288,25 @@ def test_of_two_items_of_a_kind_in_flight_only_the_newer_goes_again() -> None:
     made = links()
     for item in (FIRST, NACK, SECOND):
         made.say(B, item)
-        made.begin(B)
+        made.begin(B, NOW)
     made.failed(B, NOW)
-    assert made.begin(B) == (NACK, SECOND)
+    assert made.begin(B, NOW) == (NACK, SECOND)
 
 
 def test_after_a_failure_one_frame_goes_alone() -> None:
     made = links()
-    made.begin(B)
+    made.begin(B, NOW)
     made.failed(B, NOW)
-    made.begin(B)
+    made.begin(B, NOW)
     assert not made[B].callable(NOW, pipelined=True)
     made.replied(B, NOW)
-    made.begin(B)
+    made.begin(B, NOW)
     assert made[B].callable(NOW, pipelined=True)
 
 
 def test_an_answer_to_a_link_that_was_opened_anew_ends_nothing() -> None:
     made = links()
-    made.begin(B, load=limits.LOAD_BYTES_MAX)
+    made.begin(B, NOW, load=limits.LOAD_BYTES_MAX)
     made.close(B)
     made.open(B, "b-1:1", NOW)
     made.replied(B, NOW)

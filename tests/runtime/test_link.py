@@ -16,6 +16,7 @@ import pytest
 
 import gcom
 from gcom.core.codec import frames as codec
+from gcom.core.links import Links
 from gcom.core.messages import events, frames
 from gcom.core.messages.frames import Frame, Refused, Reply, Status
 from gcom.runtime import pyro
@@ -274,7 +275,7 @@ class Beating:
         self.asked = 0  # for a frame
         self.machine = self
 
-    def due_ms(self, _: str) -> int:
+    def due_ms(self, _: str) -> int | None:
         return self.due
 
     def bring_forward(self, _: str, now_ms: int, within_ms: int = limits.TOGETHER_MS) -> None:
@@ -282,7 +283,7 @@ class Beating:
         if self.due <= now_ms + within_ms:
             self.due = min(self.due, now_ms)
 
-    def address_of(self, _: str) -> str:
+    def address_of(self, _: str) -> str | None:
         return "127.0.0.1:1"
 
     def data_waits(self, _: str) -> bool:
@@ -316,8 +317,13 @@ def test_only_groups_whose_heartbeat_is_due_are_asked_for_a_frame() -> None:
     assert [session.asked for session in sessions] == [2, 2, 1]
 
 
-def test_an_idle_connection_that_ends_has_the_heartbeat_go_at_once() -> None:
-    """A peer that crashed is found by that call, and not after up to a period."""
+@pytest.mark.parametrize(("up_ms", "due"), [(limits.HEARTBEAT_MS, 1_000), (limits.HEARTBEAT_MS - 1, 1_500)])
+def test_an_idle_connection_that_ends_has_the_heartbeat_go_at_once(up_ms: int, due: int) -> None:
+    """A peer that crashed is found by that call, and not after up to a period.
+
+    But one at its bound of connections ends the longest idle one for each that is new: 1. A's ends. 2. A dials at once,
+    which ends B's. 3. B dials at once, which ends C's, and so on. So one that was just made is dialled at its time.
+    """
     reading: Any = SimpleNamespace(drop=lambda _: None)
     host: Any = SimpleNamespace(
         lock=StepLock(), credentials=pyro.UserSecret(), now_ms=lambda: 1_000, has_faults=False, reader=reading
@@ -327,20 +333,103 @@ def test_an_idle_connection_that_ends_has_the_heartbeat_go_at_once() -> None:
     with host.lock:
         link.serve(session, "bob#1")
     pipeline: Any = SimpleNamespace(close=lambda: None)
-    link._pipeline = pipeline
+    link._pipeline, link._made_ms = pipeline, 1_000 - up_ms
     link.fail(pipeline)
-    assert (session.due, session.asked) == (1_000, 2)
+    assert (session.due, session.asked) == (due, 2)
+
+
+class Linked(Beating):
+    """A session whose machine has real links, of which one is to bob; when its heartbeats go, `taken` says."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.now_ms = 1_000
+        self.links = Links("carol#1")  # greater, so it has the lead
+        self.links.open("bob#1", "127.0.0.1:1", self.now_ms)
+        self.taken: list[int] = []
+        self.forgotten: list[Link] = []
+        host: Any = SimpleNamespace(
+            lock=StepLock(),
+            credentials=pyro.UserSecret(),
+            now_ms=lambda: self.now_ms,
+            has_faults=False,
+            forget=self.forgotten.append,
+        )
+        self.lock = host.lock
+        self.link = Link(host, "127.0.0.1:1", "bob")
+        self.serve_woken()
+
+    def serve_woken(self) -> None:
+        """Wake the link as a session and its host do."""
+        session: Any = self
+        for peer in self.links.woken():
+            if peer in self.links:
+                with self.lock:
+                    self.link.serve(session, peer)
+
+    def look(self) -> None:
+        """Look as the reader does: when the link says so, and at its next look after that."""
+        at_ms = self.link.next_ms(self.now_ms)
+        assert at_ms is not None
+        self.now_ms = at_ms
+        with self.lock:
+            self.link.look()
+
+    def due_ms(self, peer: str) -> int | None:
+        return self.links[peer].due_ms if peer in self.links else None
+
+    def address_of(self, peer: str) -> str | None:
+        return self.links[peer].address if peer in self.links else None
+
+    def take(self, peer: str) -> None:
+        if self.links[peer].callable(self.now_ms) and self.links[peer].due(self.now_ms):
+            self.links.begin(peer, self.now_ms)
+            self.taken.append(self.now_ms)
+
+
+def test_a_redial_is_looked_for_though_the_heartbeat_was_due_later() -> None:
+    it = Linked()
+    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS
+    for _ in range(2):  # the second fails the redial that goes at once
+        it.links.failed("bob#1", it.now_ms)
+        it.serve_woken()
+    it.look()
+    assert it.taken == [1_000, 1_000 + limits.REDIAL_MS]
+
+
+def test_a_heartbeat_with_the_lead_is_looked_for_before_the_peers_own_is_due() -> None:
+    it = Linked()
+    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS
+    it.now_ms += 10
+    it.links.begin("bob#1", it.now_ms)
+    it.links.replied("bob#1", it.now_ms)
+    assert it.due_ms("bob#1") == 1_010 + limits.HEARTBEAT_MS - limits.HEARTBEAT_LEAD_MS
+    it.look()
+    assert it.taken == [1_000 + limits.HEARTBEAT_MS], "when the last look had found it due: later, but still before"
+
+
+@pytest.mark.parametrize("looked", [True, False])
+def test_a_turn_whose_peer_is_gone_is_found_within_a_heartbeat(looked: bool) -> None:
+    it = Linked()
+    if looked:
+        it.link.next_ms(it.now_ms)
+    it.links.close("bob#1")
+    it.serve_woken()
+    assert it.forgotten == []
+    it.look()
+    assert (it.now_ms, it.forgotten) == (1_000 + limits.HEARTBEAT_MS, [it.link])
 
 
 class Rests:
     """The rests of readers, which last until an answer is waited for."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.ended: list[reader.Reader] = []  # by somebody who waits; a peer's next heartbeat would have told him, too
+        self.ended: list[reader.Reader] = []  # by the application, which waits
         hurry = reader.Reader.hurry
 
         def ending(it: reader.Reader) -> None:
-            self.ended += [it] if it._resting else []
+            # Not by a thread of the node: the peer's next status would end it, too, had nobody asked for that.
+            self.ended += [it] if it._resting and threading.current_thread() is threading.main_thread() else []
             hurry(it)
             assert not it._resting
 

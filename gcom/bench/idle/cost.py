@@ -1,4 +1,4 @@
-"""The idle benchmark: what members use while nothing is sent, of which heartbeats and leases are all.
+"""The idle benchmark: what heartbeats and leases cost members while nothing is sent.
 
 Real processes. Each member is in all groups, as nodes are that serve several: what a node shares between its groups
 shows as the groups become more.

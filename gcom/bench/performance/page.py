@@ -80,13 +80,13 @@ def page(findings: Findings, machine: Machine, pictures: dict[str, str], quick: 
         "What the median member uses of a core, in hundredths; all members are in all groups.",
         _idle(findings.idle),
         "## Floods",
-        "Messages a second at the slowest member, with whole windows under way; every delivery is compared byte by "
+        "Messages per second at the slowest member, with whole windows under way; every delivery is compared byte by "
         "byte. `frames` are bare Pyro5 frames of 200 messages, `tcp` raw TCP in Python, one way.",
         _floods(findings.floods),
         f"![Floods]({pictures['floods']})",
         "## Groups of several sizes",
         f"All members send messages of {findings.scale.setup.size} B; then one of them sends "
-        f"{findings.scale.setup.rate:g} a second.",
+        f"{findings.scale.setup.rate:g} per second.",
         _scale(findings.scale),
         f"![Sizes]({pictures['scale']})",
     ]

@@ -23,8 +23,8 @@ MEMBERS = 3
 FIFO = Definition("bench")
 TOTAL = Definition("bench", Ordering.TOTAL)
 SAFE = Definition("bench", Ordering.TOTAL, Multicast.RELIABLE, safe=True)
-PACED = 1_000.0  # messages a second, of all senders
-LARGE = ((64 * 1024, 50.0), (1024 * 1024, 5.0))  # bytes of a message, messages a second
+PACED = 1_000.0  # messages per second, of all senders
+LARGE = ((64 * 1024, 50.0), (1024 * 1024, 5.0))  # bytes of a message, messages per second
 IDLE = ((3, 1), (5, 20))  # members, and groups that all of them are in
 
 

@@ -84,7 +84,7 @@ def _draw_floods(figure: Any, results: tuple[ThroughputResult, ...]) -> None:
     # The first one on top, as in the page's table.
     axis.set_yticks(list(places), names)
     axis.invert_yaxis()
-    axis.set_xlabel("thousand messages a second at the slowest member")
+    axis.set_xlabel("thousand messages per second at the slowest member")
     axis.legend(frameon=False)
 
 
@@ -92,10 +92,10 @@ def _draw_scale(figure: Any, result: ScaleResult) -> None:
     sizes = [step.members for step in result.steps]
     many, single = figure.subplots(1, 2)
     many.plot(sizes, [step.deliveries_per_s / 1e3 for step in result.steps], "o-", color=_OURS)
-    many.set_ylabel("thousand deliveries a second in all")
+    many.set_ylabel("thousand deliveries per second in all")
     single.plot(sizes, [step.single.p50 for step in result.steps], "o-", color=_OURS, label="p50")
     single.plot(sizes, [step.single.p99 for step in result.steps], "s--", color=_OTHER, label="p99")
-    single.set_ylabel(f"ms at {result.setup.rate:g} messages a second")
+    single.set_ylabel(f"ms at {result.setup.rate:g} messages per second")
     single.legend(frameon=False)
     for axis in (many, single):
         # From 0 on: a small difference must not look like a large one.

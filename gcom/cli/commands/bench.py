@@ -243,7 +243,8 @@ def idle(
 ) -> int:
     """Measure what groups cost in which nothing is sent: processor time and switches of threads, of each member.
 
-    It needs psutil: pip install 'gcom[bench]'.
+    It starts its own registry and one process per member. The bound is 0.4 % of a core for one group and 0.085 % for
+    each further one; it decides no exit status. It needs psutil: pip install 'gcom[bench]'.
 
     \b
     Examples:

@@ -179,7 +179,7 @@ class TakeState:
 class AwaitState:
     """Hand nothing that follows to the application until its state is settled, or the end (delivery_queue.py).
 
-    No end is that of an instance in whose successor the process goes on, and waits.
+    An end by succession is none of these: the process goes on waiting in the successor.
     """
 
 

@@ -140,7 +140,7 @@ class StateLost:
 
     The application begins anew, empty, and is then handed all that came since it entered. Of those who waited when
     the last member that had the state died, only the one that had waited longest is told so: it gives the others its.
-    Where it goes on as a successor, first comes what was before the Departure, and then that Departure.
+    In a successor this event comes first, then what came in the predecessor, the Departure, Returned, and the rest.
     One that keeps what it had of its own has another state than the others, for good; it is handed that by a
     StateUnmerged event just before, to keep it aside.
     """

@@ -97,6 +97,7 @@ class Link:
         self._due: dict[tuple[Session, Process], None] = {}  # turns that may have something to put
         self._caller = pyro.Caller(address, pyro.NODE, host.credentials, member)
         self._pipeline: pyro.Pipeline | None = None
+        self._made_ms = 0  # when it was
         # Each with its connection. 1. It breaks under a writer. 2. Another is dialled, and frames are taken for that.
         # 3. On the broken one they would be lost, and answers over the other be taken for those of frames before.
         self._to_write: deque[tuple[pyro.Pipeline, _Taken]] = deque()
@@ -272,8 +273,8 @@ class Link:
                 # answer has been put again, and would be counted twice.
                 if pipeline is not self._pipeline or not self._unanswered:
                     return False
-                session, peer, _, taken_s, alone = self._unanswered.popleft()
-                relaxed = relaxed and alone
+                session, peer, _, taken_s, was_relaxed = self._unanswered.popleft()
+                relaxed = relaxed and was_relaxed
                 if not self._host.reader.late:
                     self._measure(taken_s)
                 session.step(Replied(peer, _refused(peer, reply) if isinstance(reply, VersionMismatch) else reply))
@@ -306,7 +307,7 @@ class Link:
     def fail(self, pipeline: pyro.Pipeline, proof: bool = True) -> None:
         """End a connection: of all that is unanswered nobody knows the fate. One that was idle fails nothing.
 
-        But its peer may have crashed: the heartbeat goes at once, and its call says so.
+        But its peer may have crashed: the heartbeat goes at once, if it was up for HEARTBEAT_MS, and its call says so.
         """
         # The kernel is asked for a proof only after a failure: a peer that answers is not dead.
         dead = proof and bool(self._unanswered) and is_dead(self.address)
@@ -324,8 +325,11 @@ class Link:
             for session, peer in dict.fromkeys((taken.session, taken.peer) for taken in unanswered):
                 session.step(CallFailed(peer, refused=False, dead=dead))
                 session.hurry()
-            for session, peer in self._turns:
-                session.machine.bring_forward(peer, self._host.now_ms(), limits.HEARTBEAT_MS)
+            now_ms = self._host.now_ms()
+            # Not where it was just made: of a peer at its bound of connections each redial would end another idle one.
+            if now_ms - self._made_ms >= limits.HEARTBEAT_MS:
+                for session, peer in self._turns:
+                    session.machine.bring_forward(peer, now_ms, limits.HEARTBEAT_MS)
             self._due.update(self._turns)
             self._host.lock.follow(self)
 
@@ -357,7 +361,7 @@ class Link:
                 # `close` found no pipeline to end: this one was made after it.
                 pipeline.release()
                 return None
-            self._pipeline = pipeline
+            self._pipeline, self._made_ms = pipeline, self._host.now_ms()
             self._put(pipeline, taken)
             self._host.reader.add(self, pipeline)
             self._host.lock.follow(self)

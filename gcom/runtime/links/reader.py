@@ -62,10 +62,10 @@ class Reader:
         self._ear.setblocking(False)
         self._mouth.setblocking(False)
         self._selector.register(self._ear, selectors.EVENT_READ)
-        self._ears = selectors.DefaultSelector()
-        self._ears.register(self._ear, selectors.EVENT_READ)
+        self._wake_selector = selectors.DefaultSelector()
+        self._wake_selector.register(self._ear, selectors.EVENT_READ)
         self._resting = False
-        self.late = False  # answers came while it rested: their time says nothing of the peer
+        self.late = False  # what is there came while it rested: its time says nothing of the peer
         self._orders: deque[tuple[str, Line | None, pyro.Pipeline]] = deque()
         self._look_ms = 0
         self._closed = False
@@ -119,7 +119,9 @@ class Reader:
         try:
             while not self._closed:
                 self._obey()
-                self._rest(self._serve_all(self._selector.select(self._patience_s())))
+                patience_s = self._patience_s()
+                # After a rest only what is there: it alone is late.
+                self._rest(self._serve_all(self._selector.select(0 if self.late else patience_s)))
         except Exception:  # outermost: of this thread; without it a defect would only show as silence
             self._host.on_defect()
             raise
@@ -132,7 +134,7 @@ class Reader:
             for _, _, pipeline in self._orders:
                 pipeline.release()
             self._selector.close()
-            self._ears.close()
+            self._wake_selector.close()
             self._ear.close()
             self._mouth.close()
 
@@ -155,14 +157,15 @@ class Reader:
     def _rest(self, relaxed: bool) -> None:
         """Let more answers come that nobody waits for, where all were of that kind."""
         self.late = False
-        if not relaxed:
+        # The rest of a frame that is half written goes as soon as its socket takes it.
+        if not relaxed or any(key.events & selectors.EVENT_WRITE for key in self._selector.get_map().values()):
             return
         with self._host.lock:
             # Under the lock: who comes to wait for an answer from now on, finds it resting.
             self._resting = not any(line.is_awaited for line in self._lines())
         if self._resting:
             self.late = True
-            self._ears.select(REST_S)
+            self._wake_selector.select(REST_S)
             self._resting = False
 
     def _serve(self, line: Line, pipeline: object, ready: int) -> bool:
