@@ -264,7 +264,7 @@ def test_a_member_that_its_registry_forgot_says_that_it_waits_for_an_operator(tm
         stack.enter_context(gcom.embedded(host, int(port), data=tmp_path / "second"))
         stack.enter_context(standing_still(alice))
         until(lambda: "'gcom fork news'" in bob.snapshot().waits_for, "its word")
-        with pytest.raises(gcom.Detached, match=r"wait_for_members\(1\), or for 'gcom fork news', since the registry"):
+        with pytest.raises(gcom.Detached, match=r"wait_for_members\(1\), or for 'gcom fork news' \(the registry"):
             bob.send("late")
 
 

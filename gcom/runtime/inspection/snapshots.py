@@ -69,7 +69,7 @@ def or_fork(session: Session) -> str:
     if listed.definition.netsplit is Netsplit.PARTITIONABLE:
         return ""  # its sides go on by themselves
     why = "the registry does not know this instance from before, and takes no proof that the others are dead"
-    return f", or for 'gcom fork {session.machine.group}', since {why}"
+    return f", or for 'gcom fork {session.machine.group}' ({why})"
 
 
 def receipt_of(session: Session, number: int) -> Receipt:
