@@ -47,7 +47,7 @@ from gcom.core.messages.effects import (
     UnicastLost,
 )
 from gcom.core.messages.frames import Frame, Reply
-from gcom.core.messages.registry import Answer, Refusal, Request
+from gcom.core.messages.registry import Answer, GroupInfo, Refusal, Request
 from gcom.core.messages.sequencer import SequencerRequest
 from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.errors import GComError, RegistryUnavailable, VersionMismatch
@@ -121,6 +121,7 @@ class Session:
         self.leaving = False  # the application asked to leave: it sends no more
         self.failure: GComError | None = None
         self.registry_failure: GComError | None = None
+        self.listed: GroupInfo | None = None  # as the registry said last
         self.changed = membership.changed
         self._host = host
         self._woken = machine.links_woken  # the links' own set: one look after each step, no call
@@ -132,8 +133,7 @@ class Session:
         self._notices = 0  # at most so many queued are no deliveries
         self.calls = OpenCalls()
         self._waiting_size = 0  # characters or bytes of messages that have no number yet
-        self.state_awaited = False  # until set_state has returned, or the state is lost
-        self.state_awaited_ms = 0  # since when
+        self.state_awaited, self.state_awaited_ms = False, 0  # until set_state has returned, or it is lost; since when
         self.state_lost = False
         self._early: list[Serve] = []  # requests that came before the state which they are about
         self.last_number = 0  # of the messages put: numbers follow the order of sending
@@ -493,8 +493,8 @@ class Session:
     def on_registry(self, request: Request, answer: Answer | None, failure: GComError | None) -> None:
         """Step the machine with the registry's answer, or without one."""
         # Taken for no answer, a newcomer would be told that there is no registry.
-        if isinstance(failure, VersionMismatch):
-            answer = Refusal("VersionMismatch", str(failure))
+        answer = Refusal("VersionMismatch", str(failure)) if isinstance(failure, VersionMismatch) else answer
         with self._host.lock:
             self.registry_failure = failure
+            self.listed = answer if isinstance(answer, GroupInfo) else self.listed
             self.step(events.RegistryAnswered(request, answer))

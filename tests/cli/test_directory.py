@@ -241,12 +241,29 @@ def test_members_are_listed_at_their_addresses_and_the_dead_are_named(
     assert [line.split()[2] for line in lines[1:]] == places
     shown = capfd.readouterr().err
     assert "'news' is detached: its members register, but none of them hears a quorum" in shown
+    assert "it goes on when one does, or when all others are proven dead\n" in shown
     assert "proven dead: carol\n" in shown
     assert "not in this view, but known to the registry: dave#1\n" in shown
     assert "was put out or missed a view, and may have what the group had" in shown
     rows = told(lambda client, output: show_members(client, output, "news", as_json=True), directory)
     assert [json.loads(row)["address"] for row in rows] == places
     assert [json.loads(row)["dead"] for row in rows] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("waits", "more"),
+    [(True, {}), (False, {"alive": True}), (False, {"forked": True}), (False, {"forgot": False})],
+)
+def test_a_group_that_the_registry_forgot_waits_for_an_operator(
+    waits: bool, more: dict[str, bool], capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory = _Told(entry("news", ALICE, BOB, **{"detached": True, "forgot": True, **more}))
+    told(lambda client, output: show_groups(client, output, as_json=False), directory)
+    assert ("takes no proof that the others are dead" in capfd.readouterr().err) == waits
+    told(lambda client, output: show_members(client, output, "news", as_json=False), directory)
+    shown = capfd.readouterr().err
+    assert ("takes no proof that the others are dead" in shown) == waits
+    assert not (waits and "when all others are proven dead" in shown)
 
 
 def test_members_of_a_group_that_nobody_registers_are_in_doubt(capfd: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,11 @@ from gcom.values.view import View
 from tests.sim.story import run
 
 OLD, LATE, NEW = (Deliver(run("b", 1), 2), Deliver(run("b", 2), 3), Deliver(run("b", 1), 1))
-UNICAST, SETTLED, LOST = DeliverUnicast("b", "to you alone"), DoubtSettled(1, 1, arrived=True), UnicastLost("b", 1)
+UNICAST, SETTLED, LOST = (
+    DeliverUnicast("b", "to you alone"),
+    DoubtSettled(1, 1, arrived=True),
+    UnicastLost("b", ("to b",)),
+)
 
 
 def view(number: int) -> Installed:

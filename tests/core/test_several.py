@@ -166,7 +166,7 @@ def test_a_copy_that_forgot_is_told_again_and_stays_a_copy() -> None:
     pair.at[TWO] = Registry()
     assert code(pair.at[TWO].ask(Lookup("news"))) == "UnknownGroup"
     pair.register(made.instance, made.definition, 1, A)
-    assert pair.at[TWO].news.definition.home == ONE
+    assert (pair.at[TWO].news.definition.home, pair.at[TWO].news.forgot) == (ONE, False)
 
 
 def test_a_home_that_forgot_is_told_again_and_knows_that_it_forgot() -> None:
@@ -174,7 +174,7 @@ def test_a_home_that_forgot_is_told_again_and_knows_that_it_forgot() -> None:
     made = pair.founded()
     pair.at[ONE] = Registry()
     pair.register(made.instance, made.definition, 1, A)
-    assert pair.at[ONE].news.definition.home == ""
+    assert (pair.at[ONE].news.definition.home, pair.at[ONE].news.forgot) == ("", True)
     prepare = WitnessPrepare(made.instance, 1, (1, 0), "news", A)
     assert "forgot" in text(pair._answered(prepare))
 

@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -250,6 +251,21 @@ def test_what_the_last_of_three_sends_arrives_once_or_is_told_as_lost(ordering: 
         assert lineage.descends(alice.instance, instance)
         assert alice.members == ("alice",)
         alice.leave()
+
+
+@pytest.mark.slow
+def test_a_member_that_its_registry_forgot_says_that_it_waits_for_an_operator(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        with gcom.embedded(data=tmp_path / "first") as registry:
+            host, _, port = registry.address.partition(":")
+            here = Cluster(registry.address)
+            stack.callback(here.close)
+            alice, bob = here.members("alice", "bob")
+        stack.enter_context(gcom.embedded(host, int(port), data=tmp_path / "second"))
+        stack.enter_context(standing_still(alice))
+        until(lambda: "'gcom fork news'" in bob.snapshot().waits_for, "its word")
+        with pytest.raises(gcom.Detached, match=r"wait_for_members\(1\), or for 'gcom fork news' \(the registry"):
+            bob.send("late")
 
 
 def test_a_newcomer_enters_the_successor_of_the_instance_that_it_was_let_into(

@@ -16,9 +16,12 @@ from gcom.values.names import Process, name_of, place_of
 
 STARTING = "the registry is starting: it gives no name away until the groups that are there had time to register"
 _LEASE_S = limits.LEASE_MS // 1000
+_FORGOTTEN = (
+    "the registry does not know this instance from before, and takes no proof that the others are dead: unless a "
+    "quorum is heard, it goes on only after gcom fork"
+)
 _MEANINGS = {
-    "detached": "its members register, but none of them hears a quorum: it goes on when one does, or when all others "
-    "are proven dead",
+    "detached": "its members register, but none of them hears a quorum",
     "in doubt": f"nobody of it has registered for {_LEASE_S} s",
     "to fork": f"an operator lets what is left of it go on; the order is good for {limits.FORK_MS // 1000} s",
 }
@@ -37,6 +40,9 @@ def show_groups(directory: DirectoryClient, output: Output, as_json: bool) -> No
     output.flush()
     if starting:
         notice(STARTING)
+    forgotten = [entry.definition.group for entry in found if _is_forgotten(entry)]
+    if forgotten and not as_json:
+        notice(f"{', '.join(forgotten)}: {_FORGOTTEN}")
     if not found:
         # A notice: a program that counts lines must find none.
         notice("the registry knows no groups; make one with: gcom create GROUP")
@@ -67,6 +73,10 @@ def _tell_state(entry: GroupInfo, dead: Sequence[Process]) -> None:
         notice(f"group {group!r} is empty")
     elif state != "alive":
         notice(f"group {group!r} is {state}: {_MEANINGS[state]}")
+    if _is_forgotten(entry):
+        notice(_FORGOTTEN)
+    elif state == "detached":
+        notice("it goes on when one does, or when all others are proven dead")
     if dead:
         notice(f"proven dead: {_names(dead)}")
     if entry.members and state in ("detached", "in doubt"):
@@ -184,6 +194,12 @@ def state_of(entry: GroupInfo) -> str:
     return "alive" if entry.alive else "detached" if entry.detached else "in doubt"
 
 
+def _is_forgotten(entry: GroupInfo) -> bool:
+    """Tell whether what is left of a group waits for an operator though all others may be proven dead."""
+    stuck = entry.members and state_of(entry) in ("detached", "in doubt")
+    return bool(stuck) and entry.forgot and entry.definition.netsplit is Netsplit.PRIMARY
+
+
 def _proven_dead(entry: GroupInfo) -> list[Process]:
     """Return the members that this machine's kernel knows to be over; it knows nothing of other machines."""
     seats = zip(entry.members, entry.addresses, strict=True)
@@ -216,6 +232,7 @@ def _row(entry: GroupInfo) -> dict[str, object]:
         "alive": entry.alive,
         "detached": entry.detached,
         "forked": entry.forked,
+        "forgot": entry.forgot,
         # Null where it succeeds none: an empty name would have to be known as one.
         "after": {"instance": entry.after[0], "view": entry.after[1]} if entry.after[0] else None,
     }

@@ -116,7 +116,7 @@ _ENTRY = schema.record(
     directory.GroupInfo,
     {"definition": _DEFINITION, "instance": INSTANCE, "view": NUMBER}
     | {"members": PROCESSES, "addresses": ADDRESSES, "others": SEATS}
-    | {"alive": FLAG, "forked": FLAG, "detached": FLAG, "after": _AFTER},
+    | {"alive": FLAG, "forked": FLAG, "detached": FLAG, "after": _AFTER, "forgot": FLAG},
     _entry,
 )
 # No leases: a registry that starts again knows nothing of who lives, and waits for members to register.

@@ -438,7 +438,10 @@ class Directory:
         known = row.known if row.noted or row.older else {}
         others = tuple((who, at) for who, at in known.items() if who not in members)[: limits.SEATS_MAX]
         where = (row.definition, row.instance, row.number, members, addresses)
-        return GroupInfo(*where, alive, forked, others, not alive and row.heard(self._running_ms), row.after)
+        detached = not alive and row.heard(self._running_ms)
+        # A copy decides no succession, so it does not matter what it forgot.
+        forgot = row.forgot and not row.definition.home
+        return GroupInfo(*where, alive, forked, others, detached, row.after, forgot)
 
     def _ended(self, group: str, instance: str) -> Refusal | None:
         """Return the answer for a process of an instance that all others have left."""

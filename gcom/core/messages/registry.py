@@ -125,6 +125,7 @@ class GroupInfo:
     others: tuple[tuple[Process, Address], ...] = ()  # noted for a later view, or registered in an older one
     detached: bool = False  # no member of it hears a quorum
     after: tuple[str, int] = ("", 0)  # the instance and view that this instance follows, if any
+    forgot: bool = False  # by its home, which knows it from its members alone: only a fork lets survivors go on
 
 
 @dataclass(frozen=True, slots=True)

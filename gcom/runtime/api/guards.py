@@ -11,6 +11,7 @@ from time import monotonic
 
 from gcom.errors import BadValue, Detached, NotAMember, StateFailed
 from gcom.runtime import queue_items
+from gcom.runtime.inspection.snapshots import or_fork
 from gcom.runtime.membership import Membership
 from gcom.runtime.session import Session
 
@@ -75,7 +76,8 @@ def raise_if_detached(session: Session, done: str = "nothing was sent") -> None:
         return
     raise Detached(
         f"{session.machine.process} is detached from group {session.machine.group!r}, since it hears no quorum of its "
-        f"view: {done}{_in_doubt(session)}; wait for QuorumRegained, or for wait_for_members(1), and go on"
+        f"view: {done}{_in_doubt(session)}; wait for QuorumRegained, or for wait_for_members(1)"
+        f"{or_fork(session)}, and go on"
     )
 
 

@@ -10,7 +10,7 @@ from gcom.core.hold_back import STATE
 from gcom.errors import BadValue
 from gcom.runtime.membership import Membership
 from gcom.runtime.session import Session
-from gcom.values.definition import Multicast
+from gcom.values.definition import Multicast, Netsplit
 from gcom.values.names import Process
 from gcom.values.snapshot import HELD_BACK_MAX, HeldBack, Receipt, Snapshot
 
@@ -56,7 +56,20 @@ def _waits_for(membership: Membership) -> str:
         return following.machine.waits_for or "its way back into the group"
     if session.ended is not None:
         return "" if session.leaving else "nothing: it is out of the group for good"
-    return "a quorum of the view to be heard" if session.detached else session.machine.waits_for
+    if not session.detached:
+        return session.machine.waits_for
+    return f"a quorum of the view to be heard{or_fork(session)}"
+
+
+def or_fork(session: Session) -> str:
+    """Say that a detached member may wait for an operator, behind the words about the quorum; else empty."""
+    listed, instance = session.listed, session.machine.instance
+    if listed is None or listed.instance != instance or not listed.forgot or listed.forked:
+        return ""
+    if listed.definition.netsplit is Netsplit.PARTITIONABLE:
+        return ""  # its sides go on by themselves
+    why = "the registry does not know this instance from before, and takes no proof that the others are dead"
+    return f", or for 'gcom fork {session.machine.group}' ({why})"
 
 
 def receipt_of(session: Session, number: int) -> Receipt:
