@@ -15,7 +15,7 @@ from gcom.values import limits
 DEFINITION = ["news", "FIFO", "RELIABLE", [], False, "PRIMARY", "LEADER"]
 VIEW = [1, ["alice#1"], ["127.0.0.1:1"], True]
 SEAT = ["bob#1", "127.0.0.1:2"]
-ENTRY = [DEFINITION, "i1", 1, ["alice#1"], ["127.0.0.1:1"], [SEAT], False, False, True, ["i0", 4]]
+ENTRY = [DEFINITION, "i1", 1, ["alice#1"], ["127.0.0.1:1"], [SEAT], False, False, True, ["i0", 4], False]
 CLAIM = ["claim", "news", "i1", 0, "alice#1", "127.0.0.1:1", ["bob#1"], [["carol#1", "127.0.0.1:2"]]]
 REGISTER = ["register", DEFINITION, "i1", VIEW, "alice#1", False, [["bob#1", "127.0.0.1:1"]]]
 NOTE = ["note", "news", "i1", 4, [SEAT]]
@@ -146,6 +146,7 @@ def test_a_well_formed_answer_is_taken(parts: list[Any]) -> None:
         ("entry", but(ENTRY, _9=["", 4])),
         ("entry", but(ENTRY, _9=["i0"])),
         ("entry", but(ENTRY, _9="i0")),
+        ("entry", but(ENTRY, _10=0)),
         ("entry", ENTRY[:-1]),
         ("entries", [1], False),
         ("entries", [], 0),
