@@ -64,7 +64,7 @@ class DeliveryQueue(Generic[_Own]):
 
     @property
     def waiting(self) -> list[Handed | _Own]:
-        """What waits for the application's state, oldest first."""
+        """The items that wait for the application's state, oldest first."""
         return [] if self.is_open else [*self._carried, *self.tail]
 
     def put(self, effect: Handed | AwaitState) -> list[Deliver | Skip]:

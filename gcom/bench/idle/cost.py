@@ -32,7 +32,7 @@ class IdleSetup(BenchSetup):
 
 @dataclass(frozen=True, slots=True)
 class IdleResult:
-    """What each member used in a second, and the registry."""
+    """Processor time of each member and of the registry, and switches of the members' threads, per second."""
 
     setup: IdleSetup
     percent: dict[str, float]  # of a core

@@ -23,6 +23,7 @@ def main() -> None:
         for number in range(int(groups)):
             each = replace(definition, group=f"{definition.group}{number}")
             node.join(each.group, create=each, timeout_s=JOIN_S)
+            child.say("in", group=each.group)  # its parent gives up on a child that says nothing for long
         child.say("joined")
         while child.heard() is not None:
             child.say("used", cpu_s=usage.cpu_s(), switches=usage.switches())

@@ -139,7 +139,8 @@ class StateLost:
     """A state that nobody can give: this process goes on from `view` without. `reason` says who failed how.
 
     The application begins anew, empty, and is then handed all that came since it entered. Of those who waited when
-    the last member that had the state died, only the one that had waited longest is told so: it gives the others its.
+    the last member that had the state died, only the one that had waited longest is told so; the others are given the
+    state of that one.
     In a successor this event comes first, then what came in the predecessor, the Departure, Returned, and the rest.
     One that keeps what it had of its own has another state than the others, for good; it is handed that by a
     StateUnmerged event just before, to keep it aside.
