@@ -70,7 +70,8 @@ class BenchSetup:
         """Return the first arguments of a member process, which `parse` understands."""
         group = self.definition
         # As words of a command line: the member is a process of its own, and may be started by hand to look at it.
-        return registry, group.group, group.ordering, group.multicast, str(group.safe), str(group.signed)
+        words = registry, group.group, group.ordering, group.multicast, str(group.safe), str(group.signed)
+        return *words, str(group.detection)
 
     def row(self, kind: str) -> dict[str, object]:
         """Return the first fields of a group's JSON row."""
@@ -81,9 +82,10 @@ class BenchSetup:
 
 def parse(words: Sequence[str]) -> tuple[Address, Definition, list[str]]:
     """Return the registry and the group that `BenchSetup.words` named, and the arguments after them."""
-    registry, group, ordering, multicast, safe, signed, *rest = words
+    registry, group, ordering, multicast, safe, signed, detection, *rest = words
     # As `str` writes a bool; `bool` of a word is true, whatever the word.
-    kind = Definition.parse(group, ordering, multicast, safe=safe == "True", signed=signed == "True")
+    is_safe, is_signed = safe == "True", signed == "True"
+    kind = Definition.parse(group, ordering, multicast, safe=is_safe, signed=is_signed, detection=detection)
     return registry, kind, rest
 
 

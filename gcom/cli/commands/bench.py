@@ -126,8 +126,8 @@ def scale(
 
     One group after the other, each with its own registry and processes. `ratio` is the deliveries per second in all of
     the largest group of 16 at most ÷ those of the smallest of 3 at least. `cores_sender` and `cores_receiver` are
-    shares of a core at the steady rate. The exit status is 1 if any delivery was wrong. It needs psutil: pip install
-    'gcom[bench]'.
+    shares of a core at the steady rate. Detection is `wan`, so that members for which the processors have no time are
+    not put out. The exit status is 1 if any delivery was wrong. It needs psutil: pip install 'gcom[bench]'.
 
     \b
     Examples:
