@@ -41,8 +41,10 @@ Handed = (
     | StateUnavailable
     | MergeState
 )
-_COVERED = Deliver | Skip | Installed | Quorum | Suspected | MergeState  # by a state of a later barrier
-_Told = DoubtSettled | DeliverUnicast | UnicastLost  # to this process, not to the group: part of no state
+_COVERED = Deliver | Skip | Installed | Suspected | MergeState  # by a state of a later barrier
+# To this process, not to the group: part of no state. One who is told that its messages are settled, or that it hears a
+# quorum again, was told before of the doubt.
+_Told = Quorum | DoubtSettled | DeliverUnicast | UnicastLost
 _Own = TypeVar("_Own")  # what a driver adds
 
 

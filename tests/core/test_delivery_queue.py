@@ -12,6 +12,7 @@ from gcom.core.messages.effects import (
     DoubtSettled,
     Installed,
     KeepState,
+    Quorum,
     SetState,
     StateUnavailable,
     UnicastLost,
@@ -85,6 +86,16 @@ def test_what_comes_behind_a_state_is_handed_over_at_once() -> None:
     queue.end("out for good", goes_on=True)  # open: nothing waits
     queue.begin("in for the third time")
     assert read(queue) == [LATE, "out for good", "in for the third time"]
+
+
+def test_who_awaits_the_state_hears_of_its_quorum_all_the_same() -> None:
+    lost, regained = Quorum(2, has=False, in_doubt=(1, 1)), Quorum(2, has=True)
+    queue: DeliveryQueue[str] = DeliveryQueue()
+    for item in (AwaitState(), view(2), OLD, lost, regained, SETTLED, view(3)):
+        queue.put(item)
+    effect = SetState(3, b"all")
+    assert queue.put(effect) == [OLD]
+    assert read(queue) == [effect, view(3), lost, regained, SETTLED]
 
 
 def test_who_ends_before_its_state_has_come_is_told_of_each_end_and_beginning_and_of_its_own() -> None:

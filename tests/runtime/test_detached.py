@@ -100,7 +100,7 @@ def test_who_waits_for_members_when_it_is_detached_is_told_of_which_message(memb
         held, flushed = map(str, caught)
         assert all(isinstance(error, gcom.Detached) for error in caught)
         assert f"message 2 of {alice.process} in group 'news' is not held by majority" in held
-        assert "its messages up to 2 may not have arrived, and Settled will say" in held
+        assert "its messages 2 to 2 may not have arrived, and Settled will say" in held
         assert "not all that was sent is held by all" in flushed
         assert next_of(alice, gcom.QuorumLost).in_doubt == (2, 2)
     assert next_of(alice, gcom.QuorumRegained).in_doubt in ((2, 2), None)  # they may have told that they hold it

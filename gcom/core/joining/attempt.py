@@ -302,11 +302,22 @@ class JoinAttempt:
     def _approach(self, process: Process, address: Address, now_ms: int) -> list[Out]:
         self.targets[process] = False
         self._approached_ms = now_ms
-        detached = self.entry is not None and self.entry.detached
-        first = "hear a quorum and " if detached else ""
         # The part behind @ names a kernel's socket, which tells a reader nothing.
-        self.waits_for = f"{process} at {address.partition('@')[0]} to {first}admit it"
+        self.waits_for = f"{process} at {address.partition('@')[0]} to {self._first}admit it{self._noted_where}"
         return [Approach(process, address)]
+
+    @property
+    def _first(self) -> str:
+        """Say what comes before an admission: a member that is detached admits nobody."""
+        return "hear a quorum and " if self.entry is not None and self.entry.detached else ""
+
+    @property
+    def _noted_where(self) -> str:
+        """Say what else admits a newcomer: the members may be well, and the group's home registry down."""
+        if self._former or self.entry is None or self.entry.definition.netsplit is Netsplit.PARTITIONABLE:
+            return ""
+        home = self.entry.definition.home
+        return f", which takes the group's home registry{home and f' at {home}'}"
 
     def on_unreached(self, peer: Process, proven: bool, now_ms: int, absent: bool = False) -> list[Out]:
         """Record that a member does not answer, or answers that it is none (`absent`); `proven`: for good."""
@@ -370,7 +381,7 @@ class JoinAttempt:
 
     def on_put_off(self, source: Process) -> None:
         """Record that a member does not let this name in before its links are proven."""
-        self.waits_for = f"{source} to admit it, once its links to all members have held for a while"
+        self.waits_for = f"{source} to {self._first}admit it, once its links to all members have held for a while"
 
     def on_version(self, text: str, now_ms: int) -> list[Out]:
         """Record that a member speaks another protocol version."""

@@ -94,7 +94,8 @@ def session_to_send_in(membership: Membership) -> Session:
 
 def _in_doubt(session: Session) -> str:
     """Say which messages that were sent are not settled."""
-    number, waiting = session.machine.number, session.unnumbered
-    lacking = number > 0 and session.machine.lacking(number)
-    doubt = f"; its messages up to {number} may not have arrived, and Settled will say" if lacking else ""
+    # As QuorumLost said it, not by missing acks: after a view change all that was before is held, though not yet acked,
+    # and no Settled comes for it.
+    span, waiting = session.machine.in_doubt, session.unnumbered
+    doubt = f"; its messages {span[0]} to {span[1]} may not have arrived, and Settled will say" if span else ""
     return doubt + (f"; {waiting} more wait to be sent" if waiting else "")

@@ -259,7 +259,7 @@ _SENTENCES = {
     "unlike": "{process} and {other} name unlike predecessors of instance {instance}.",
     "predecessors": "Instance {instance} has more than one predecessor: {listed}.",
     "cycle": "Instance {instance} succeeds itself.",
-    "stranger": "{process} went from instance {instance} into {into}, which does not come from it.",
+    "stranger": "{process} left instance {instance} for {into}, which does not come from it.",
     "successors": "Instance {instance} has more than one successor: {listed}.",
     "later": "{process} installed view {view} of instance {instance} and went on, "
     "but instance {other_instance} succeeds view {succeeded}.",
