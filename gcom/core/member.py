@@ -16,7 +16,7 @@ from gcom.core.membership.registration import Registration, Verdict
 from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import AskRegistry, AskSequencer, Effect, Ended, Installed, Succeeds
-from gcom.core.messages.frames import Control, Frame, Install, Refused, Reply, Status
+from gcom.core.messages.frames import Control, Decision, Frame, Install, Refused, Reply, Status
 from gcom.core.messages.registry import Answer, Done, GroupInfo, Note, Register, Request, Unregister
 from gcom.core.messages.sequencer import Close, SequencerAnswer, SequencerRequest
 from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPrepare
@@ -396,7 +396,8 @@ class Member:
         if self.leaves_for != "merge":
             self.effects.append(AskRegistry(Unregister(self.group, self.instance, self.view.number)))
         if self.definition.total:
-            self.effects.append(AskSequencer(Close(self.group, self.instance)))  # else it stays for long
+            end = Decision(self.view, (), {}, self.streams.holdings())  # what has no place yet is delivered, too
+            self.effects += [*self.streams.close(end), AskSequencer(Close(self.group, self.instance))]
         self._view_change.finish(Ended(self.view.number, self.leaves_for, into=self._view_change.goes_into))
 
     def on_registry(self, request: Request, answer: Answer | None, now_ms: int) -> None:
@@ -451,8 +452,7 @@ class Member:
         self.effects += map(AskRegistry, self._registration.due(self.view, self._view_change.detached, now_ms))
 
     def _note(self, now_ms: int) -> None:
-        joiners = self._triggers.admission.to_note(now_ms)
-        if joiners:
+        if joiners := self._triggers.admission.to_note(now_ms):
             self.effects.append(AskRegistry(Note(self.group, self.instance, self.view.number, joiners)))
 
     def tick(self, now_ms: int) -> None:

@@ -313,10 +313,11 @@ class JoinAttempt:
 
     @property
     def _noted_where(self) -> str:
-        """Say what else admits a newcomer: the members may be well, and the group's home registry down."""
-        if self._former or self.entry is None or self.entry.definition.netsplit is Netsplit.PARTITIONABLE:
+        """Say what else an admission takes: the members may be well, and the group's home registry down."""
+        entry = self.entry or (self._former.entry if self._former else None)
+        if entry is None or entry.definition.netsplit is Netsplit.PARTITIONABLE:
             return ""
-        home = self.entry.definition.home
+        home = entry.definition.home
         return f", which takes the group's home registry{home and f' at {home}'}"
 
     def on_unreached(self, peer: Process, proven: bool, now_ms: int, absent: bool = False) -> list[Out]:
@@ -381,7 +382,9 @@ class JoinAttempt:
 
     def on_put_off(self, source: Process) -> None:
         """Record that a member does not let this name in before its links are proven."""
-        self.waits_for = f"{source} to {self._first}admit it, once its links to all members have held for a while"
+        self.waits_for = (
+            f"{source} to {self._first}admit it, once its links to all members have held for a while{self._noted_where}"
+        )
 
     def on_version(self, text: str, now_ms: int) -> list[Out]:
         """Record that a member speaks another protocol version."""

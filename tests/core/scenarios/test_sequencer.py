@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from gcom.core.messages import frames
-from gcom.core.messages.effects import Deliver, Skip
+from gcom.core.messages.effects import Deliver, Ended, Skip
 from gcom.core.messages.orders import Orders
 from gcom.core.messages.registry import GroupInfo, Lookup
 from gcom.core.messages.sequencer import Open, Unknown, Want
@@ -53,6 +53,21 @@ def test_scenario_15_the_sequencer_dies_between_giving_a_serial_and_telling_it(a
     assert sorted(map(str, one_line(net, *members))) == ["another", "before", "mine"]
     assert not at_registry(net, A)
     assert net.serials(A)[1] == (A, 1)
+
+
+def test_the_last_member_delivers_what_has_no_serial_yet_before_it_leaves() -> None:
+    """As a leaver does beside others: what it sent is delivered, or its Departure says that it was not."""
+    net = Network(TOTAL)
+    net.form("a")
+    net.send(A, "before")
+    net.until(lambda: net.delivered(A) == ["before"])
+    net.sequencer_paused = True
+    net.send(A, "one", "two")
+    assert net.delivered(A) == ["before"]
+    net.leave(A)
+    assert net.delivered(A) == ["before", "one", "two"]
+    assert isinstance(net.effects[A][-1], Ended)
+    assert list(net.serials(A)) == [1, 2, 3]
 
 
 @pytest.mark.parametrize("ordering", ["TOTAL", "CAUSALTOTAL"])
