@@ -92,7 +92,8 @@ class DemoTurn:
 
 def take_turn(node: gcom.Node, name: str, lines: tuple[bytes, ...], order: dict[str, Any]) -> None:
     """Join, send and take, leave, as told."""
-    wanted = gcom.Definition.parse(order["group"], order["ordering"])
+    # Patient, by `wan`: no silence is shown here, and a busy machine leaves a process without a turn for a second.
+    wanted = gcom.Definition.parse(order["group"], order["ordering"], detection="wan")
     with node.join(wanted.group, create=wanted, timeout_s=JOIN_S) as group:
         group.wait_for_members(order["members"], JOIN_S)
         child.say("joined")

@@ -127,7 +127,7 @@ def test_what_was_confirmed_to_one_that_awaits_the_state_outlives_all_who_had_it
     alice.end()
     bob.told("returned")
     bob.say("confirm afterwards")
-    bob.until(lambda: [stream[0] for stream in bob.report()["state"].values()] == [2], "both texts of its own")
+    until(lambda: [stream[0] for stream in bob.report()["state"].values()] == [2], "both texts of its own")
     assert bob.rows("took") == []
     told = [row["type"] for row in bob.rows() if row["type"] in ("state_lost", "departure", "returned", "view")]
     assert told == ["state_lost", "view", "departure", "returned", "view"]
