@@ -271,7 +271,7 @@ class GroupMachine:
     @property
     def flushed(self) -> bool:
         """Return whether every member holds all that has a number, and what was sent to it alone."""
-        return self._member is None or (self._member.streams.unconfirmed is None and self.unicast_settled)
+        return self._member is None or (self._member.streams.multicast.out.all_stable and self.unicast_settled)
 
     @property
     def unicast_settled(self) -> bool:

@@ -46,7 +46,8 @@ class Streams:
     ) -> None:
         view = entry.view
         self.process = process
-        self.multicast = _multicast(definition, process)
+        kind = Basic if definition.multicast is Multicast.BASIC else Safe if definition.safe else Reliable
+        self.multicast: Reliable | Basic = kind(process)
         self.serials = OrderAgreement(process, group, instance, definition.detection) if definition.total else None
         # Delivered in this view: by whom, its number
         self.states_to_merge: list[tuple[Process, int, StateToMerge]] = []
@@ -442,9 +443,13 @@ class Streams:
 
     @property
     def unconfirmed(self) -> tuple[int, int] | None:
-        """The first and last of this process's messages that some member may not hold."""
+        """The first and last of this process's messages that some member may not hold, or that have no agreed place."""
         out = self.multicast.out
-        return (out.stable + 1, out.number) if out.stable < out.number else None
+        confirmed = out.stable
+        # What all hold and no majority has ordered: a successor gives it up, as nobody knows its place.
+        if self.serials:
+            confirmed = min(confirmed, max(self.delivered, self._base.get(self.process, 0)))
+        return (confirmed + 1, out.number) if confirmed < out.number else None
 
     @property
     def waits_for(self) -> str:
@@ -461,9 +466,3 @@ class Streams:
         if slowest == self.process:
             return "this process to read its own deliveries"
         return f"{slowest} to read its deliveries"
-
-
-def _multicast(definition: Definition, process: Process) -> Reliable | Basic:
-    if definition.multicast is Multicast.BASIC:
-        return Basic(process)
-    return Safe(process) if definition.safe else Reliable(process)

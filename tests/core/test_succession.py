@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gcom.core.machine import Stage
-from gcom.core.messages import frames
+from gcom.core.messages import events, frames
 from gcom.core.messages.effects import Deliver, DoubtSettled, Effect, Ended, Installed, Quorum
 from gcom.core.messages.frames import Frame
 from gcom.core.messages.registry import Fork, GroupInfo, Lookup, Note
@@ -141,26 +141,36 @@ def test_what_a_survivor_alone_held_and_had_in_doubt_is_settled() -> None:
     assert net.of(C, DoubtSettled) == [DoubtSettled(1, 1, arrived=True)]
 
 
-def test_what_has_no_agreed_place_in_the_order_is_given_up() -> None:
+def test_what_all_held_and_had_no_place_in_the_order_is_in_doubt_and_given_up() -> None:
+    net = formed("a", "b", "c", ordering="TOTAL")
+    net.send(C, "ordered")
+    net.until(lambda: net.delivered(A) == ["ordered"])
+    net.sequencer_paused = True
+    net.send(C, "two", "three")
+    net.until(lambda: net.machines[C].flushed)
+    net.split("registry", "a b c")
+    kill(net, A, B)
+    net.until(lambda: net.machines[C].detached)
+    assert net.of(C, Quorum) == [Quorum(3, has=False, in_doubt=(2, 3))]
+    net.heal()
+    until_succeeded(net, C)
+    assert net.delivered(C) == ["ordered"]
+    assert net.skipped(C) == 2
+    assert net.of(C, DoubtSettled) == [DoubtSettled(2, 3, arrived=False)]
+
+
+def test_who_leaves_detached_names_what_all_held_and_had_no_place_in_the_order() -> None:
     net = formed("a", "b", "c", ordering="TOTAL")
     net.sequencer_paused = True
     net.send(C, "unordered")
-    net.pass_ms(200)
+    net.until(lambda: net.machines[C].flushed)
+    net.split("registry", "a b c")
     kill(net, A, B)
-    until_succeeded(net, C)
-    assert net.delivered(C) == []
-    assert net.skipped(C) == 1
-
-
-def test_what_all_held_and_had_no_place_in_the_order_is_settled_too() -> None:
-    net = formed("a", "b", "c", ordering="TOTAL")
-    net.sequencer_paused = True
-    net.send(C, "unordered")
-    net.pass_ms(200)
-    kill(net, A, B)
-    until_succeeded(net, C)
-    assert net.skipped(C) == 1
-    assert net.of(C, DoubtSettled) == [DoubtSettled(1, 1, arrived=False)]
+    net.until(lambda: net.machines[C].detached)
+    net.handle(C, events.Exit())
+    end = net.end(C)
+    assert end is not None
+    assert end.unconfirmed == (1, 1)
 
 
 @pytest.mark.parametrize("loses", ["answer", "registry", "self"])

@@ -186,7 +186,9 @@ class ViewChanger:
         takes_part = self.process in decision.view.members or decision.left.get(self.process) in LEAVES_FOR
         # Not `within`: it has delivered, or numbered, what the cut leaves out, so its promise was not in the union.
         if not takes_part or not self._streams.within(decision.cut):
-            self.expel(decision.cut.get(self.process), decision.succession.instance if decision.succession else "")
+            into = decision.succession.instance if decision.succession else ""
+            # A successor gives up what is in the cut and has no place in the order: its cut settles nothing here.
+            self.expel(None if into else decision.cut.get(self.process), into)
             return
         self._decided_by = ballot
         self.own_leave.begin(decision, set(self.others), now_ms)
@@ -284,9 +286,8 @@ class ViewChanger:
         """The oldest whom a quorum does not suspect proposes, once all who live are in the view that is left."""
         if not self.triggers.wants() or now_ms < self._retry_ms or self.behind & self.triggers.live:
             return False
-        if self.consensus.state is not ConsensusState.NORMAL and not self._may_supersede(now_ms):
-            return False
-        return self.triggers.may_propose(now_ms)
+        free = self.consensus.state is ConsensusState.NORMAL or self._may_supersede(now_ms)
+        return free and self.triggers.may_propose(now_ms)
 
     def _may_supersede(self, now_ms: int) -> bool:
         """Return whether the change that this process promised to may be outbid."""
@@ -413,10 +414,9 @@ class ViewChanger:
 
     def expel(self, arrived: int | None, into: str = "") -> None:
         """End: the group goes on without this process, with its messages up to `arrived`; None: that is not known."""
-        doubt = self._streams.unconfirmed
-        if arrived is not None and doubt:
+        if arrived is not None and (doubt := self._streams.unconfirmed):
             self.effects += self.doubt.settle_by_cut(self.process, doubt, arrived, self.view.number)
-            doubt = None
+        doubt = self._streams.unconfirmed if arrived is None else None
         self.finish(Ended(self.view.number, "expelled", None, doubt, into, arrived))
 
     def settle_doubt(self) -> None:

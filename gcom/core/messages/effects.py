@@ -91,7 +91,7 @@ class Installed:
 class Quorum:
     """This process hears no quorum of its view any more, so it is detached; or (`has`) it hears one again.
 
-    `in_doubt` are the first and last of its own messages that some member may not hold.
+    `in_doubt` are the first and last of its own messages that some member may not hold, or that have no agreed place.
     """
 
     # No end: the session goes on when a quorum is heard again, so nothing is handed back yet.

@@ -175,6 +175,11 @@ class OwnStream:
         self.stable = number  # held by all of the view
         self.self_consumed = number
 
+    @property
+    def all_stable(self) -> bool:
+        """Return whether every member of the view holds all that has a number."""
+        return self.stable == self.number
+
     def add(self, run: Run) -> None:
         assert run.first == self.number + 1, "numbers are dense"
         self.number = run.last

@@ -104,11 +104,11 @@ class QuorumLost:
     """A loss of contact: this process hears no quorum of its view, and until it does `send` raises Detached.
 
     It stays in its view, and nothing is lost by that. `in_doubt` are the first and last of its own messages that some
-    member may not hold. A Settled event says of each what became of it; where this process ends before that, its last
-    Departure has it in `unconfirmed`.
+    member may not hold or, in a total order, that may have no place yet. A Settled event says of each what became of
+    it; where this process ends before that, its last Departure has it in `unconfirmed`.
     """
 
-    in_doubt: tuple[int, int] | None  # None: every member holds all that has a number
+    in_doubt: tuple[int, int] | None  # None: of all that has a number the end is known
 
 
 @dataclass(frozen=True, slots=True)
