@@ -201,6 +201,7 @@ class Application:
                 self._reconciliation.given()
             case KeepState(view):
                 self._session.checker.states.on_given(self._session.process, view)
+                self._bring(self._reconciliation.lost())
             case StateUnavailable():
                 self._bring(self._reconciliation.lost())
             case MergeState(_, sender, data):

@@ -87,15 +87,20 @@ def test_whose_state_each_is_given(
             {B: awaited((A, 4), own=(2, 0)), C: awaited((A, 5), own=(3, 0))},
             {},
             {B: (C, 7), C: (C, 7)},
-            {},
+            {B: (C, 7), C: (C, 7)},
         ),
         (  # the older of equals
             {B: awaited((A, 4), own=(3, 0)), C: awaited((A, 5), own=(3, 0))},
             {},
             {B: (B, 7), C: (B, 7)},
-            {},
+            {B: (B, 7), C: (B, 7)},
         ),
-        ({B: awaited((A, 4), own=(3, 4)), C: awaited((A, 5), own=(3, 5))}, {}, {B: (C, 7), C: (C, 7)}, {}),
+        (
+            {B: awaited((A, 4), own=(3, 4)), C: awaited((A, 5), own=(3, 5))},
+            {},
+            {B: (C, 7), C: (C, 7)},
+            {B: (C, 7), C: (C, 7)},
+        ),
         (  # back in this very change
             {A: NOTHING, B: awaited((C, 4))},
             {D: (3, 0)},
@@ -225,6 +230,15 @@ def test_who_founds_a_successor_while_it_waits_goes_on_with_its_own() -> None:
     transfer = Transfer(C, gives=True, takes=True, lacking=True, own=OwnState("i", 0, (rank("i", 3), 8)))
     assert transfer.found("i-1-9") == [KeepState(1, "no member has it")]
     assert transfer.keeping is Keeping.WHOLE
+
+
+def test_who_founds_a_side_while_it_waits_goes_on_with_its_own() -> None:
+    """A side is an instance of its own: in a PRIMARY group the application is handed its state, and begins empty."""
+    waits = [Transfer(C, gives=True, takes=True, lacking=True, own=OwnState("i", 0, (rank("i", 3), 8))) for _ in "12"]
+    assert waits[0].found("side", merging=True) == [KeepState(1, "no member has it")]
+    assert waits[1].found("side") == [StateUnavailable(1, "no member has it", uncovered=True)]
+    without = Transfer(C, gives=True, takes=True, lacking=True)
+    assert without.found("side", merging=True) == [StateUnavailable(1, "no member has it")]
 
 
 def test_a_joiner_waits_holds_chunks_in_order_and_has_the_state_with_the_last() -> None:

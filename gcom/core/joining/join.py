@@ -15,7 +15,7 @@ from gcom.core.messages.frames import Control, Decision, Refused, Reply
 from gcom.core.messages.registry import GroupInfo
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.values import limits
-from gcom.values.definition import Definition
+from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Address, Process
 from gcom.values.view import View
 
@@ -196,7 +196,8 @@ class Joining:
         members = (self._process,)
         # In a total order one of two has a prefix of what the other has.
         beside = self._entering.beside and not entry.definition.total
-        self.effects += self._transfer.found(entry.instance, beside)
+        merging = entry.definition.netsplit is Netsplit.PARTITIONABLE
+        self.effects += self._transfer.found(entry.instance, beside, merging)
         started = is_started(entry.definition, members, before=begun.started)
         first = Decision(View(1, members, (self._address,), started), members, {}, {})
         self.entered = frames.Install(first)

@@ -24,8 +24,8 @@ def sources(
 
     `standings` are of the members that stay, oldest first; `joiners` say how far their own states reach, as
     `Standing.own` does. A donor that stays, and has not failed, is kept, unless the views are numbered `anew`. Who has
-    itself for source goes on with its own state, which it may not where states are `merging`, or with what it has seen
-    since it entered; who has no source goes on without.
+    itself for source goes on with its own state, or with what it has seen since it entered; where states are `merging`
+    that comes first. Who has no source goes on without.
     """
     # WHOLE before LATER. 1. The last donor dies, and B goes on as LATER, without the old state. 2. C, which is WHOLE,
     # was only slow. If B could be asked, a joiner would get a part of the history as if it were all.
@@ -35,7 +35,8 @@ def sources(
     waiting = {who: standing.own for who, standing in standings.items() if standing.keeping is Keeping.AWAITED}
     waiting |= joiners
     if not donors:
-        donors = _longest(standings) if merging else _latest(waiting) or _longest(standings)
+        longest, latest = _longest(standings), _latest(waiting)
+        donors = longest or latest if merging else latest or longest
     found: dict[Process, Source] = {}
     for who in waiting:
         standing = standings.get(who, NO_STANDING)

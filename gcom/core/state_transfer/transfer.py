@@ -137,16 +137,18 @@ class Transfer:
     def _become_whole(self) -> None:
         self._become(Keeping.WHOLE if self._gives else Keeping.NOTHING)
 
-    def found(self, instance: InstanceId, beside: bool = False) -> list[Effect]:
+    def found(self, instance: InstanceId, beside: bool = False, merging: bool = False) -> list[Effect]:
         """Become whole as the first of an instance: what this process has is the state.
 
-        `beside`: another that is on its way back may have what this one lacks.
+        `beside`: another that is on its way back may have what this one lacks. `merging`: the instance is one side's.
         """
         self._instance = instance
         self._view = 1
         # It comes back from an instance in which it still waited: that instance died with its state.
         if self.lacking:
-            return self._restore(1) if self.own_in(instance) > NO_EXTENT else self._lose(1)
+            # A side carries on no instance, and has nothing but what its first has: the rest comes by the merge.
+            has_own = self._own is not None if merging else self.own_in(instance) > NO_EXTENT
+            return self._restore(1) if has_own else self._lose(1)
         # 1. C and D are put out of one view. 2. C has more of A's messages, D of B's; A and B die. 3. C begins. Its
         # state is whole only from here on: so D's application is handed its own, and can bring in what is missing.
         if beside and self.own_in(instance) > NO_EXTENT:

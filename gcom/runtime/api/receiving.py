@@ -241,6 +241,7 @@ class Receiving(GroupHandle):
                 self._state.bring_again(self._source)
                 return StateLost(view, reason)
             case effects.KeepState(view, reason):
+                self._state.bring_again(self._source)
                 return StateRestored(view, reason)
             case Gone(ended, returning, told):
                 if returning:
