@@ -17,10 +17,14 @@ ExpectLog = Callable[[str], None]
 NAMES = ("alice", "bob", "carol", "dave")
 
 
+def merge(mine: bytes, theirs: bytes) -> bytes:
+    return b"\n".join(sorted({*mine.splitlines(), *theirs.splitlines()}))
+
+
 class Board:
     """An application whose state is a set of texts; two are merged by their union."""
 
-    def __init__(self, here: Cluster, name: str) -> None:
+    def __init__(self, here: Cluster, name: str, merge: Callable[[bytes, bytes], bytes] | None = merge) -> None:
         self.texts: set[str] = set()
         self.unmerged: list[gcom.StateUnmerged] = []
         self.departures: list[str] = []
@@ -62,10 +66,6 @@ class Board:
             self.unmerged.append(event)
 
 
-def merge(mine: bytes, theirs: bytes) -> bytes:
-    return b"\n".join(sorted({*mine.splitlines(), *theirs.splitlines()}))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("cut", ["alice+bob<>carol+dave", "alice+bob+registry<>carol+dave"])
 def test_both_sides_go_on_and_become_one(cut: str, tmp_path: Path, expect_log: ExpectLog) -> None:
@@ -98,6 +98,30 @@ def test_both_sides_go_on_and_become_one(cut: str, tmp_path: Path, expect_log: E
     assert len(report.groups) >= 2
     assert {found.within for found in report.groups.values()} <= {"PASS", "VACUOUS"}  # one may have had one member
     assert [found.failed() for found in report.groups.values() if found.failed()] == []
+
+
+@pytest.mark.slow
+def test_without_merge_states_a_side_is_handed_what_it_had(expect_log: ExpectLog) -> None:
+    expect_log("on purpose")
+    with cluster() as here:
+        alice, bob, carol = boards = [Board(here, name, merge=None) for name in NAMES[:3]]
+        for board in boards:
+            board.group.wait_for_members(3, LIMIT_S)
+            board.node.inject("cut=alice+bob<>carol+registry")
+        until(lambda: carol.departures == ["fork"] and carol.group.members == ("carol",), "a side of one")
+        until(lambda: set(alice.group.members) == set(bob.group.members) == {"alice", "bob"}, "the other side")
+        carol.group.wait_for_members(1, LIMIT_S)
+        carol.group.send("there")
+        alice.group.send("here")
+        until(lambda: carol.texts == {"there"} and bob.texts == {"here"}, "a message of each side")
+        for board in boards:
+            board.node.inject("")
+        until(lambda: all(len(board.group.members) == 3 for board in boards), "one group", 2 * LIMIT_S)
+        until(lambda: len({str(board.texts) for board in boards}) == 1, "one state")
+        # Which of the two stands above, their ranks say: the others are handed theirs.
+        lost = {b"here", b"there"} - {carol.get()}
+        assert {it.data for board in boards for it in board.unmerged} >= lost
+        assert "gave way" in next(it.reason for board in boards for it in board.unmerged if it.data in lost)
 
 
 @pytest.mark.slow

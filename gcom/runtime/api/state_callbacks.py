@@ -23,7 +23,7 @@ from gcom.runtime.queue_items import Gone, SetAside
 from gcom.runtime.request_handlers import words
 from gcom.runtime.session import Session
 from gcom.values import limits, lineage
-from gcom.values.definition import Netsplit
+from gcom.values.definition import Definition, Netsplit
 from gcom.values.run import StateToMerge
 
 
@@ -101,11 +101,10 @@ class StateCallbacks:
     def keep(self, source: Session) -> None:
         """Keep the state for the instance that is entered next: the session is over, and all of it is dealt with."""
         uses, machine = self._membership.uses, source.machine
-        definition = machine.definition
-        if uses.merge_states is None or definition is None or definition.netsplit is not Netsplit.PARTITIONABLE:
+        merge_states, definition = uses.merge_states, machine.definition
+        if merge_states is None or definition is None or not self._merges(definition):
             return
         assert uses.get_state is not None, "who merges gives state, too"
-        merge_states = uses.merge_states
         with self._leaving_at_failure(source, "get_state"):  # it would be lost in the instance that is entered next
             data = _checked(uses.get_state())
         with self._leaving_at_failure(source, "merge_states"):
@@ -113,8 +112,11 @@ class StateCallbacks:
                 machine.instance, data, lambda mine, theirs: _checked(merge_states(mine, theirs))
             )
 
+    def _merges(self, definition: Definition) -> bool:
+        return definition.netsplit is Netsplit.PARTITIONABLE and self._membership.uses.merge_states is not None
+
     def set_aside(self, former: Session, instance: str = "") -> SetAside | None:
-        """Return the application's state where that of another PRIMARY instance is about to take its place.
+        """Return the application's state where that of another instance is about to take its place, and has none of it.
 
         Without an `instance` it gives way to one that it has not entered yet.
         """
@@ -124,7 +126,7 @@ class StateCallbacks:
             return None
         uses, definition = self._membership.uses, machine.definition
         replaced = uses.get_state is not None and uses.set_state is not None
-        if not replaced or definition is None or definition.netsplit is Netsplit.PARTITIONABLE:
+        if not replaced or definition is None or self._merges(definition):
             return None
         assert uses.get_state is not None, "it is replaced"
         with self._leaving_at_failure(former, "get_state"):
