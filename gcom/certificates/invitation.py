@@ -2,10 +2,10 @@
 
     gcom1/192.0.2.1:7411/alice/FINGERPRINT/SECRET
 
-It has no character that a shell or a chat would change. The fingerprint, of the authority's certificate, lets the guest
-know the registry; the secret, which works once, lets the registry know the guest. The last word ends with three bytes
-of a checksum over all before it: a line that was mistyped is known without asking anybody. Lines of earlier versions,
-without a checksum, are read as well.
+It has no character that a shell would change. The fingerprint, of the authority's certificate, lets the guest know the
+registry; the secret, which works once, lets the registry know the guest. The last word ends with three bytes of a
+checksum over all before it: a line that was mistyped, or changed by a chat, is known without asking anybody. Lines
+of earlier versions, without a checksum, are read as well.
 """
 
 from __future__ import annotations

@@ -8,17 +8,17 @@ effect is to put something into a queue or to wake a thread; to act is to call a
   for the disk. So a step never blocks for long, and a callback may send.
 - Callbacks for events and state run in the thread that receives, the application's own or its listener's; the handler
   of group calls runs in threads of `request_handlers`. They may wait, and hold up nobody but their group's reader.
-- One thread per peer address sends, with one call in flight; the next frame forms meanwhile (ARCHITECTURE 3).
+- A link keeps several frames in flight; one thread reads all answers, and a link that dials has one for that time.
 - A thread that meets a defect of GCom ends every session here and raises on: half a process is worse than none.
 
     api/         what applications hold: Node, Group, events, results          (uses all below)
     host         the server, the lock, the threads, the clock; session_table, logs
     membership   from join to leave: the sessions one after the other, the queue to the application
-    connection   one sender per peer address         session   one machine, and what is kept for it
+    links/       one connection per peer address     session   one machine, and what is kept for it
     request_handlers, open_calls, queue_items, traces   what a session uses
     life         what the kernel says of this process   faults   of calls, as a value; fault_injection: who has them
     inspection/  snapshots, receipts, and what `gcom status` asks
-    registry/    clients of the registry             pyro/     all that knows Pyro5's wire
+    registry/    clients of the registry             pyro/     all that knows Pyro5's wire; security/: credentials
 
 A lower part names what it needs of a higher one as a small Protocol beside its class, so imports go one way. Others use
 `gcom` (the library); programs of the project also `registry`, `life`, `fault_injection`, `closable`; the registry

@@ -15,11 +15,11 @@ from gcom.values import names
 
 ANYBODY = "*"
 TEXT_CHARS_MAX = 64 * 1024
-DELAY_MS_MAX = 10_000  # beyond the time of any call, so a longer one would change nothing
+DELAY_MS_MAX = 10_000  # beyond a frame's call, which is given up after 2.5 s
 FREEZE_MS_MAX = 600_000  # ten minutes: longer than anything waits for a member
 SEED_MAX = 10**18 - 1  # as many digits as a text may have, so each record can be typed again
 JSON_VERSION = 1  # of records, which may be replayed by a later GCom
-PARETO_SHAPE = 1.5  # a mean, and no variance: now and then one is very late
+PARETO_SHAPE = 1.5  # finite mean, infinite variance: now and then one is very late
 
 _ALLOWED = (
     "seed=N, drop=P, drop_reply=P, duplicate=P, reorder=P (P: 0 to 1), delay=Ams, A..Bms, exp:Ams or pareto:Ams, the "
@@ -145,7 +145,7 @@ class Faults:
         return found
 
     def __str__(self) -> str:
-        """Return a text that parses to these faults; `none` where nothing goes wrong."""
+        """Return a text that `parse` reads back, to nine digits; `none`, without the seed, where nothing goes wrong."""
         items = [f"{name}={_text(getattr(self, name))}" for name in _SHARES if getattr(self, name)]
         if self.delay.ms:
             items.append(f"delay={self.delay}")
@@ -157,7 +157,7 @@ class Faults:
         return ",".join([f"seed={self.seed}", *items]) if items else "none"
 
     def to_json(self) -> str:
-        """Return these faults as a JSON object, one text for equal faults."""
+        """Return these faults as a JSON object, its keys in a fixed order."""
         made = {
             "version": JSON_VERSION,
             "seed": self.seed,

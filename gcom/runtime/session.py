@@ -1,8 +1,8 @@
 """One machine and what is kept for it: the rhythm lock, step, carry out, unlock for one group at one process.
 
-Carrying out an effect never blocks and never calls the application: deliveries go to a queue that the application's own
-thread empties, requests to the registry go to a thread of the host, frames are taken by the connections. So the lock is
-held for as long as a step takes, and a callback, which runs without it, may send.
+Carrying out an effect never waits for a peer, and never calls the application: deliveries go to a queue that the
+application's own thread empties, requests to the registry go to a thread of the host, frames are taken by the links. So
+the lock is held for as long as a step takes, and a callback, which runs without it, may send.
 """
 
 from __future__ import annotations
@@ -130,9 +130,9 @@ class Session:
         self._queue = membership.queue
         self._receive = membership.receives
         self._buffer: list[Payload] = []  # sent by the application, not yet handed to the machine
-        self._notices = 0  # at most so many queued are no deliveries
+        self._notices = 0  # an upper bound on queued items that are no deliveries
         self.calls = OpenCalls()
-        self._waiting_size = 0  # characters or bytes of messages that have no number yet
+        self._unsent_size = 0  # characters or bytes of messages that have no number yet
         self.state_awaited, self.state_awaited_ms = False, 0  # until set_state has returned, or it is lost; since when
         self.state_lost = False
         self._early: list[Serve] = []  # requests that came before the state which they are about
@@ -218,7 +218,7 @@ class Session:
         """Tell whether the application may send now: both bounds on waiting messages have room."""
         # Two bounds: a million empty messages have no bytes, and ten of the largest are few.
         few = len(self._buffer) + self.machine.pending < limits.PENDING_MESSAGES_MAX
-        return few and self._waiting_size < limits.PENDING_BYTES_MAX
+        return few and self._unsent_size < limits.PENDING_BYTES_MAX
 
     @property
     def unnumbered(self) -> int:
@@ -242,19 +242,19 @@ class Session:
         if self.membership.recorder is not None:
             self.membership.recorder.on_put(number, number)
         self._buffer.append(payload)
-        self._waiting_size += len(payload)
+        self._unsent_size += len(payload)
         self._hand_over_first()
         return number
 
     def put_many(self, payloads: Sequence[Payload]) -> int:
         """Queue as many as there is room for, one at least; return how many. Holds the lock."""
         room = max(1, limits.PENDING_MESSAGES_MAX - self.unnumbered)
-        taken = up_to(limits.PENDING_BYTES_MAX - self._waiting_size, payloads[:room])
+        taken = up_to(limits.PENDING_BYTES_MAX - self._unsent_size, payloads[:room])
         if self.membership.recorder is not None:
             self.membership.recorder.on_put(self.last_number + 1, self.last_number + len(taken))
         self.last_number += len(taken)
         self._buffer += taken
-        self._waiting_size += sum(map(len, taken))
+        self._unsent_size += sum(map(len, taken))
         self._hand_over_first()
         return len(taken)
 
@@ -276,7 +276,7 @@ class Session:
         self._carry_out(self.machine.handle(events.Submit(payloads), self._host.now_ms()))
 
     def begin_leaving(self) -> None:
-        """Send no more; messages sent so far no longer wait until this process reads them. Holds the lock."""
+        """Send no more; own messages count as read, so that the window opens for the rest. Holds the lock."""
         self.leaving = True
         # 1. The application sends many messages and leaves, without having read its own. 2. Its window opens only as
         # far as all members have read, itself among them. 3. The rest would wait for a number until the time is over.
@@ -287,7 +287,7 @@ class Session:
 
     @contextmanager
     def awaiting_acks(self) -> Iterator[None]:
-        """Make every step within a change to `wait` for: no effect tells of acks. Holds the lock."""
+        """Let `wait` return after every step: no effect tells of acks. Holds the lock."""
         self.acks_awaited += 1
         self.hurry()
         try:
@@ -311,11 +311,11 @@ class Session:
         view = self.machine.view
         return view.members if view else ()
 
-    def call(self, payload: Payload, members: tuple[Process, ...], for_ms: int | None) -> OpenCall:
+    def call(self, payload: Payload, members: tuple[Process, ...], timeout_ms: int | None) -> OpenCall:
         """Ask members of the view."""
         call = self.calls.begin(members)
         if members:
-            deadline_ms = None if for_ms is None else self._host.now_ms() + for_ms
+            deadline_ms = None if timeout_ms is None else self._host.now_ms() + timeout_ms
             self.step(events.GroupCall(call.number, members, payload, deadline_ms))
         return call
 
@@ -337,7 +337,7 @@ class Session:
             self._record(effect)
             match effect:
                 case Sent(run):
-                    self._waiting_size -= sum(map(len, run.payloads))
+                    self._unsent_size -= sum(map(len, run.payloads))
                 case Deliver():
                     if self._receive:
                         self._queue.tail.append(effect)
@@ -361,7 +361,7 @@ class Session:
                     self.ended = effect
                     self.membership.on_ended(self, effect)
                 case EntryFailed(error, final):
-                    self.failure = self._said(error)
+                    self.failure = self._better_error(error)
                     self.membership.on_failed(self, final)
                 case AskRegistry(request):
                     self._host.ask_registry(self, request)
@@ -457,7 +457,7 @@ class Session:
             self._log.record(definition, self.machine.instance, effect)
 
     def confirm(self, number: int, by: str) -> None:
-        """Log that the application is told its message is held by so many. Holds the lock."""
+        """Log that a message was confirmed to the application as held by `by`. Holds the lock."""
         definition, view = self.machine.definition, self.machine.view
         # Nothing follows the end in a log: its last record says how the session ended.
         if self._log and definition and view and self.ended is None:
@@ -482,7 +482,7 @@ class Session:
             case DeliverUnicast(sender):
                 self.step(events.UnicastRead(sender))
 
-    def _said(self, error: GComError) -> GComError:
+    def _better_error(self, error: GComError) -> GComError:
         """Return the registry client's error, whose words are better than the machine's."""
         return self.registry_failure if isinstance(error, RegistryUnavailable) and self.registry_failure else error
 
@@ -492,7 +492,7 @@ class Session:
 
     def on_registry(self, request: Request, answer: Answer | None, failure: GComError | None) -> None:
         """Step the machine with the registry's answer, or without one."""
-        # Taken for no answer, a newcomer would be told that there is no registry.
+        # Treated as no answer, this would tell a newcomer that there is no registry.
         answer = Refusal("VersionMismatch", str(failure)) if isinstance(failure, VersionMismatch) else answer
         with self._host.lock:
             self.registry_failure = failure

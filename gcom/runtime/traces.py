@@ -64,7 +64,7 @@ class RunTrace:
     def __len__(self) -> int:
         return self.last - self.first + 1
 
-    def without(self, count: int) -> RunTrace:
+    def after(self, count: int) -> RunTrace:
         """Return what is left without the first messages."""
         serial = self.serial + count if self.serial else 0
         return replace(self, first=self.first + count, serial=serial, sent_s=self.sent_s[count:])
@@ -90,11 +90,11 @@ class RunTrace:
 
 
 class TraceBuffer:
-    """The last `most` messages that were delivered, as runs, oldest first. Guarded by the host's lock."""
+    """The last `capacity` messages that were delivered, as runs, oldest first. Guarded by the host's lock."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, capacity: int) -> None:
         self.dropped = 0  # messages that went before they were taken
-        self._most = most
+        self._capacity = capacity
         self._count = 0
         self._kept: deque[RunTrace] = deque()
         self._fresh = 0  # runs at the end that were not taken
@@ -104,7 +104,7 @@ class TraceBuffer:
         self._kept.append(run)
         self._fresh += 1
         self._count += len(run)
-        while (excess := self._count - self._most) > 0:
+        while (excess := self._count - self._capacity) > 0:
             oldest = self._kept.popleft()
             gone = min(excess, len(oldest))
             self._count -= gone
@@ -112,7 +112,7 @@ class TraceBuffer:
             if self._fresh > len(self._kept):
                 self.dropped += gone
             if gone < len(oldest):
-                self._kept.appendleft(oldest.without(gone))
+                self._kept.appendleft(oldest.after(gone))
         self._fresh = min(self._fresh, len(self._kept))
 
     def take(self) -> list[RunTrace]:
@@ -179,10 +179,12 @@ class TraceRecorder:
                     pass
 
     def _on_order(self, end: int, now: float) -> None:
-        # A view change may take serials back, which nobody has delivered; they are given anew.
+        # A view change may take serials back, which nobody has delivered; they are given anew. Those that it leaves
+        # were known before.
+        since: float | None = now
         while self._orders and self._orders[-1][0] > end:
-            self._orders.pop()
-        self._orders.append((end, now))
+            since = self._orders.pop()[1]
+        self._orders.append((end, since))
         self._order_end = end
 
     def _on_delivered(self, process: Process, effect: Deliver, now: float) -> None:

@@ -18,7 +18,7 @@ from gcom.values import names
 from gcom.values.definition import Definition
 
 SETTLE_S = 30.0  # for all to be in one view and to hear each other
-EVERY_S = 0.002  # between the messages of a sender, times the members: about two thousand calls a second in all
+EVERY_S = 0.002  # between two messages of the group; a sender's interval is this times the members
 REGISTRY = "registry"
 
 
@@ -119,7 +119,7 @@ class Scenario:
         self.watch(probers, since)
 
     def watch(self, probers: list[Prober], since: float, gone: str = "", limit_s: float = SETTLE_S) -> list[Report]:
-        """Wait until each has heard from all, in messages sent after `since`, also in a view without `gone`."""
+        """Wait until each delivered a message of each, sent after `since`, in a view without `gone`."""
         # A token per wait: a late report about the last one must not end this one.
         token = next(self._tokens)
         senders = [prober.process for prober in probers]
@@ -183,7 +183,7 @@ class Scenario:
             left = deadline - monotonic()
             if left <= 0:
                 return False
-            # Reports of all are filed meanwhile: what another wait is about may come before that begins.
+            # Every report is filed: a later wait may need one that comes now.
             heard = self.children.hear(left)
             if heard is not None:
                 self._file(*heard)

@@ -1,6 +1,6 @@
 """A member of several groups that sends nothing: `python -m gcom.bench.idle.member NAME GROUPS REGISTRY GROUP ...`.
 
-It tells what it has used so far whenever it is asked.
+It reports its processor time and thread switches when asked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import gcom
 from gcom.bench.benchmark import parse
 from gcom.bench.processes import child, usage
 
-JOIN_S = 30.0  # a limit for what hangs, not a figure
+JOIN_S = 30.0  # ends a hang; it measures nothing
 
 
 def main() -> None:

@@ -14,10 +14,10 @@ import gcom
 from gcom.bench.benchmark import parse
 from gcom.bench.processes import child
 
-JOIN_S = 30.0  # a limit for what hangs, not a figure
+JOIN_S = 30.0  # ends a hang; it measures nothing
 SEND_S = 60.0  # the slowest member may be a minute behind at the end
 PAYLOAD = b"seventeen bytes.."
-CHUNK = 1000  # messages between two looks at how far the others are
+CHUNK = 1000  # messages per send_many; between two it may report
 POLL_S = 0.02
 
 

@@ -19,8 +19,8 @@ from gcom.values.view import View
 class Group(Sending, Calling, Inspecting, Receiving):
     """A membership, from `Node.join` until `leave`. Safe to use from any thread.
 
-    A process that was put out of its group, or lost contact to a quorum, is told by a Departure, and cannot send until
-    it has Returned: then `process`, `view` and `instance` are others.
+    After a Departure it cannot send until Returned: `process` and `view` are others then, `instance` perhaps. While no
+    quorum is heard (QuorumLost) it keeps them, and `send` raises Detached until QuorumRegained or a Departure.
     """
 
     # properties
@@ -62,7 +62,7 @@ class Group(Sending, Calling, Inspecting, Receiving):
     # membership
 
     def wait_for_members(self, count: int, timeout_s: float | None = None) -> View:
-        """Wait until the view has at least `count` members; raises GComTimeout, NotAMember, Detached.
+        """Wait until the view has at least `count` members; raises GComTimeout, NotAMember, Detached, StateFailed.
 
         A process on its way back is in no view, and one that is detached has a view that may be over: so after Detached
         `wait_for_members(1)` waits until it may send again.
@@ -85,10 +85,9 @@ class Group(Sending, Calling, Inspecting, Receiving):
         """Leave: what was sent goes first, the others' view goes on without this process. May be called again.
 
         A detached member waits for a quorum, which alone can settle what it sent. After `timeout_s` seconds it goes
-        without: then the Departure has the reason `exit`, and says what is unconfirmed; so does one of reason `request`
-        where the others went on and did not wait for this process. What the members' windows had no room for
-        until then is not sent, and a WARNING says how many messages that were. Never raises for a group that is lost
-        already.
+        without: then the Departure has the reason `exit`, or `request` if the others' view went on without it, and
+        names what is unconfirmed. Messages for which the windows had no room are not sent; a WARNING counts them. Never
+        raises for a group that is lost already.
         """
         self._membership.leave(timeout_s)
 

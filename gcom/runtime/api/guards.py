@@ -39,7 +39,7 @@ def deadline_of(timeout_s: float | None) -> float | None:
 
 
 def raise_if_ended(membership: Membership, session: Session) -> None:
-    """Raise NotAMember or Detached once the session is over, StateFailed if it had to end."""
+    """Raise NotAMember or Detached once the session is over, StateFailed if a state callback failed."""
     if membership.state_failure:
         raise StateFailed(membership.state_failure)
     ended, group = session.ended, session.machine.group
@@ -64,7 +64,7 @@ def raise_if_ended(membership: Membership, session: Session) -> None:
 
 
 def raise_if_over(membership: Membership) -> None:
-    """Raise what `raise_if_ended` does if nothing will ever follow; a process on its way back is not through."""
+    """Raise what `raise_if_ended` does if nothing will ever follow; a process on its way back is not over."""
     if membership.over:
         raise_if_ended(membership, membership.session)
 
@@ -82,7 +82,7 @@ def raise_if_detached(session: Session, done: str = "nothing was sent") -> None:
 
 
 def session_to_send_in(membership: Membership) -> Session:
-    """Return the session that may send; raises NotAMember, Detached, NotPermitted."""
+    """Return the session that may send; raises NotAMember, Detached, StateFailed, NotPermitted."""
     session = membership.session
     raise_if_ended(membership, session)
     raise_if_detached(session)

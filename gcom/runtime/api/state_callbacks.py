@@ -36,7 +36,7 @@ class StateCallbacks:
     def __init__(self, host: Host, membership: Membership) -> None:
         self._host = host
         self._membership = membership
-        self._told: Session | None = None  # whose state the application was handed last, to keep it aside
+        self._told: Session | None = None  # whose state the application was handed last (StateUnmerged)
         self._has_its_own = False  # it was handed that, and nothing has come since
 
     def take(self, source: Session, view: int) -> None:
@@ -70,8 +70,7 @@ class StateCallbacks:
 
     def enter(self, former: Session) -> None:
         """Go over to the session that follows `former`."""
-        # It was handed the state of that session, and nothing took its place since: a second copy would tell it
-        # nothing.
+        # The application was handed that session's state, and has changed nothing since: no second copy.
         self._has_its_own = former is self._told
 
     def uncovered(self, source: Session) -> SetAside | None:
@@ -135,7 +134,7 @@ class StateCallbacks:
         return SetAside(data, f"instance {machine.instance} {_became(former, instance)} ({definition.group!r})")
 
     def give_up(self, source: Session, ended: Ended) -> SetAside | None:
-        """Return what is still to be merged, before the last end, which is read again after it."""
+        """Return the state that was never merged; the Departure is queued again, to be read after it."""
         queued = self._membership.queued
         queued.appendleft(Gone(ended, returning=False, told=True))  # first: it is read where `keep` raises, too
         # It lost its instance and does not come back, so nothing is kept yet: it was leaving, or left before it read of
@@ -215,7 +214,7 @@ def _taken(get_state: Callable[[], bytes]) -> tuple[bytes | None, str]:
 
 
 def _checked(state: object) -> bytes:
-    """Raise TypeError for what is no state."""
+    """Return a state as bytes; raises TypeError for anything else."""
     if not isinstance(state, bytes | bytearray | memoryview):
         raise TypeError(f"a state must be bytes; got {type(state).__name__}")
     return bytes(state)

@@ -2,15 +2,15 @@
 
 Stock Pyro5 trusts its peers further than GCom may: the peer picks the serializer (marshal among them), the handshake
 is deserialised before anybody looks at it, compressed data grows without bound, a client that says nothing can hold
-the accept loop, and an answer may be any exception of the peer's choosing. So this module speaks Pyro5's wire protocol
+the accept loop, and an answer may be any exception of the peer's choosing. So this package speaks Pyro5's wire protocol
 (version 502, `Pyro5.protocol`) with its own reader, used on both sides:
 
   * every message is judged by its 40 byte header before its body is read: size, flags, serializer, annotations;
   * bodies are msgpack, read as plain values; nothing from a peer ever becomes an object, and no exception is rebuilt.
     Where stock programs may call something, serpent, their default, is read under bounds (`stock`);
-  * a connection that has not said CONNECT within `HANDSHAKE_S` is closed, as is one that is idle for long, or for the
-    longest when there are too many; one that comes when all are being served is told so without being read, thus the
-    accept loop waits for nobody.
+  * a connection that has not said CONNECT within `HANDSHAKE_S`, or is idle for long, is closed; when there are too
+    many, the one that was idle for longest is; if none is idle, a new one is refused unread, so that the accept loop
+    waits for nobody.
 
 Who the peer is, is in `tls` and `secret` (docs/protocols/security.md). `places` says where a server listens, and at
 which address others find it. A stock Pyro5 proxy can call what is open at a `Server`, and with SERIALIZER = "msgpack"

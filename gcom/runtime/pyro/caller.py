@@ -204,7 +204,7 @@ class Caller:
         nonce = new_nonce()
         exchange = Exchange(sock.getsockname(), sock.getpeername(), self._object_id, nonce)
         reply = self._introduce(sock, {"handshake": {"nonce": nonce}, "object": self._object_id}, deadline)
-        if not exchange.by_server(secret, _reply(reply)):
+        if not exchange.verify_server(secret, _reply(reply)):
             raise Untrusted("it does not know this user's secret, so another user listens there, or an older GCom")
         self._introduce(sock, dict(exchange.own_proof(secret)), deadline)
 

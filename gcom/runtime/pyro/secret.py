@@ -5,8 +5,8 @@
     caller  CONNECT    the caller's proof
     server  CONNECTOK  welcome, as to a stock proxy
 
-A proof is an HMAC under the user's secret over both nonces, the object and both ends' ports. The ports are in it since
-another user may listen at a port that was freed, and pass on what the two say: the ports of its connections are others.
+A proof is an HMAC under the user's secret over both nonces, the object and both ends' ports. The ports stop a relay:
+another user may listen at a freed port and forward what both sides say, but the ports of its connections differ.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class UserSecret:
         self._secret = user_secret.read() if secret is None else secret
 
     def proof(self, side: bytes, exchange: Exchange) -> bytes:
-        return hmac.digest(self._secret, exchange.text(side), hashlib.sha256)
+        return hmac.digest(self._secret, exchange.transcript(side), hashlib.sha256)
 
     def __repr__(self) -> str:
         return "<the user's secret>"
 
 
 class Exchange:
-    """The exchange that the proofs of one handshake are about."""
+    """The nonces, addresses and object that the proofs of one handshake cover."""
 
     def __init__(self, caller: Any, server: Any, object_id: str, nonce: bytes) -> None:
         """Take the socket names of both ends, and the caller's nonce."""
@@ -51,7 +51,7 @@ class Exchange:
         self.answer = secrets.token_bytes(NONCE_BYTES)
         return {"challenge": self.answer, "proof": secret.proof(_SERVER, self)}
 
-    def by_server(self, secret: UserSecret, answer: object) -> bool:
+    def verify_server(self, secret: UserSecret, answer: object) -> bool:
         """Tell whether a server's answer proves that it knows the secret."""
         match answer:
             # A nonce of another length could move the borders of what the proof is over.
@@ -64,14 +64,14 @@ class Exchange:
         """Return the caller's proof."""
         return {"proof": secret.proof(_CALLER, self)}
 
-    def by_caller(self, secret: UserSecret, answer: object) -> bool:
+    def verify_caller(self, secret: UserSecret, answer: object) -> bool:
         """Tell whether a caller's answer to the challenge proves that it knows the secret."""
         match answer:
             case {"proof": bytes() as proof}:
                 return hmac.compare_digest(proof, secret.proof(_CALLER, self))
         return False
 
-    def text(self, side: bytes) -> bytes:
+    def transcript(self, side: bytes) -> bytes:
         """Return the bytes that a side's proof is over: parts of fixed length, then the rest."""
         return hashlib.sha256(side).digest() + self._nonces + self.answer + self._about
 

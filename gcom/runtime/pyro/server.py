@@ -213,7 +213,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             case _:
                 return NOBODY
         write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, pack(exchange.challenge(secret)))
-        if not exchange.by_caller(secret, plain(read(sock, deadline).body)):
+        if not exchange.verify_caller(secret, plain(read(sock, deadline).body)):
             raise Bad("wrong secret", f"{NOT_TRUSTED}you are another user of this machine, or have another home folder")
         return None
 

@@ -88,7 +88,7 @@ def dump(value: object, serializer: int = MSGPACK) -> bytes:
 def failure(error: Any, serializer: int = MSGPACK) -> bytes:
     """Return an exception in the form that a stock proxy reads: its class and text, never a traceback."""
     name = f"Pyro5.errors.{type(error).__name__}"
-    # Never the traceback, which stock Pyro5 would send: it shows a stranger what runs here.
+    # Stock Pyro5 would send that, and show a stranger what runs here.
     told = {"__class__": name, "__exception__": True, "args": [str(error)[:1000]], "attributes": {}}
     return dump(told, serializer)
 

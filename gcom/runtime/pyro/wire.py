@@ -83,7 +83,7 @@ def message(kind: int, flags: int, seq: int, body: bytes, serializer: int = MSGP
 
 
 def header(kind: int, flags: int, seq: int, size: int, serializer: int = MSGPACK) -> bytes:
-    """Return what goes in front of a body of so many bytes."""
+    """Return the header of a body of `size` bytes."""
     head = (b"PYRO", protocol.PROTOCOL_VERSION, kind, serializer, flags, seq, size, 0, _NO_CORRELATION, 0, _MAGIC)
     return _HEADER.pack(*head)
 
@@ -133,7 +133,7 @@ def _judged(data: bytearray) -> _Header:
         raise Bad("annotations")
     if size > CALL_BYTES_MAX:
         raise Bad("too large")
-    # A few bytes that unpack to gigabytes, and objects of which only a worker would know how to make them.
+    # Compression may turn a few bytes into gigabytes; KEEPSERIALIZED leaves objects for a worker to build.
     if flags & (protocol.FLAGS_COMPRESSED | protocol.FLAGS_KEEPSERIALIZED):
         raise Bad("compressed" if flags & protocol.FLAGS_COMPRESSED else "blob")
     return _Header(kind, serializer, flags, seq, annotations, size)

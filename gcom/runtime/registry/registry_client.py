@@ -40,7 +40,7 @@ class RegistryClient:
         self._closed = Event()
 
     def ask(self, request: Request) -> Answer:
-        """Return the directory's answer; a refusal is an answer."""
+        """Return the directory's answer, a refusal too; raises RegistryUnavailable, VersionMismatch, Untrusted."""
         deadline = monotonic() + self._timeout_s
         try:
             data = self._call(encode_request(request), deadline)

@@ -57,7 +57,7 @@ class SequencerHost(Protocol):
     def call_registry(self, caller: pyro.Caller, data: bytes, timeout_s: float) -> bytes: ...
 
 
-class _Asked(NamedTuple):
+class _Pending(NamedTuple):
     """A request, and who is to be told its answer, or the lack of one."""
 
     told: Told
@@ -73,25 +73,27 @@ class SequencerClient:
         self._host = host
         self._caller = pyro.Caller(address, pyro.SEQUENCER, credentials)
         self._pipeline: pyro.Pipeline | None = None
-        self._waiting: deque[_Asked] = deque()  # for a connection
-        self._to_write: deque[tuple[pyro.Pipeline, _Asked]] = deque()  # each with its connection
-        self._unanswered: deque[_Asked] = deque()
+        self._waiting: deque[_Pending] = deque()  # for a connection
+        self._to_write: deque[tuple[pyro.Pipeline, _Pending]] = deque()  # each with its connection
+        self._unanswered: deque[_Pending] = deque()
         self._writing = Lock()
         self._certified = isinstance(credentials, pyro.Credentials)
-        self._dials = False  # or makes calls one by one
+        self._thread_busy = False  # dialling, or making calls one by one
         self._work: SimpleQueue[bool] = SimpleQueue()
+        self._closed = False
 
     def ask(self, request: SequencerRequest, told: Told, detection: Detection = LAN) -> None:
         """Put a request when the lock is let go; `told` hears the answer, or the lack of one. Holds the lock."""
         patience_ms = _patience_ms(detection)
-        self._waiting.append(_Asked(told, request, self._host.now_ms() + patience_ms, patience_ms))
+        self._waiting.append(_Pending(told, request, self._host.now_ms() + patience_ms, patience_ms))
         self._host.lock.follow(self)
 
     def close(self) -> None:
         """End `serve`, and a call in progress."""
         self._work.put(False)
         self._caller.close()
-        pipeline = self._pipeline
+        with self._host.lock:
+            self._closed, pipeline = True, self._pipeline
         if pipeline is not None:
             pipeline.close()
 
@@ -100,11 +102,11 @@ class SequencerClient:
     def fill(self) -> bool:
         if self._certified and self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
             self._pipeline.close()  # the reader finds its end, and the next dial is refused
-        if self._waiting and not self._dials and (self._pipeline is None or self._host.has_faults):
+        if self._waiting and not self._thread_busy and (self._pipeline is None or self._host.has_faults):
             # One dial for all groups: each would wait for the same registry as long.
-            self._dials = True
+            self._thread_busy = True
             self._work.put(True)
-        if not self._dials and self._pipeline is not None:
+        if not self._thread_busy and self._pipeline is not None:
             self._unanswered += self._waiting
             self._to_write += [(self._pipeline, asked) for asked in self._waiting]
             self._host.reader.hurry()
@@ -155,8 +157,8 @@ class SequencerClient:
             # In the order of the questions: the registry answers
             # one connection's requests one after the other.
             for answer in pipeline.answers():
-                # 1. An answer is overdue, and its connection given up. 2. It comes before the selector forgets that.
-                # 3. Who asked was told that there is none, and those that ask over the next one asked something else.
+                # 1. An answer is overdue: its connection is given up, and its requests fail. 2. The answer comes before
+                # the selector drops the connection. 3. It must not answer a request of the next one.
                 if pipeline is not self._pipeline or not self._unanswered:
                     break
                 asked = self._unanswered.popleft()
@@ -205,14 +207,17 @@ class SequencerClient:
         except GComError as error:
             refused = isinstance(error, pyro.ConnectionRefused)
             with self._host.lock:
-                self._dials = False
+                self._thread_busy = False
                 failed, self._waiting = self._waiting, deque()
             # Without the lock, which `told` takes: it steps a session of another group each time.
             for asked in failed:
                 asked.told(SequencerAnswered(asked.request, None, refused))
             return
         with self._host.lock:
-            self._dials, self._pipeline = False, pipeline
+            if self._closed:
+                pipeline.release()  # `close` found none to end: this one was made after it
+                return
+            self._thread_busy, self._pipeline = False, pipeline
             self._host.reader.add(self, pipeline)
             self._host.lock.follow(self)
 
@@ -220,7 +225,7 @@ class SequencerClient:
         while True:
             with self._host.lock:
                 if not self._waiting:
-                    self._dials = False
+                    self._thread_busy = False
                     return
                 asked = self._waiting.popleft()
             asked.told(self._call(asked.request, asked.patience_ms))

@@ -1,4 +1,4 @@
-"""NO_CREATION: each message delivered was sent. During the scan: a process's own numbers are 1, 2, 3 ..."""
+"""NO_CREATION: each delivered message was sent. The scan also holds that a sender numbers its messages 1, 2, 3 ..."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _judge_own_deliveries(batch: Batch) -> None:
     # An own message that came before its send is a violation already; counted in `highest` it would be a second one.
     early = np.zeros(len(delivers), np.bool_)
     if mine.any():
-        early[mine] = _are_early(batch, delivers[mine], last[mine])
+        early[mine] = _judge_early(batch, delivers[mine], last[mine])
     for code in np.unique(rows.sender[delivers]).tolist():
         which = (rows.sender[delivers] == code) & ~early
         if which.any():
@@ -50,8 +50,8 @@ def _judge_own_deliveries(batch: Batch) -> None:
             summary.highest[who] = max(summary.highest.get(who, 0), int(last[which].max()))
 
 
-def _are_early(batch: Batch, own: Ints, last: Ints) -> NDArray[np.bool_]:
-    """Tell of each delivery of an own message whether it came before the send."""
+def _judge_early(batch: Batch, own: Ints, last: Ints) -> NDArray[np.bool_]:
+    """Record as violations the deliveries of own messages that came before their send; return which these are."""
     _, sent = batch.ends(batch.sends)
     # Behind a gap nobody knows what was sent in it, so nothing is early.
     sent = np.concatenate(([batch.position.number if batch.position.number is not None else 1 << 62], sent))
@@ -70,16 +70,16 @@ def _judge(case: Case, tally: Tally) -> None:
     group = case.group
     for who, summary in sorted(group.summaries.items()):
         for sender, highest in sorted(summary.highest.items()):
-            theirs = group.summaries.get(sender)
-            known = theirs.highest_sent if theirs is not None else 0
+            of_sender = group.summaries.get(sender)
+            known = of_sender.highest_sent if of_sender is not None else 0
             if highest <= known:
                 continue
-            over = summary.delivered.get(sender, Intervals()).above(known)
-            number = over.lowest
+            unsent = summary.delivered.get(sender, Intervals()).above(known)
+            number = unsent.lowest
             if group.closed(sender):
-                tally.violate(len(over), kind="unsent", process=who, sender=sender, number=number, known=known)
+                tally.violate(len(unsent), kind="unsent", process=who, sender=sender, number=number, known=known)
             else:  # the send may stand in what is missing of its log
-                tally.doubt(len(over), f"the log of {sender} does not tell whether it sent {number}")
+                tally.doubt(len(unsent), f"the log of {sender} does not tell whether it sent {number}")
 
 
 def _sentence(e: Example) -> str:
@@ -95,8 +95,8 @@ def _sentence(e: Example) -> str:
             )
 
 
-# Blamed for a number that was never sent, a sender that never was in the group, a send that is dropped, there twice
-# or renumbered, and a delivery of one's own that comes before its send.
+# It finds a number that was never sent, a sender that never was in the group, a send that was dropped, doubled or
+# renumbered, and an own delivery before its send.
 RULE = AuditRule(
     "NO_CREATION",
     "What is delivered was sent.",
