@@ -108,6 +108,13 @@ def test_a_package_names_what_others_use_of_it(package: str) -> None:
     )
 
 
+@pytest.mark.parametrize("package", sorted(DOCSTRINGS))
+def test_a_package_names_no_part_that_is_gone(package: str) -> None:
+    parts = re.findall(r"^(?:    |- `)([a-z_]+)(?:/|`|  )", DOCSTRINGS[package], re.MULTILINE)
+    gone = [part for part in parts if f"{package}.{part}" not in NAMES]
+    assert not gone, f"the docstring of {package} has a line about {', '.join(gone)}: say where that is now"
+
+
 def test_the_readme_shows_the_tree() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     assert layout.section(text) == layout.render(), "make notes brings it up to date"
