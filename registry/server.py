@@ -121,9 +121,10 @@ class RegistryServer:
         if disk is None:
             return Directory(mint_instance, durable=False, grace_ms=limits.FORGOTTEN_GRACE_MS if port else 0)
         witness = Witness(disk.votes(), disk.save_vote)
-        # A new folder does not show which names an earlier registry gave away that kept another folder, or none.
-        known = disk.ended_empty or (disk.fresh and not port)
-        return Directory(mint_instance, witness, disk, grace_ms=0 if known else limits.START_GRACE_MS)
+        # A new folder does not show which names an earlier registry gave away that kept another folder, or none; nor
+        # does one without a name which of them another registry of the list gave away while this one was down.
+        unknown = disk.fresh and not port
+        return Directory(mint_instance, witness, disk, grace_ms=0 if unknown else limits.START_GRACE_MS)
 
     @property
     def grace_s(self) -> float:

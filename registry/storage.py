@@ -30,7 +30,6 @@ CREATE TABLE IF NOT EXISTS groups (name TEXT PRIMARY KEY, entry BLOB NOT NULL) S
 CREATE TABLE IF NOT EXISTS dissolved (
     name TEXT PRIMARY KEY, instance TEXT NOT NULL, view INTEGER NOT NULL
 ) STRICT;
-CREATE TABLE IF NOT EXISTS ended_empty (at INTEGER) STRICT;
 CREATE TABLE IF NOT EXISTS creators (name TEXT PRIMARY KEY, creator TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
 
@@ -50,8 +49,7 @@ class Creators:
 
 
 class Disk(Store):
-    """The tables, used by one thread at a time; `fresh`: the folder had none before; `ended_empty`: nobody had a name
-    that was given out of it when its last registry ended, in good order.
+    """The tables, used by one thread at a time; `fresh`: the folder had none before.
 
     Raises BadValue for a folder that cannot be used, or is in use, or has a file that is not of this kind.
     """
@@ -75,10 +73,6 @@ class Disk(Store):
             # One by one: `executescript` begins with a COMMIT, and would end this transaction before anything is made.
             for table in _TABLES.split(";\n"):
                 self._base.execute(table)
-            # Read and taken back within one transaction: no crash leaves the note of an end that was another's.
-            ended_empty = self._base.execute("SELECT count(*) FROM ended_empty").fetchone()[0]
-            # Taken back at once: if this registry is killed, nobody can say that no name was given away.
-            self._base.execute("DELETE FROM ended_empty")
             self._base.execute("COMMIT")
         # Locked, or not writable; all other errors of SQLite mean that the file is none of ours.
         except sqlite3.OperationalError as error:
@@ -89,7 +83,7 @@ class Disk(Store):
         except sqlite3.Error as error:
             self._base.close()
             raise BadValue(f"{str(self._path)!r} is not what a registry keeps: {error}") from error
-        self.fresh, self.ended_empty = not existed, bool(ended_empty)
+        self.fresh = not existed
 
     # votes
 
@@ -135,12 +129,6 @@ class Disk(Store):
         return dict(self._base.execute("SELECT name, creator FROM creators"))
 
     def close(self) -> None:
-        """Note whether any name is given away, so that the next registry needs to wait for nobody if none is."""
-        try:
-            if not self._base.execute("SELECT count(*) FROM groups").fetchone()[0]:
-                self._base.execute("INSERT INTO ended_empty VALUES (1)")
-        except sqlite3.Error:
-            pass  # then the next one waits
         self._base.close()
 
     def _write(self, statement: str, values: tuple[object, ...]) -> None:

@@ -84,21 +84,6 @@ def test_which_groups_all_have_left_is_there_again_in_order(disk: Disk, tmp_path
         assert list(found.dissolved()) == [DissolvedInstance("b", "k3", 3)]
 
 
-def test_a_folder_says_that_nobody_had_a_name_when_its_last_registry_ended(disk: Disk, tmp_path: Path) -> None:
-    assert (disk.fresh, disk.ended_empty) == (True, False)  # another registry may have been there, with another folder
-    disk = again(disk, tmp_path)
-    assert (disk.fresh, disk.ended_empty) == (False, True)
-    disk.save(ROW)
-    disk = again(disk, tmp_path)
-    assert not disk.ended_empty
-    disk.drop("news")
-    disk = again(disk, tmp_path)
-    assert disk.ended_empty
-    disk._base.close()  # as if it was killed: it may have given a name away, and had it back
-    with closing(Disk(tmp_path / "data")) as found:
-        assert not found.ended_empty
-
-
 def test_two_registries_do_not_share_a_folder(tmp_path: Path) -> None:
     with gcom.embedded(data=tmp_path), pytest.raises(BadValue, match="another registry"):
         gcom.embedded(data=tmp_path)

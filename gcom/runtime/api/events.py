@@ -123,7 +123,8 @@ class Settled:
     """The end of a doubt: this process's own messages first … last have arrived, or never will.
 
     `arrived`: they are delivered wherever the group goes on. Else they never will be: to send their content again makes
-    no doubles; but what the application had read itself comes along with its state (`merge_states`, StateRestored).
+    no doubles; but what the application had read itself comes along where its own state is the group's later: merged
+    (`merge_states`), told by StateRestored, or as it begins the group again alone, all others being dead.
     `process` gave them these numbers in `instance`: who reads this late may be in another one by now.
     """
 
