@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gcom.core.directory.table import Directory
 from gcom.core.machine import Stage
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import Deliver, DoubtSettled, Effect, Ended, Installed, Quorum
@@ -456,6 +457,22 @@ def test_an_operators_order_gives_up_who_was_only_noted_too() -> None:
     first = until_succeeded(net, C)
     assert first.succeeds is not None
     assert first.succeeds.by == "operator"
+
+
+def test_an_operator_lets_half_a_view_go_on_where_the_registry_keeps_no_votes() -> None:
+    """1. The registry breaks ties, and starts anew without a disk: it may not vote. 2. A dies, and B is half a view."""
+    net = Network(Definition.parse("g", tie_breaker="REGISTRY"))
+    net.form("a", "b")
+    net.directory = Directory(net._mint, durable=False, grace_ms=limits.FORGOTTEN_GRACE_MS)
+    net.until(lambda: isinstance(net.directory.ask(Lookup("g"), net.now_ms), GroupInfo))
+    net.kill(A)
+    net.until(lambda: net.machines[B].detached)
+    net.pass_ms(10_000)
+    assert net.members(B) == {A, B}  # it forgot who was noted, so it accepts no succession either
+    net.directory.ask(Fork("g", ORIGIN), net.now_ms)
+    until_succeeded(net, B)
+    net.send(B, "goes on")
+    net.until(lambda: net.delivered(B) == ["goes on"])
 
 
 def test_an_order_to_fork_is_void_where_a_quorum_is_heard() -> None:

@@ -9,10 +9,11 @@ from gcom.values.definition import Definition
 from gcom.values.names import Address
 from gcom.values.view import View
 
-NO_WITNESS = Refusal(
-    "Unavailable",
-    "this registry keeps nothing on a disk, so it cannot be the tie-breaker of a group: start it with --data FOLDER",
+_NO_DISK = (
+    "this registry keeps nothing on a disk, so it cannot be the tie-breaker of a group: start it with --data FOLDER"
 )
+NO_TIE_BREAKER = Refusal("Unavailable", _NO_DISK)
+NO_VOTE = Refusal("NoVote", _NO_DISK)  # in a tie; it may still accept a succession
 
 
 def unknown(group: str) -> Refusal:

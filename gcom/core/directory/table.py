@@ -19,7 +19,8 @@ from gcom.core.directory import copies
 from gcom.core.directory.askers import Askers, askers, sequencer_askers
 from gcom.core.directory.pages import page
 from gcom.core.directory.refusals import (
-    NO_WITNESS,
+    NO_TIE_BREAKER,
+    NO_VOTE,
     different,
     dissolved,
     full,
@@ -152,7 +153,7 @@ class Directory:
         row = self._rows.get(wanted.group)
         # A vote that does not outlive the registry could be given twice, to two halves.
         if row is None and wanted.tie_breaker is TieBreaker.REGISTRY and self._ties is None:
-            return NO_WITNESS
+            return NO_TIE_BREAKER
         if row is None:
             return self._unready(wanted.group) or self._full(wanted.group) or self._found(wanted)
         # Creating it again with the same words is no error: several members may start with "create it first".
@@ -356,7 +357,7 @@ class Directory:
         """Vote as an acceptor: of a tie, or the last one of a succession."""
         # Ties need a durable vote; a succession does not, since its value is in the entry as well.
         if not request.group:
-            return self._ties.ask(request) if self._ties else NO_WITNESS
+            return self._ties.ask(request) if self._ties else NO_VOTE
         decided = self._witness.decided(request.instance, request.view)
         row = self._rows.get(request.group)
         if decided:

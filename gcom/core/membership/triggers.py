@@ -45,6 +45,7 @@ class Triggers:
         self.wedged = False
         self.merges = False  # a state waits for the next view's barrier, to be merged
         self.given_up: set[Process] = set()  # given up by an operator, though nothing proves that they are dead
+        self.ties_refused = False  # by the registry that was asked to vote
         self._told_rank = 0  # of the latest view of which one that is on its way back has the state
         self.at_registry = True  # the view's sequencer
         self.unserved: dict[Process, None] = {}  # members that the registry's sequencer does not serve
@@ -65,7 +66,7 @@ class Triggers:
         self.wedged = False
         self.seekers = {}
         # An order is for those of one view: who is let in by the next one was given up by nobody.
-        self.given_up = set()
+        self.given_up, self.ties_refused = set(), False
         self._hear_all()
         # A leaver that was not in this view's decision still wants to go; seekers say so again with their status.
         self.leavers = {member: why for member, why in self.leavers.items() if member in view.members}
@@ -143,7 +144,9 @@ class Triggers:
         # still a quorum to be. 3. If A began a successor, C could wake with what A and B had confirmed, and two
         # histories would go on (docs/protocols/continuity.md, story 1).
         left = set(self._view.members).difference(self.detector.dead, self.given_up)
-        if self.partitionable or self._is_quorum(left):
+        # A registry that started anew and keeps nothing breaks no tie, but half a view may be all that lives.
+        tie_breaker = self._definition.tie_breaker
+        if self.partitionable or is_quorum(self._view, left, tie_breaker, witness=not self.ties_refused):
             return None
         return frozenset(left)
 

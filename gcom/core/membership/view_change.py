@@ -19,7 +19,7 @@ from gcom.core.membership.triggers import Triggers
 from gcom.core.messages import frames
 from gcom.core.messages.effects import AskRegistry, Effect, Ended, Installed, MergeState, Quorum, Skip, Suspected
 from gcom.core.messages.frames import LEAVES_FOR, Ballot, Decision, Install, OfChange
-from gcom.core.messages.registry import Answer, GroupInfo
+from gcom.core.messages.registry import Answer, GroupInfo, Refusal
 from gcom.core.messages.witness import (
     WitnessAccept,
     WitnessDecided,
@@ -214,6 +214,8 @@ class ViewChanger:
                 self.end("expelled")
             case WitnessNack(number, promised) if number == self.view.number:
                 self._on_nack(promised, now_ms)
+            case Refusal("NoVote"):
+                self.triggers.ties_refused = True
 
     def ask_noted(self, now_ms: int) -> None:
         """Ask for the promise of processes that may be in a later view: from then on they take no INSTALL of before."""
@@ -390,9 +392,8 @@ class ViewChanger:
         self.effects.append(Installed(decision.view, decision.joined, decision.left))
 
     def _begin_view(self, entry: Install, now_ms: int) -> None:
-        decision = entry.decision
+        decision, self._entry = entry.decision, entry
         view = self.view = decision.view
-        self._entry = entry
         self._flush.clear()
         self.consensus.install(view)
         self.triggers.install(decision, now_ms)
@@ -439,10 +440,9 @@ class ViewChanger:
 
     def finish(self, ended: Ended) -> None:
         """End the session. One that had asked to leave has left, where the others did not wait for it, too."""
-        if ended.reason == "expelled" and self.leaves_for == "request":
-            ended = replace(ended, reason="request")
-        self.ended = ended
-        self.effects.append(ended)
+        left = ended.reason == "expelled" and self.leaves_for == "request"
+        self.ended = replace(ended, reason="request") if left else ended
+        self.effects.append(self.ended)
 
     def tick(self, now_ms: int) -> None:
         """Suspect silent members, see whether a quorum is heard, ask again what was not answered."""

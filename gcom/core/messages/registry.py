@@ -143,7 +143,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A refusal. `code` is the name of the exception in gcom.errors that says it, or `Stale`: the entry moved on."""
+    """A refusal. `code` is the name of the exception in gcom.errors that says it, or `Stale` (the entry moved
+    on) or `NoVote` (of a registry that keeps nothing).
+    """
 
     code: str
     text: str
