@@ -140,7 +140,7 @@ def test_a_copy_decides_nothing_whoever_asks_it() -> None:
         Remove("news"),
     ]
     for request in asked:
-        assert f"the home registry of this group is {ONE}" in text(copy.ask(request)), request
+        assert f"only the home registry of this group, {ONE}, can answer this" in text(copy.ask(request)), request
 
 
 def test_a_copy_buries_nobody() -> None:
@@ -212,7 +212,7 @@ def test_one_whose_list_lacks_the_home_is_told_to_name_it() -> None:
     next(talk)
     with pytest.raises(StopIteration) as over:
         talk.send({ONE: None, TWO: elsewhere})
-    assert "far:7411: name it among your registries" in text(over.value.value)
+    assert "far:7411, can answer this: name it among your registries" in text(over.value.value)
 
 
 def test_lists_are_merged_by_name() -> None:

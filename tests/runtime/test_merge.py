@@ -28,6 +28,7 @@ class Board:
         self.texts: set[str] = set()
         self.unmerged: list[gcom.StateUnmerged] = []
         self.departures: list[str] = []
+        self.undelivered: list[int] = []  # unicasts, as each Departure says
         self.fails = False  # its get_state
         self.at_departure: Callable[[], object] = lambda: None
         self.at_message: Callable[[], object] = lambda: None
@@ -60,6 +61,7 @@ class Board:
     def _on_event(self, event: gcom.Event) -> None:
         if isinstance(event, gcom.Departure):
             self.departures.append(event.reason)
+            self.undelivered.append(event.undelivered)
             if event.returning:
                 self.at_departure()
         elif isinstance(event, gcom.StateUnmerged):
@@ -176,6 +178,7 @@ def test_who_ends_on_its_way_back_is_handed_what_it_would_have_brought(ends: str
             until(lambda: "read late" in carol.texts, "a message that it is busy with")
         for board in boards:
             board.node.inject("cut=alice+bob<>carol+registry")
+        carol.group.send_to("alice", "lost")
         if ends == "leaves unread":
             until(lambda: carol.group._membership.following is not None, "its way back")
             carol.group.leave()
@@ -184,6 +187,7 @@ def test_who_ends_on_its_way_back_is_handed_what_it_would_have_brought(ends: str
         assert listener is not None
         until(lambda: not listener.is_alive(), "the end")
         assert carol.departures == ["fork", *{"leaves": ["request"], "taken": ["taken"]}.get(ends, [])]
+        assert sum(carol.undelivered) <= 1  # told once, though its way back ends, too
         assert [it.data for it in carol.unmerged] == [carol.get()]
         assert "others may have merged it" in carol.unmerged[0].reason
 

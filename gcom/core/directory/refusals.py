@@ -23,7 +23,10 @@ def unknown(group: str) -> Refusal:
 
 def elsewhere(home: Address) -> Refusal:
     """Return the refusal of what the group's home registry alone may answer."""
-    text = f"the home registry of this group is {home}: name it among your registries (--registry HOST:PORT,HOST:PORT)"
+    text = (
+        f"only the home registry of this group, {home}, can answer this: name it among your registries "
+        "(--registry HOST:PORT,HOST:PORT); if you do, it does not answer now: try again when it runs"
+    )
     return Refusal("Unavailable", text)
 
 

@@ -52,6 +52,7 @@ from gcom.runtime.api.state_callbacks import StateCallbacks
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
 from gcom.runtime.queue_items import Entered, Gone, LogStopped, Own, QueueItem, SetAside
+from gcom.runtime.session import Session
 from gcom.values.run import StateToMerge
 from gcom.values.view import View
 
@@ -77,6 +78,7 @@ class Receiving(GroupHandle):
         super().__init__(host, membership)
         self._state = StateCallbacks(host, membership)
         self._source = membership.session  # of what is read now
+        self._departed: Session | None = None  # whose end was told last
         self._receiving = Lock()  # held by the one receiver
         self._current: Iterator[Message] = iter(())  # of the run that is being read
         self._reading: Deliver | Skip | DeliverUnicast | None = None
@@ -250,10 +252,7 @@ class Receiving(GroupHandle):
                         self._membership.queued.appendleft(aside)
                 elif not told and (unmerged := self._state.give_up(self._source, ended)):
                     return StateUnmerged(unmerged.data, unmerged.reason)
-                with self._host.lock:
-                    unsent, machine = self._source.unnumbered, self._source.machine
-                    why, where = self._why_gone(ended), (machine.process, machine.instance)
-                    return Departure(why, ended.unconfirmed, unsent, returning, machine.undelivered, *where)
+                return self._departure(ended, returning)
             case SetAside(data, reason):
                 return StateUnmerged(data, reason)
             case LogStopped(process, reason):
@@ -264,6 +263,15 @@ class Receiving(GroupHandle):
                     self._membership.queued.appendleft(Entered(first, told=True))
                     return StateUnmerged(aside.data, aside.reason)
                 return Returned(self._source.machine.process, self._source.machine.instance)
+
+    def _departure(self, ended: effects.Ended, returning: bool) -> Departure:
+        # The way back may end, too: what that session did not send was told when it ended.
+        again, self._departed = self._departed is self._source, self._source
+        with self._host.lock:
+            machine = self._source.machine
+            unsent, undelivered = (0, 0) if again else (self._source.unnumbered, machine.undelivered)
+            why, where = self._why_gone(ended), (machine.process, machine.instance)
+        return Departure(why, ended.unconfirmed, unsent, returning, undelivered, *where)
 
     def _enter(self, first: bool) -> SetAside | None:
         """Go on to the next session; return the state of the last one if it is about to be replaced and lost."""
