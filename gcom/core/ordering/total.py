@@ -78,7 +78,7 @@ class Total:
                 yield sender, first, run.last, behind if first <= placed.get(sender, 0) else (PLACE,)
 
     def _awaited(self) -> Missing:
-        """Return the messages that the next serials are of, and that are not here."""
+        """Return the messages that the next serials are of, and that have not come up: missing, or not SAFE yet."""
         sender, first, last = self._order[0]
         return Missing("message", sender, first, min([last, *[it - 1 for it in self._held[sender] if it > first]]))
 
