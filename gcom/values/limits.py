@@ -102,7 +102,9 @@ HEARTBEAT_LEAD_MS = 25
 # groups in common wake each other as often as with one.
 TOGETHER_MS = 75
 SILENCE_MS = 2_000  # nothing heard for this long: evidence, while little is known of the peer's usual gaps
-SILENCE_MIN_MS = 1_750  # evidence no sooner, however regular it was; false suspicions cost more than the time
+SILENCE_MIN_MS = (
+    HEARTBEAT_MS + 1_250
+)  # evidence no sooner, however regular it was; false suspicions cost more than the time
 SILENCE_MAX_MS = 4_000  # suspected, though others hear it
 PROBE_MS = 300  # helpers have this long to say whether they hear a peer
 PROBE_HELPERS = 3  # members that are asked

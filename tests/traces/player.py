@@ -21,7 +21,7 @@ from tests.traces.tracer import TOPICS, Tracer, kind_of_item
 
 FOLDER = Path(__file__).parent
 FIRST = "#1"
-SETTLED_MS = 500  # by then all have told each other of their view, two heartbeats after it
+SETTLED_MS = 500  # by then all have told each other of their view
 
 
 def traces() -> list[Path]:
