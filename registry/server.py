@@ -123,8 +123,8 @@ class RegistryServer:
         witness = Witness(disk.votes(), disk.save_vote)
         # A new folder does not show which names an earlier registry gave away that kept another folder, or none; nor
         # does one without a name which of them another registry of the list gave away while this one was down.
-        unknown = disk.fresh and not port
-        return Directory(mint_instance, witness, disk, grace_ms=0 if unknown else limits.START_GRACE_MS)
+        nobody_knows_it = disk.fresh and not port
+        return Directory(mint_instance, witness, disk, grace_ms=0 if nobody_knows_it else limits.START_GRACE_MS)
 
     @property
     def grace_s(self) -> float:

@@ -17,6 +17,17 @@ ExpectLog = Callable[[str], None]
 NAMES = ("alice", "bob", "carol", "dave")
 
 
+def cut_off_the_last(boards: list[Board]) -> None:
+    """Of three: until both sides go on, the last one alone with the registry."""
+    for board in boards:
+        board.group.wait_for_members(3, LIMIT_S)
+        board.node.inject("cut=alice+bob<>carol+registry")
+    alice, bob, carol = boards
+    until(lambda: carol.departures == ["fork"] and carol.group.members == ("carol",), "a side of one")
+    until(lambda: set(alice.group.members) == set(bob.group.members) == {"alice", "bob"}, "the other side")
+    carol.group.wait_for_members(1, LIMIT_S)
+
+
 def merge(mine: bytes, theirs: bytes) -> bytes:
     return b"\n".join(sorted({*mine.splitlines(), *theirs.splitlines()}))
 
@@ -107,12 +118,7 @@ def test_without_merge_states_a_side_is_handed_what_it_had(expect_log: ExpectLog
     expect_log("on purpose")
     with cluster() as here:
         alice, bob, carol = boards = [Board(here, name, merge=None) for name in NAMES[:3]]
-        for board in boards:
-            board.group.wait_for_members(3, LIMIT_S)
-            board.node.inject("cut=alice+bob<>carol+registry")
-        until(lambda: carol.departures == ["fork"] and carol.group.members == ("carol",), "a side of one")
-        until(lambda: set(alice.group.members) == set(bob.group.members) == {"alice", "bob"}, "the other side")
-        carol.group.wait_for_members(1, LIMIT_S)
+        cut_off_the_last(boards)
         carol.group.send("there")
         alice.group.send("here")
         until(lambda: carol.texts == {"there"} and bob.texts == {"here"}, "a message of each side")
@@ -132,13 +138,8 @@ def test_a_state_too_large_to_be_brought_is_handed_to_its_application(
 ) -> None:
     expect_log("on purpose")
     with cluster() as here:
-        alice, bob, carol = boards = [Board(here, name) for name in NAMES[:3]]
-        for board in boards:
-            board.group.wait_for_members(3, LIMIT_S)
-            board.node.inject("cut=alice+bob<>carol+registry")
-        until(lambda: carol.departures == ["fork"] and carol.group.members == ("carol",), "a side of one")
-        until(lambda: set(alice.group.members) == set(bob.group.members) == {"alice", "bob"}, "the other side")
-        carol.group.wait_for_members(1, LIMIT_S)
+        _, bob, carol = boards = [Board(here, name) for name in NAMES[:3]]
+        cut_off_the_last(boards)
         carol.group.send("there " * 10)
         until(lambda: bool(carol.texts), "its own message")
         state = carol.get()
