@@ -155,7 +155,8 @@ def test_who_hears_no_quorum_is_shown_so_and_what_it_waits_for(here: Cluster, ex
     number = carol.send("one")
     next_of(carol, gcom.QuorumLost)
     seen = carol.snapshot()
-    assert (seen.detached, seen.waits_for) == (True, "a quorum of the view to be heard")
+    silent = f"a quorum of the view to be heard (silent: {alice.process}, {bob.process})"
+    assert (seen.detached, seen.waits_for) == (True, silent)
     assert set(seen.suspected) <= {alice.process, bob.process}
     assert seen.view.names == ("alice", "bob", "carol")
     receipt = carol.receipt(number)

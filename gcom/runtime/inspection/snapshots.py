@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Literal
 
 from gcom.core.hold_back import STATE
+from gcom.core.inspection import Inspection
 from gcom.errors import BadValue
 from gcom.runtime.membership import Membership
 from gcom.runtime.session import Session
+from gcom.values import limits
 from gcom.values.definition import Multicast, Netsplit
 from gcom.values.names import Process
 from gcom.values.snapshot import HELD_BACK_MAX, HeldBack, Receipt, Snapshot
@@ -37,7 +39,7 @@ def snapshot_of(membership: Membership, now_ms: int, round_trip_s: Callable[[Pro
         definition=definition,
         view=seen.view,
         detached=session.detached,
-        waits_for=_waits_for(membership),
+        waits_for=_waits_for(membership, seen),
         clocks=seen.clocks,
         held_back=held_back[:HELD_BACK_MAX],
         held_back_rest=seen.held_back_rest + max(0, len(held_back) - HELD_BACK_MAX),
@@ -49,7 +51,7 @@ def snapshot_of(membership: Membership, now_ms: int, round_trip_s: Callable[[Pro
     )
 
 
-def _waits_for(membership: Membership) -> str:
+def _waits_for(membership: Membership, seen: Inspection) -> str:
     session, following = membership.session, membership.following
     # On its way back the question is why it is not in, not why the last view stood still.
     if following is not None:
@@ -58,7 +60,10 @@ def _waits_for(membership: Membership) -> str:
         return "" if session.leaving else "nothing: it is out of the group for good"
     if not session.detached:
         return session.machine.waits_for
-    return f"a quorum of the view to be heard{or_fork(session)}"
+    silence_s = limits.SILENCE_MS / 1000
+    silent = [peer for peer, heard_s in seen.heard_s.items() if peer in seen.suspected or heard_s >= silence_s]
+    names_it = f" (silent: {', '.join(silent)})" if silent else ""
+    return f"a quorum of the view to be heard{names_it}{or_fork(session)}"
 
 
 def or_fork(session: Session) -> str:
