@@ -225,6 +225,7 @@ class Links(dict[Process, PeerLink]):
         link = self[peer]
         link.become(Readiness.IN_FLIGHT)
         link.owed = False
+        link.due_ms = now_ms + limits.HEARTBEAT_MS  # its answer or its failure says when the next is due
         # What has been said since stands: this repeats an older word.
         if link.later and not any(_replaces(item, link.later) for item in link.control):
             link.control.append(link.later)

@@ -317,22 +317,24 @@ class Host:
             raise Untrusted(f"the certificate of this connection is of {who}, and not of {frame.source}")
         if self.rights is not None and (judged := self.rights.judge(frame)) is not None:
             return self._answer(judged)
-        # Both under one lock: a session that ended in between would be answered `unknown`, which proves nothing.
-        with self.lock:
-            session = self.sessions.target(frame, self.name)
-            over = self.sessions.is_over(frame)
-        if session is None:
-            text = f"{frame.target} is not in group {frame.group!r} here"
-            # With the name of this life: from another one at the same
-            # address it proves that the process asked for is dead.
-            told = Refused("ended" if over else "unknown", text, life=self._life.name)
-            return self._answer(self._unless_returning(frame.group, told))
-        # The lock was free in between: the session may have ended, and then its machine answers so.
         try:
-            return self._answer(self._unless_returning(frame.group, session.receive(frame)))
+            # All under one lock: a session that ended in between would be answered `unknown`, which proves nothing.
+            with self.lock:
+                session = self.sessions.target(frame, self.name)
+                reply = self._not_here(frame) if session is None else session.receive(frame)
+            if session is not None:
+                session.log_before_frame()  # after the lock: nothing waits for a disk while it holds up the node
         except Exception:  # outermost: of what is ours in the worker's thread; the server logs it
             self.on_defect()
             raise
+        return self._answer(self._unless_returning(frame.group, reply))
+
+    def _not_here(self, frame: Frame) -> Refused:
+        """Return the answer to a frame for a process that takes no part, or no more. Holds the lock."""
+        text = f"{frame.target} is not in group {frame.group!r} here"
+        # With the name of this life: from another one at the same
+        # address it proves that the process asked for is dead.
+        return Refused("ended" if self.sessions.is_over(frame) else "unknown", text, life=self._life.name)
 
     def _unless_returning(self, group: str, reply: Reply) -> Reply:
         """Add to a refusal that the process is on its way back, as another one, if it is."""

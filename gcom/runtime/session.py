@@ -163,17 +163,14 @@ class Session:
         self.step(events.Tick())
 
     def receive(self, frame: Frame) -> Reply:
-        """Answer the frame of a peer."""
-        with self._host.lock:
-            if self.membership.recorder is not None:
-                self.membership.recorder.on_frame(frame)
-            if self._buffer:
-                self._hand_over()  # first, so that the reply can say what the application has sent
-            reply, effects = self.machine.receive(frame, self._host.now_ms())
-            self._carry_out(effects)
-            self.hurry()
-        # After the lock: nothing waits for a disk while it holds up the whole node.
-        self.log_before_frame()
+        """Answer the frame of a peer. Holds the lock; before the answer goes, `log_before_frame` is due."""
+        if self.membership.recorder is not None:
+            self.membership.recorder.on_frame(frame)
+        if self._buffer:
+            self._hand_over()  # first, so that the reply can say what the application has sent
+        reply, effects = self.machine.receive(frame, self._host.now_ms())
+        self._carry_out(effects)
+        self.hurry()
         return reply
 
     def take(self, peer: Process) -> Frame | None:

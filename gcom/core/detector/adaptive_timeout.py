@@ -97,7 +97,8 @@ class AdaptiveTimeout:
 
     def is_long(self, now_ms: int, own_lag_ms: int) -> bool:
         """Return whether the peer has said nothing for longer than it may."""
-        return now_ms - self.heard_ms >= self.limit_ms(own_lag_ms)
+        silent_ms = now_ms - self.heard_ms
+        return silent_ms >= self._min_ms and silent_ms >= self.limit_ms(own_lag_ms)
 
     def meaning(self, now_ms: int, can_ask: bool) -> Meaning:
         """Return what a long silence means now; ASK begins a wait for an answer."""

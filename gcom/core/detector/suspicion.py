@@ -84,6 +84,11 @@ class Detector:
         self._detection = detection
         # Who was heard within this time is acknowledged indirectly. Not shorter than three heartbeats, or few would be.
         self._ack_within_ms = detection.extended_ms(3 * limits.HEARTBEAT_MS)
+        # Where more silence than 3 s is usual, a peer is not given up for it before it is suspected.
+        self._detach_ms, self._tie_ms, self._grace_ms = map(
+            detection.scaled_ms, (limits.DETACH_MS, limits.TIE_MS, limits.DETACH_MS - limits.SILENCE_MS)
+        )
+        self._lag_max_ms = detection.scaled_ms(limits.SILENCE_MS)
         self._view: View | None = None
         self._watched: dict[Process, _Watch] = {}
         self.suspects: dict[Process, str] = {}  # by this process, and why
@@ -216,7 +221,7 @@ class Detector:
         suspected: list[Process] = []
         quiet: list[Process] = []
         for peer, watch in self._watched.items():
-            if self._is_deaf(watch, now_ms) and self.suspect(peer, CUT_OFF):
+            if watch.unanswered_ms is not None and self._is_deaf(watch, now_ms) and self.suspect(peer, CUT_OFF):
                 watch.deaf = True
                 suspected.append(peer)
             if not watch.timeout.is_long(now_ms, self._lag_ms):
@@ -274,7 +279,7 @@ class Detector:
         """Count own lag: ticks are due every half a heartbeat, and a late one says that this process did not run."""
         since_ms = now_ms - self._ticked_ms if self._ticked_ms is not None else 0
         self._ticked_ms = now_ms
-        late_ms = min(since_ms - limits.HEARTBEAT_MS // 2, self._detection.scaled_ms(limits.SILENCE_MS))
+        late_ms = min(since_ms - limits.HEARTBEAT_MS // 2, self._lag_max_ms)
         # Fades by an eighth per tick: one late tick is forgotten after some two seconds.
         self._lag_ms = max(late_ms, self._lag_ms * 7 // 8)
         # Without this a process that wakes from a pause of 5 s would suspect everybody at once.
@@ -380,16 +385,21 @@ class Detector:
         """Return whether a quorum of the view, this process included, was heard within DETACH_MS."""
         # Half of the view is a quorum if the registry votes with it. A `patient` process has until TIE_MS to find out
         # which members it goes on without, and to ask.
-        scaled = map(self._detection.scaled_ms, (limits.DETACH_MS, limits.TIE_MS))
-        near, lately = (self._heard_within(ms, now_ms) for ms in scaled)
-        return self._is_quorum(near) or (patient and self._is_quorum(near, witness=True) and self._is_quorum(lately))
+        near = self._heard_within(self._detach_ms, now_ms)
+        if self._is_quorum(near):
+            return True
+        return (
+            patient
+            and self._is_quorum(near, witness=True)
+            and self._is_quorum(self._heard_within(self._tie_ms, now_ms))
+        )
 
     def _heard_within(self, within_ms: int, now_ms: int) -> set[Process]:
-        # Where more silence than 3 s is usual, a peer is not given up for it before it is suspected.
-        grace_ms = self._detection.scaled_ms(limits.DETACH_MS - limits.SILENCE_MS)
-        return {self._process} | {
-            peer
-            for peer, watch in self._watched.items()
-            if not watch.proof
-            and now_ms - watch.timeout.heard_ms < max(within_ms, watch.timeout.limit_ms(self._lag_ms) + grace_ms)
-        }
+        found = {self._process}
+        for peer, watch in self._watched.items():
+            silent_ms = now_ms - watch.timeout.heard_ms
+            if not watch.proof and (
+                silent_ms < within_ms or silent_ms < watch.timeout.limit_ms(self._lag_ms) + self._grace_ms
+            ):
+                found.add(peer)
+        return found

@@ -18,14 +18,14 @@ class OwnLeave:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._stay: set[Process] = set()  # and have not gone on
+        self.awaited: set[Process] = set()  # those who stay and have not gone on yet; none where this process stays
         self._count = 0  # of those who stay
         self._until_ms: int | None = None
         self._ahead: set[Process] = set()
 
     def clear(self) -> None:
         """Begin a view."""
-        self._until_ms = None
+        self._until_ms, self.awaited = None, set()
         self._ahead.clear()
 
     def begin(self, decision: Decision, members: set[Process], now_ms: int) -> None:
@@ -33,17 +33,12 @@ class OwnLeave:
         # Where an instance is succeeded all who stay have accepted already, and the registry last.
         if self._until_ms is None and self._process in decision.left and decision.succession is None:
             stay = members & set(decision.view.members)
-            self._stay, self._count, self._until_ms = stay - self._ahead, len(stay), now_ms + limits.TIME_WAIT_MS
+            self.awaited, self._count, self._until_ms = stay - self._ahead, len(stay), now_ms + limits.TIME_WAIT_MS
 
     def went_on(self, peer: Process) -> None:
         """Record that a peer is in a later view."""
         self._ahead.add(peer)
-        self._stay.discard(peer)
-
-    @property
-    def awaited(self) -> set[Process]:
-        """Those who stay and have not gone on yet; empty where this process does not leave."""
-        return self._stay if self._until_ms is not None else set()
+        self.awaited.discard(peer)
 
     def may_go(self, dead: Set[Process]) -> bool:
         """Return whether nobody needs what this process has of the cut."""

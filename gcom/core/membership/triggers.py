@@ -39,6 +39,7 @@ class Triggers:
         self.unheard: Misses = {}  # which member misses which, as this process can say
         self.dropped: tuple[Process, ...] = ()  # without these, no two are left that do not reach each other
         self._beyond: set[Process] = set()  # those of them that this process does not reach, though it may hear them
+        self._calm = True  # whether the four above are those of a group without a conflict
         self.admission = Admission(definition, process)
         self.leavers: dict[Process, str] = {}  # and what for, in the order in which they were heard
         self.seekers: dict[Process, None] = {}
@@ -75,6 +76,7 @@ class Triggers:
 
     def _hear_all(self) -> None:
         """Begin without a conflict of links, and with nothing that follows from one."""
+        self._calm = True
         self.dropped = ()
         self._connectivity, self._beyond, self.unheard = Connectivity(self._definition.detection), set(), {}
 
@@ -83,8 +85,10 @@ class Triggers:
         # By far the usual case, asked at every tick of every member; computing conflicts of 64 members takes
         # milliseconds.
         if self.detector.is_calm:
-            self._hear_all()
+            if not self._calm:
+                self._hear_all()
             return
+        self._calm = False
         members = self._view.members
         # A suspect that others hear has a bad link and counts as sound: it may be among those who stay.
         sound = {who for who in members if not self.detector.suspected(who) or self.detector.contested(who)}

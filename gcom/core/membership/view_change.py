@@ -431,9 +431,8 @@ class ViewChanger:
             # If `a`, which alone has the state, is heard again, those who promised must not suspect it for that.
             self.triggers.detector.sticky = False
         detached = stranded or self.triggers.is_detached(now_ms)
-        unconfirmed = self._streams.unconfirmed
         if detached or self.detached:
-            self.doubt.add(unconfirmed)
+            self.doubt.add(unconfirmed := self._streams.unconfirmed)
         if detached != self.detached:
             self.detached = detached
             self.effects.append(Quorum(self.view.number, not detached, unconfirmed))
@@ -465,6 +464,7 @@ class ViewChanger:
                 self.suspect(peer, "stuck")
         for leaver in self.tombstones.forget(now_ms):
             self._links.close(leaver)
-        self._carry_out(self.consensus.ask_again(self.live_others, now_ms), now_ms)
+        if self.consensus.proposing:
+            self._carry_out(self.consensus.ask_again(self.live_others, now_ms), now_ms)
         self._links.owe_status(sorted(self.own_leave.awaited))  # their replies tell
         self._fetch_cut(now_ms)

@@ -120,20 +120,22 @@ class Link:
         now_ms = self._host.now_ms()
         if now_ms < self._look_ms:
             return
-        # One group's heartbeat is due: those of the others that are soon due go with it, from now on each time. Their
-        # frames are read by one wake of the peer's worker, and their answers by one of this node's reader.
-        if len(self._turns) > 1 and any(due is not None and due <= now_ms for due in self._dues().values()):
-            for session, peer in self._turns:
-                session.machine.bring_forward(peer, now_ms)
         # No others, since to ask a machine in vain costs more than to look here. Where a peer is none any more, its
         # turn is found to be over.
-        due_now = [turn for turn, due in self._dues().items() if due is None or due <= now_ms]
-        if due_now:
-            self._due.update(dict.fromkeys(due_now))
-            self._host.lock.follow(self)
+        due_now = [turn for turn, due in self._dues() if due is None or due <= now_ms]
+        if not due_now:
+            return
+        # One group's heartbeat is due: those of the others that are soon due go with it, from now on each time. Their
+        # frames are read by one wake of the peer's worker, and their answers by one of this node's reader.
+        if len(due_now) < len(self._turns):
+            for session, peer in self._turns:
+                session.machine.bring_forward(peer, now_ms)
+            due_now = [turn for turn, due in self._dues() if due is None or due <= now_ms]
+        self._due.update(dict.fromkeys(due_now))
+        self._host.lock.follow(self)
 
-    def _dues(self) -> dict[tuple[Session, Process], int | None]:
-        return {(session, peer): session.machine.due_ms(peer) for session, peer in self._turns}
+    def _dues(self) -> list[tuple[tuple[Session, Process], int | None]]:
+        return [(turn, turn[0].machine.due_ms(turn[1])) for turn in self._turns]
 
     def close(self) -> None:
         """Put nothing more, and end a call in progress. Holds the lock."""
@@ -200,7 +202,7 @@ class Link:
         """Return when this link is to be looked at again; None: not before something happens. Holds the lock."""
         if self._look_ms <= now_ms:
             # Sooner nothing is due without `serve`: a heartbeat is put off, or comes HEARTBEAT_LEAD_MS sooner at most.
-            dues = [due for due in self._dues().values() if due is not None]
+            dues = [due for _, due in self._dues() if due is not None]
             self._look_ms = max(min(dues), now_ms + OVERDUE_MS) if dues else now_ms + limits.HEARTBEAT_MS
         if self._alone is not None:
             return None
