@@ -84,7 +84,7 @@ class Host:
         self._entered: set[str] = set()
         self._process = self._new_process()
         self.links: dict[tuple[Address, str], Link] = {}
-        # A fresh list at each look: links come and go while the reader waits.
+        # A fresh list at each tick: links come and go while the reader waits.
         self.reader = Reader(self, lambda: [*self.links.values(), *self._sequencers.values()])
         self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
         self._sequencers = {at: SequencerClient(self, at, self.credentials) for at in addresses}
@@ -264,8 +264,8 @@ class Host:
         link = self.links.get(key)
         if link is None:
             link = self.links[key] = Link(self, *key)
-            # The reader knows its lines by what the last look found.
-            self.reader.look()
+            # The reader waits as long as the links of its last tick allow.
+            self.reader.reschedule()
         link.serve(session, peer)
 
     def snapshot(self, membership: Membership) -> Snapshot:
@@ -295,14 +295,14 @@ class Host:
             request, session.handle, definition.detection
         )
 
-    def hurry(self, session: Session) -> None:
+    def reschedule(self, session: Session) -> None:
         """Wake the timer if a step has brought the machine's deadline forward, the reader if answers are awaited."""
         # Most steps move no deadline; to wake the timer at each would cost a switch of threads per frame.
         deadline = session.machine.deadline_ms
         if deadline is not None and deadline < self._next_tick_ms:
             self._ticking.notify_all()
         if session.acks_awaited:
-            self.reader.hurry()
+            self.reader.end_rest()
 
     # frames from peers, in the workers of the server
 

@@ -74,7 +74,7 @@ class MembershipHost(Protocol):
 
     def renew_process(self) -> Process: ...
 
-    def hurry(self, session: Session) -> None: ...
+    def reschedule(self, session: Session) -> None: ...
 
     def raise_if_silent(self, group: str) -> object: ...
 
@@ -143,7 +143,7 @@ class Membership:
 
     def _start(self, session: Session) -> None:
         session.step(events.Start())
-        self._host.hurry(session)
+        self._host.reschedule(session)
 
     @property
     def over(self) -> Ended | None:

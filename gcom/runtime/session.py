@@ -73,7 +73,7 @@ class SessionHost(Protocol):
 
     def now_ms(self) -> int: ...
 
-    def hurry(self, session: Session) -> None: ...
+    def reschedule(self, session: Session) -> None: ...
 
     def serve(self, session: Session, peer: Process) -> None: ...
 
@@ -146,11 +146,11 @@ class Session:
         """Step the machine with an event and carry out what follows."""
         with self._host.lock:
             self.step(event)
-            self.hurry()
+            self.reschedule()
 
-    def hurry(self) -> None:
+    def reschedule(self) -> None:
         """Wake the timer if a step has brought the machine's deadline forward. Holds the lock."""
-        self._host.hurry(self)
+        self._host.reschedule(self)
 
     def step(self, event: events.Event) -> None:
         """Do what `handle` does, for a caller that holds the lock."""
@@ -171,7 +171,7 @@ class Session:
                 self._hand_over()  # first, so that the reply can say what the application has sent
             reply, effects = self.machine.receive(frame, self._host.now_ms())
             self._carry_out(effects)
-            self.hurry()
+            self.reschedule()
         # After the lock: nothing waits for a disk while it holds up the whole node.
         self.log_before_frame()
         return reply
@@ -289,7 +289,7 @@ class Session:
     def awaiting_acks(self) -> Iterator[None]:
         """Let `wait` return after every step: no effect tells of acks. Holds the lock."""
         self.acks_awaited += 1
-        self.hurry()
+        self.reschedule()
         try:
             yield
         finally:
@@ -382,7 +382,7 @@ class Session:
         if self._early and not self.state_awaited:
             self._serve_early()
         if effects or self.acks_awaited:
-            self._host.lock.tell(self.changed)
+            self._host.lock.notify_on_release(self.changed)
         if self._buffer and not self.machine.peers:  # the link that would have taken it went with its peer
             self._hand_over()
         if self._woken:

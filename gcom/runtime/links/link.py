@@ -28,24 +28,24 @@ from gcom.values.names import Address, Process
 
 CALL_TIMEOUT_S = 2.5  # longer than SILENCE_MS: a paused peer is suspected before its call is given up
 CALL_TIMEOUT_MS = int(CALL_TIMEOUT_S * 1000)
-OVERDUE_MS = 10  # a heartbeat that waits for an answer to something else is looked at again so soon
+OVERDUE_MS = 10  # a heartbeat that waits for an answer to something else is tried again so soon
 
 
 class LinkReader(Protocol):
     """The part of the reader that a link uses. Any thread may call it."""
 
-    def add(self, line: Link, pipeline: pyro.Pipeline) -> None: ...
+    def add(self, owner: Link, pipeline: pyro.Pipeline) -> None: ...
 
     def drop(self, pipeline: pyro.Pipeline) -> None: ...
 
-    def want(self, line: Link, pipeline: pyro.Pipeline) -> None: ...
+    def await_writable(self, owner: Link, pipeline: pyro.Pipeline) -> None: ...
 
-    def look(self) -> None: ...
+    def reschedule(self) -> None: ...
 
-    def hurry(self) -> None: ...
+    def end_rest(self) -> None: ...
 
     @property
-    def late(self) -> bool: ...
+    def has_rested(self) -> bool: ...
 
 
 class LinkHost(Protocol):
@@ -102,7 +102,7 @@ class Link:
         # 3. On the broken one they would be lost, and answers over the other be taken for those of frames before.
         self._to_write: deque[tuple[pyro.Pipeline, _Taken]] = deque()
         self._unanswered: deque[_Taken] = deque()
-        self._look_ms = 0  # nothing is due by time before
+        self._next_tick_ms = 0  # before it nothing is due by time
         self._writing = Lock()  # by one thread at a time, in the order in which frames were taken
         self._alone: Thread | None = None  # dials, or makes calls one by one; nothing else is put meanwhile
         self._certified = isinstance(host.credentials, pyro.Credentials)
@@ -112,25 +112,25 @@ class Link:
         """Take turns for this peer, too, and look for what to put. Holds the lock."""
         turn = session, peer
         self._turns[turn] = self._due[turn] = None
-        self._look_ms = 0
-        self._host.lock.follow(self)
+        self._next_tick_ms = 0
+        self._host.lock.write_on_release(self)
 
-    def look(self) -> None:
-        """Look for what became due by time alone. Holds the lock."""
+    def tick(self) -> None:
+        """Find what became due by time alone. Holds the lock."""
         now_ms = self._host.now_ms()
-        if now_ms < self._look_ms:
+        if now_ms < self._next_tick_ms:
             return
         # One group's heartbeat is due: those of the others that are soon due go with it, from now on each time. Their
         # frames are read by one wake of the peer's worker, and their answers by one of this node's reader.
         if len(self._turns) > 1 and any(due is not None and due <= now_ms for due in self._dues().values()):
             for session, peer in self._turns:
                 session.machine.bring_forward(peer, now_ms)
-        # No others, since to ask a machine in vain costs more than to look here. Where a peer is none any more, its
-        # turn is found to be over.
+        # No others, since to ask a machine for a frame in vain costs more. Where a peer is none any more, its turn is
+        # found to be over.
         due_now = [turn for turn, due in self._dues().items() if due is None or due <= now_ms]
         if due_now:
             self._due.update(dict.fromkeys(due_now))
-            self._host.lock.follow(self)
+            self._host.lock.write_on_release(self)
 
     def _dues(self) -> dict[tuple[Session, Process], int | None]:
         return {(session, peer): session.machine.due_ms(peer) for session, peer in self._turns}
@@ -148,7 +148,7 @@ class Link:
 
     # what there is to put
 
-    def fill(self) -> bool:
+    def prepare_writes(self) -> bool:
         if self._certified and self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
             self._pipeline.close()  # the reader finds its end, and the next dial is refused
             return False
@@ -177,7 +177,7 @@ class Link:
     def _put(self, pipeline: pyro.Pipeline, taken: _Taken) -> None:
         self._unanswered.append(taken)
         if not taken.relaxed:
-            self._host.reader.hurry()
+            self._host.reader.end_rest()
         self._to_write.append((pipeline, taken))
 
     def _take(self) -> _Taken | None:
@@ -193,18 +193,20 @@ class Link:
             if frame is not None:
                 return _Taken(session, peer, frame, monotonic(), is_relaxed(session.machine, frame))
             if self._unanswered and session.machine.data_waits(peer):
-                self._host.reader.hurry()
+                self._host.reader.end_rest()
         return None
 
     def next_ms(self, now_ms: int) -> int | None:
-        """Return when this link is to be looked at again; None: not before something happens. Holds the lock."""
-        if self._look_ms <= now_ms:
+        """Return when `tick` is due next; None: not before something happens. Holds the lock."""
+        if self._next_tick_ms <= now_ms:
             # Sooner nothing is due without `serve`: a heartbeat is put off, or comes HEARTBEAT_LEAD_MS sooner at most.
             dues = [due for due in self._dues().values() if due is not None]
-            self._look_ms = max(min(dues), now_ms + OVERDUE_MS) if dues else now_ms + limits.HEARTBEAT_MS
+            self._next_tick_ms = max(min(dues), now_ms + OVERDUE_MS) if dues else now_ms + limits.HEARTBEAT_MS
         if self._alone is not None:
             return None
-        return max(min(self._look_ms, self._overdue_ms), now_ms + OVERDUE_MS) if self._unanswered else self._look_ms
+        if not self._unanswered:
+            return self._next_tick_ms
+        return max(min(self._next_tick_ms, self._overdue_ms), now_ms + OVERDUE_MS)
 
     def is_overdue(self, now_ms: int) -> bool:
         """Return whether the oldest frame under way was not answered in time. Holds the lock."""
@@ -242,7 +244,7 @@ class Link:
         # The socket's buffer is full: the reader writes the rest,
         # since a thread of the application must not wait for a peer.
         if not pipeline.put(*codec.encode_parts(taken.frame)):
-            self._host.reader.want(self, pipeline)
+            self._host.reader.await_writable(self, pipeline)
 
     # reading, in the reader's thread
 
@@ -275,14 +277,14 @@ class Link:
                     return False
                 session, peer, _, taken_s, was_relaxed = self._unanswered.popleft()
                 relaxed = relaxed and was_relaxed
-                if not self._host.reader.late:
+                if not self._host.reader.has_rested:
                     self._measure(taken_s)
                 session.step(Replied(peer, _refused(peer, reply) if isinstance(reply, VersionMismatch) else reply))
                 sessions[session] = None
             for session in sessions:
-                session.hurry()
+                session.reschedule()
             if self._due or not self._turns:
-                self._host.lock.follow(self)
+                self._host.lock.write_on_release(self)
         return relaxed
 
     def _measure(self, taken_s: float) -> None:
@@ -324,14 +326,14 @@ class Link:
             # Once for each: at one event the machine goes back to what the peer is known to hold.
             for session, peer in dict.fromkeys((taken.session, taken.peer) for taken in unanswered):
                 session.step(CallFailed(peer, refused=False, dead=dead))
-                session.hurry()
+                session.reschedule()
             now_ms = self._host.now_ms()
             # Not where it was just made: of a peer at its bound of connections each redial would end another idle one.
             if now_ms - self._made_ms >= limits.HEARTBEAT_MS:
                 for session, peer in self._turns:
                     session.machine.bring_forward(peer, now_ms, limits.HEARTBEAT_MS)
             self._due.update(self._turns)
-            self._host.lock.follow(self)
+            self._host.lock.write_on_release(self)
 
     def _drop_pipeline(self) -> None:
         pipeline, self._pipeline = self._pipeline, None
@@ -364,7 +366,7 @@ class Link:
             self._pipeline, self._made_ms = pipeline, self._host.now_ms()
             self._put(pipeline, taken)
             self._host.reader.add(self, pipeline)
-            self._host.lock.follow(self)
+            self._host.lock.write_on_release(self)
         return None
 
     def _call(self, taken: _Taken) -> _Taken | None:
@@ -406,12 +408,12 @@ class Link:
         """Tell the end of a call; return the next frame, which this thread puts, too."""
         with self._host.lock:
             taken.session.step(event)
-            taken.session.hurry()
+            taken.session.reschedule()
             following = None if self._closed else self._take()
             if following is None:
                 self._alone = None
-                self._host.lock.follow(self)
-                self._host.reader.look()
+                self._host.lock.write_on_release(self)
+                self._host.reader.reschedule()
         return following
 
 
