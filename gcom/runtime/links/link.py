@@ -149,7 +149,7 @@ class Link:
     # what there is to put
 
     def prepare_writes(self) -> bool:
-        if self._certified and self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
+        if self._certified and self._pipeline is not None and self._caller.is_revoked(self._pipeline.connection):
             self._pipeline.close()  # the reader finds its end, and the next dial is refused
             return False
         while self._due and not self._closed and self._alone is None:

@@ -15,7 +15,16 @@ from Pyro5 import protocol
 from gcom.errors import PeerError
 from gcom.runtime.pyro import tls
 from gcom.runtime.pyro.caller import ConnectionLost, answer_of
-from gcom.runtime.pyro.wire import FRAME_CALL_END, HEADER_BYTES, Bad, WireMessage, frame_call, header, parse, shut
+from gcom.runtime.pyro.wire import (
+    FRAME_CALL_END,
+    HEADER_BYTES,
+    RefusedMessage,
+    WireMessage,
+    frame_call,
+    header,
+    parse,
+    shut,
+)
 from gcom.values.run import Encoded
 
 BUFFERS_MAX = 16  # in one call of the kernel, which takes some hundred
@@ -118,8 +127,8 @@ class Pipeline:
                 answers.append(self._answer(found))
         except EOFError as error:  # the server is full
             raise ConnectionLost("the connection was ended") from error
-        except Bad as bad:
-            raise PeerError(f"no answer of ours came: {bad}") from bad
+        except RefusedMessage as refused:
+            raise PeerError(f"no answer of ours came: {refused}") from refused
         # Answers that came before the end are told first: their calls did not fail.
         if self._ended and not answers:
             raise ConnectionLost("the connection broke")

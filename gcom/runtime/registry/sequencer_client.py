@@ -100,7 +100,7 @@ class SequencerClient:
     # putting
 
     def prepare_writes(self) -> bool:
-        if self._certified and self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
+        if self._certified and self._pipeline is not None and self._caller.is_revoked(self._pipeline.connection):
             self._pipeline.close()  # the reader finds its end, and the next dial is refused
         if self._waiting and not self._thread_busy and (self._pipeline is None or self._host.has_faults):
             # One dial for all groups: each would wait for the same registry as long.
