@@ -169,7 +169,7 @@ class Host:
             # group only with the next view.
             if not inside[0].leaving:
                 raise LocalError(f"{self.name!r} is in group {group!r} already: leave it first")
-            if not inside[0].wait(deadline):
+            if not inside[0].wait_for_change(deadline):
                 waits_for = inside[0].machine.waits_for or "the view without it"
                 raise LocalError(f"{self.name!r} is on its way out of group {group!r}: it waits for {waits_for}")
             self._raise_if_leaving()
@@ -179,7 +179,7 @@ class Host:
             self._raise_if_leaving()
             if session.failure is not None:
                 raise session.failure
-            passed = not session.wait(deadline)
+            passed = not session.wait_for_change(deadline)
             if passed and session.machine.view is None:  # it may have come in while this thread slept
                 raise GComTimeout(
                     f"{self.name!r} is not in group {group!r} after {timeout_s:.3g} s: it waited for "
@@ -433,7 +433,7 @@ class Host:
             for session in self.sessions:
                 reason = self.logs.troubles.get(session.machine.process)
                 if reason and session.machine.view:
-                    session.tell_log_ended(reason)
+                    session.membership.on_log_stopped(session, reason)
 
     # the end
 
