@@ -104,7 +104,7 @@ class Link:
         self._unanswered: deque[_Taken] = deque()
         self._next_tick_ms = 0  # before it nothing is due by time
         self._writing = Lock()  # by one thread at a time, in the order in which frames were taken
-        self._alone: Thread | None = None  # dials, or makes calls one by one; nothing else is put meanwhile
+        self._call_thread: Thread | None = None  # dials, or makes calls one by one; nothing else is written meanwhile
         self._certified = isinstance(host.credentials, pyro.Credentials)
         self._closed = False
 
@@ -143,8 +143,8 @@ class Link:
             self._pipeline.close()
 
     def join(self, timeout_s: float) -> None:
-        if self._alone is not None:
-            self._alone.join(timeout_s)
+        if self._call_thread is not None:
+            self._call_thread.join(timeout_s)
 
     # what there is to put
 
@@ -152,7 +152,7 @@ class Link:
         if self._certified and self._pipeline is not None and self._caller.is_revoked(self._pipeline.connection):
             self._pipeline.close()  # the reader finds its end, and the next dial is refused
             return False
-        while self._due and not self._closed and self._alone is None:
+        while self._due and not self._closed and self._call_thread is None:
             # With faults, what was put without them is answered first.
             if self._host.has_faults and self._unanswered:
                 break
@@ -163,11 +163,11 @@ class Link:
             # With faults, delays are put into a call on purpose.
             if self._pipeline is None or self._host.has_faults:
                 name = f"gcom dial {self.address}"
-                self._alone = Thread(target=self._put_alone, args=(taken,), name=name, daemon=True)
-                self._alone.start()
+                self._call_thread = Thread(target=self._make_calls, args=(taken,), name=name, daemon=True)
+                self._call_thread.start()
                 break
             self._put(self._pipeline, taken)
-        if not self._turns and not self._unanswered and self._alone is None and not self._closed:
+        if not self._turns and not self._unanswered and self._call_thread is None and not self._closed:
             # Under the lock: the next session that needs this address makes a new link, and never finds this.
             self._host.forget(self)
             self._drop_pipeline()
@@ -202,7 +202,7 @@ class Link:
             # Sooner nothing is due without `serve`: a heartbeat is put off, or comes HEARTBEAT_LEAD_MS sooner at most.
             dues = [due for due in self._dues().values() if due is not None]
             self._next_tick_ms = max(min(dues), now_ms + OVERDUE_MS) if dues else now_ms + limits.HEARTBEAT_MS
-        if self._alone is not None:
+        if self._call_thread is not None:
             return None
         if not self._unanswered:
             return self._next_tick_ms
@@ -343,7 +343,7 @@ class Link:
 
     # dialling, and calls one by one; in a thread of its own for so long
 
-    def _put_alone(self, taken: _Taken | None) -> None:
+    def _make_calls(self, taken: _Taken | None) -> None:
         try:
             while taken is not None:
                 taken = self._call(taken) if self._host.has_faults else self._dial(taken)
@@ -356,9 +356,9 @@ class Link:
         try:
             pipeline = pyro.Pipeline(self._caller.connect(CALL_TIMEOUT_S), pyro.NODE)
         except (Unavailable, PeerError) as error:
-            return self._end_alone(taken, self._failure(taken.peer, error))
+            return self._end_call(taken, self._failure(taken.peer, error))
         with self._host.lock:
-            self._alone = None
+            self._call_thread = None
             if self._closed:
                 # `close` found no pipeline to end: this one was made after it.
                 pipeline.release()
@@ -382,7 +382,7 @@ class Link:
             event = Replied(peer, _refused(peer, error))
         except (Unavailable, PeerError) as error:
             event = self._failure(peer, error)
-        return self._end_alone(taken, event)
+        return self._end_call(taken, event)
 
     def _decoded(self, answer: bytes) -> Reply | VersionMismatch:
         """Return a reply, or that it is in another version's words; raises MalformedFrame, Untrusted."""
@@ -404,14 +404,14 @@ class Link:
             return CallFailed(peer, refused=False)
         return CallFailed(peer, refused=isinstance(error, pyro.ConnectionRefused), dead=is_dead(self.address))
 
-    def _end_alone(self, taken: _Taken, event: Replied | CallFailed) -> _Taken | None:
-        """Tell the end of a call; return the next frame, which this thread puts, too."""
+    def _end_call(self, taken: _Taken, event: Replied | CallFailed) -> _Taken | None:
+        """Step the session with the end of a call; return the next frame, which this thread calls with, too."""
         with self._host.lock:
             taken.session.step(event)
             taken.session.reschedule()
             following = None if self._closed else self._take()
             if following is None:
-                self._alone = None
+                self._call_thread = None
                 self._host.lock.write_on_release(self)
                 self._host.reader.reschedule()
         return following

@@ -41,10 +41,10 @@ class Pipeline:
             sock.setblocking(False)
         self._call = frame_call(object_id)
         self._lock = Lock()
-        self._left: deque[memoryview] = deque()  # what the socket did not take
+        self._unwritten: deque[memoryview] = deque()  # what the socket did not take
         self._put = 0
         self._answered = 0
-        self._came = bytearray()
+        self._received = bytearray()
         self._ended = False
 
     @property
@@ -78,7 +78,7 @@ class Pipeline:
         except OSError:  # of TLS: the reader has found the end a moment ago, and OpenSSL encrypts no more
             self._break()
         else:
-            self._left += map(memoryview, parts)
+            self._unwritten += map(memoryview, parts)
 
     def flush(self) -> bool:
         """Write what is left; tell whether the socket has it all."""
@@ -87,12 +87,12 @@ class Pipeline:
 
     def _flush(self) -> bool:
         try:
-            while self._left:
+            while self._unwritten:
                 count = self._send()
-                while self._left and count >= len(self._left[0]):
-                    count -= len(self._left.popleft())
+                while self._unwritten and count >= len(self._unwritten[0]):
+                    count -= len(self._unwritten.popleft())
                 if count:
-                    self._left[0] = self._left[0][count:]
+                    self._unwritten[0] = self._unwritten[0][count:]
         except BlockingIOError:
             return False
         except OSError:
@@ -102,14 +102,14 @@ class Pipeline:
     def _break(self) -> None:
         """End the connection, of which whoever reads finds the end: who writes may be a thread of the application."""
         shut(self._sock)
-        self._left.clear()
+        self._unwritten.clear()
 
     def _send(self) -> int:
         if isinstance(self._sock, tls.SecureSocket):
-            return self._sock.send_sealed(self._left[0])
-        if len(self._left) == 1:
-            return self._sock.send(self._left[0])
-        return self._sock.sendmsg(islice(self._left, BUFFERS_MAX))
+            return self._sock.send_sealed(self._unwritten[0])
+        if len(self._unwritten) == 1:
+            return self._sock.send(self._unwritten[0])
+        return self._sock.sendmsg(islice(self._unwritten, BUFFERS_MAX))
 
     def _recv(self) -> bytes:
         sock = self._sock
@@ -123,7 +123,7 @@ class Pipeline:
         self._read()
         answers: list[bytes] = []
         try:
-            while len(self._came) >= HEADER_BYTES and (found := parse(self._came)) is not None:
+            while len(self._received) >= HEADER_BYTES and (found := parse(self._received)) is not None:
                 answers.append(self._answer(found))
         except EOFError as error:  # the server is full
             raise ConnectionLost("the connection was ended") from error
@@ -137,7 +137,7 @@ class Pipeline:
     def _read(self) -> None:
         try:
             while data := self._recv():
-                self._came += data
+                self._received += data
                 # A short read has emptied the socket: one more call would only say that it would block. TLS is read
                 # until it does: it may hold bytes of which no socket tells.
                 if len(data) < READ_BYTES and not isinstance(self._sock, tls.SecureSocket):
@@ -160,5 +160,5 @@ class Pipeline:
     def release(self) -> None:
         """Give the socket back, which nobody waits for any more."""
         with self._lock:
-            self._left.clear()
+            self._unwritten.clear()
             self._sock.close()

@@ -26,9 +26,9 @@ from gcom.runtime.pyro.places import (
     Place,
     is_loopback,
     listenable,
+    listening_errors,
     public_address,
     try_listening,
-    why_not,
 )
 from gcom.runtime.pyro.secret import NONCE_BYTES, Exchange, UserSecret
 from gcom.runtime.pyro.wire import (
@@ -454,7 +454,7 @@ def _bind(host: str, port: int, make: Callable[[str, int], _Daemon]) -> _Daemon:
         raise BadValue(f"port {port!r} is not 0 to 65535")
     # Pyro5 would say so too, but leave its socket open.
     try_listening(host, port)
-    with why_not(host, port):
+    with listening_errors(host, port):
         daemon = make(host, port)
         daemon.sock.listen(128)  # Pyro5 swallows a failed listen, which a race for the port may cause
     return daemon

@@ -115,18 +115,18 @@ def read(sock: Stream, deadline: float | None = None) -> WireMessage:
     return WireMessage(header.kind, header.serializer, header.flags, header.seq, memoryview(body)[header.annotations :])
 
 
-def parse(came: bytearray) -> WireMessage | None:
+def parse(received: bytearray) -> WireMessage | None:
     """Take one message off the front of the bytes received, a header at least; None if it is incomplete.
 
     Raises RefusedMessage.
     """
-    header = _checked_header(came)
+    header = _checked_header(received)
     end = HEADER_BYTES + header.annotations + header.size
-    if len(came) < end:
+    if len(received) < end:
         return None
     # Copied: the buffer goes on to be filled, and a view of it would keep it from growing.
-    body = bytes(came[HEADER_BYTES + header.annotations : end])
-    del came[:end]
+    body = bytes(received[HEADER_BYTES + header.annotations : end])
+    del received[:end]
     return WireMessage(header.kind, header.serializer, header.flags, header.seq, memoryview(body))
 
 

@@ -108,7 +108,7 @@ class SequencerClient:
             self._work.put(True)
         if not self._thread_busy and self._pipeline is not None:
             self._unanswered += self._waiting
-            self._to_write += [(self._pipeline, asked) for asked in self._waiting]
+            self._to_write += [(self._pipeline, pending) for pending in self._waiting]
             self._host.reader.end_rest()
             self._waiting.clear()
         return bool(self._to_write)
@@ -123,11 +123,11 @@ class SequencerClient:
     def _write_all(self) -> None:
         while True:
             try:
-                pipeline, asked = self._to_write.popleft()
+                pipeline, pending = self._to_write.popleft()
             except IndexError:  # all is written, or was cleared just now as its connection broke
                 return
             try:
-                if not pipeline.put(sequencer_codec.encode_request(asked.request)):
+                if not pipeline.put(sequencer_codec.encode_request(pending.request)):
                     self._host.reader.await_writable(self, pipeline)
             except BaseException:  # outermost: of one request, in a thread of the application perhaps
                 pipeline.close()  # a request is missing on this connection: no answer would be its own
@@ -161,8 +161,8 @@ class SequencerClient:
                 # the selector drops the connection. 3. It must not answer a request of the next one.
                 if pipeline is not self._pipeline or not self._unanswered:
                     break
-                asked = self._unanswered.popleft()
-                asked.on_answer(_answered(asked.request, answer))
+                pending = self._unanswered.popleft()
+                pending.on_answer(_answered(pending.request, answer))
         except GComError:  # broken, or no answer of a sequencer
             self._fail(pipeline)
         return False
@@ -183,8 +183,8 @@ class SequencerClient:
             pipeline.close()
             failed, self._unanswered = self._unanswered, deque()
             self._to_write.clear()
-        for asked in failed:
-            asked.on_answer(SequencerAnswered(asked.request, None))
+        for pending in failed:
+            pending.on_answer(SequencerAnswered(pending.request, None))
 
     # the thread
 
@@ -201,7 +201,7 @@ class SequencerClient:
         with self._host.lock:
             # As long as the most patient of those that wait: a group made for slow links must not lose its sequencer to
             # one made for fast ones.
-            patience_ms = max([limits.SEQUENCER_CALL_MS, *[asked.patience_ms for asked in self._waiting]])
+            patience_ms = max([limits.SEQUENCER_CALL_MS, *[pending.patience_ms for pending in self._waiting]])
         try:
             pipeline = pyro.Pipeline(self._caller.connect(patience_ms / 1000), pyro.SEQUENCER)
         except GComError as error:
@@ -210,8 +210,8 @@ class SequencerClient:
                 self._thread_busy = False
                 failed, self._waiting = self._waiting, deque()
             # Without the lock, which `on_answer` takes: it steps a session of another group each time.
-            for asked in failed:
-                asked.on_answer(SequencerAnswered(asked.request, None, refused))
+            for pending in failed:
+                pending.on_answer(SequencerAnswered(pending.request, None, refused))
             return
         with self._host.lock:
             if self._closed:
@@ -227,8 +227,8 @@ class SequencerClient:
                 if not self._waiting:
                     self._thread_busy = False
                     return
-                asked = self._waiting.popleft()
-            asked.on_answer(self._call(asked.request, asked.patience_ms))
+                pending = self._waiting.popleft()
+            pending.on_answer(self._call(pending.request, pending.patience_ms))
 
     def _call(self, request: SequencerRequest, patience_ms: int) -> SequencerAnswered:
         data = sequencer_codec.encode_request(request)
@@ -246,8 +246,8 @@ class SequencerClient:
         """Fail all requests that wait now, after one silence for all; later ones go to the sequencer again."""
         with self._host.lock:
             failed, self._waiting = self._waiting, deque()
-        for asked in failed:
-            asked.on_answer(SequencerAnswered(asked.request, None))
+        for pending in failed:
+            pending.on_answer(SequencerAnswered(pending.request, None))
 
 
 def _answered(request: SequencerRequest, answer: bytes) -> SequencerAnswered:
