@@ -13,18 +13,8 @@ from threading import Lock
 from Pyro5 import protocol
 
 from gcom.errors import PeerError
-from gcom.runtime.pyro import tls
+from gcom.runtime.pyro import tls, wire
 from gcom.runtime.pyro.caller import ConnectionLost, answer_of
-from gcom.runtime.pyro.wire import (
-    FRAME_CALL_END,
-    HEADER_BYTES,
-    RefusedMessage,
-    WireMessage,
-    frame_call,
-    header,
-    parse,
-    shut,
-)
 from gcom.values.run import Encoded
 
 BUFFERS_MAX = 16  # in one call of the kernel, which takes some hundred
@@ -39,7 +29,7 @@ class Pipeline:
         self._sock = sock
         if not isinstance(sock, tls.SecureSocket):  # its own never blocks
             sock.setblocking(False)
-        self._call = frame_call(object_id)
+        self._call = wire.frame_call(object_id)
         self._lock = Lock()
         self._unwritten: deque[memoryview] = deque()  # what the socket did not take
         self._put = 0
@@ -61,12 +51,12 @@ class Pipeline:
         """
         size = sum(map(len, data))
         call = self._call + size.to_bytes(4)
-        body_bytes = len(call) + size + len(FRAME_CALL_END)
+        body_bytes = len(call) + size + len(wire.FRAME_CALL_END)
         with self._lock:
             # Number and bytes under one lock: a call that overtakes another would be answered as that one.
             self._put = (self._put + 1) & 0xFFFF
-            head = header(protocol.MSG_INVOKE, 0, self._put, body_bytes)
-            self._append((head, call, *data, FRAME_CALL_END), joined=size < LARGE_BYTES)
+            head = wire.header(protocol.MSG_INVOKE, 0, self._put, body_bytes)
+            self._append((head, call, *data, wire.FRAME_CALL_END), joined=size < LARGE_BYTES)
             return self._flush()
 
     def _append(self, parts: tuple[Encoded, ...], joined: bool) -> None:
@@ -101,7 +91,7 @@ class Pipeline:
 
     def _break(self) -> None:
         """End the connection, of which whoever reads finds the end: who writes may be a thread of the application."""
-        shut(self._sock)
+        wire.shut(self._sock)
         self._unwritten.clear()
 
     def _send(self) -> int:
@@ -123,11 +113,11 @@ class Pipeline:
         self._read()
         answers: list[bytes] = []
         try:
-            while len(self._received) >= HEADER_BYTES and (found := parse(self._received)) is not None:
+            while len(self._received) >= wire.HEADER_BYTES and (found := wire.parse(self._received)) is not None:
                 answers.append(self._answer(found))
         except EOFError as error:  # the server is full
             raise ConnectionLost("the connection was ended") from error
-        except RefusedMessage as refused:
+        except wire.RefusedMessage as refused:
             raise PeerError(f"no answer of ours came: {refused}") from refused
         # Answers that came before the end are told first: their calls did not fail.
         if self._ended and not answers:
@@ -148,14 +138,14 @@ class Pipeline:
         except OSError:
             self._ended = True
 
-    def _answer(self, found: WireMessage) -> bytes:
+    def _answer(self, found: wire.WireMessage) -> bytes:
         # Counted as in `put`, where the number has 16 bits: an answer out of turn is seen by its number.
         self._answered = (self._answered + 1) & 0xFFFF
         return answer_of(found, self._answered)
 
     def close(self) -> None:
         """End the connection. Any thread may call this; `answers` then raises ConnectionLost."""
-        shut(self._sock)
+        wire.shut(self._sock)
 
     def release(self) -> None:
         """Give the socket back, which nobody waits for any more."""

@@ -92,9 +92,8 @@ class Endpoint:
         if type(frame) not in (bytes, memoryview):
             raise RefusedMessage("argument", "receive takes one bytes frame")
         if len(frame) > limits.FRAME_BYTES_MAX:
-            raise RefusedMessage(
-                "argument", f"a frame of {len(frame)} bytes is too large: at most {limits.FRAME_BYTES_MAX}"
-            )
+            text = f"a frame of {len(frame)} bytes is too large: at most {limits.FRAME_BYTES_MAX}"
+            raise RefusedMessage("argument", text)
         try:
             return self._handler(frame)
         except GComError:
@@ -204,10 +203,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         return None if self._secret is None else self._prove(sock, self._secret, hello, deadline)
 
     def _prove(self, sock: tls.PeerSocket, secret: UserSecret, hello: WireMessage, deadline: float) -> Identity | None:
-        """Return None once the peer has proved that it knows the user's secret, NOBODY for a stock program.
-
-        Raises RefusedMessage.
-        """
+        """Return None once the peer has proved that it knows the user's secret, NOBODY for a stock program."""
         match stock.read_body(hello):
             case {"handshake": {"nonce": bytes() as nonce}, "object": str() as name} if len(nonce) == NONCE_BYTES:
                 exchange = Exchange(sock.getpeername(), sock.getsockname(), name, nonce)
@@ -219,9 +215,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
                 return NOBODY
         write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, pack(exchange.challenge(secret)))
         if not exchange.verify_caller(secret, plain(read(sock, deadline).body)):
-            raise RefusedMessage(
-                "wrong secret", f"{NOT_TRUSTED}you are another user of this machine, or have another home folder"
-            )
+            text = f"{NOT_TRUSTED}you are another user of this machine, or have another home folder"
+            raise RefusedMessage("wrong secret", text)
         return None
 
     def _speaks(self, serializer: int) -> bool:

@@ -106,20 +106,14 @@ def frame_of(body: memoryview, call: bytes) -> memoryview | None:
 
 
 def read(sock: Stream, deadline: float | None = None) -> WireMessage:
-    """Return one message, its header checked before its body is read.
-
-    Raises RefusedMessage, EOFError, TimeoutError or OSError.
-    """
+    """Return one message, its header checked first. Raises RefusedMessage, EOFError, TimeoutError or OSError."""
     header = _checked_header(_read_exactly(sock, HEADER_BYTES, deadline))
     body = _read_exactly(sock, header.annotations + header.size, deadline)
     return WireMessage(header.kind, header.serializer, header.flags, header.seq, memoryview(body)[header.annotations :])
 
 
 def parse(received: bytearray) -> WireMessage | None:
-    """Take one message off the front of the bytes received, a header at least; None if it is incomplete.
-
-    Raises RefusedMessage.
-    """
+    """Take one message off the bytes received, a header at least; None: it is incomplete. Raises RefusedMessage."""
     header = _checked_header(received)
     end = HEADER_BYTES + header.annotations + header.size
     if len(received) < end:
