@@ -45,7 +45,7 @@ class Upkeep:
 
 
 class Enrolment:
-    """The object that a newcomer without a certificate may call, and nothing else.
+    """The one object that a newcomer without a certificate may call; members renew theirs at it.
 
     `address` is the registry's for others; members are told it, so that they find it where it moved to.
     """
@@ -67,7 +67,7 @@ class Enrolment:
                 }
             # Of members alone: else anybody could have this registry dial whatever address he likes.
             case {"ask": "reach", "address": str() as address} if (pyro.peer() or identity.NOBODY).members:
-                return {"reached": _reached(address)}
+                return {"reached": _dial_error(address)}
             case {"ask": "enrol", "secret": bytes() as secret, "request": bytes() as request}:
                 return self._enrol(secret, request)
             case {"ask": "renew", "request": bytes() as request}:
@@ -110,7 +110,7 @@ def refuse_revoked(authority: Authority, credentials: pyro.Credentials) -> froze
     return credentials.revoked
 
 
-def _reached(address: Address) -> str:
+def _dial_error(address: Address) -> str:
     """Dial a member's address for its `gcom doctor`; return the failure in words, empty if there was none."""
     try:
         with pyro.dial(*names.split_address(address), monotonic() + REACH_S):
@@ -128,7 +128,7 @@ def own_authority(folder: Path) -> tuple[Authority, bool]:
 
 
 def own_files(authority: Authority, hosts: Sequence[str] = ()) -> CertificateFiles:
-    """Return the registry's own certificate of its authority, a fresh one each time that it starts.
+    """Make the registry a certificate of its own by its authority, at each start and renewal; return its files.
 
     It names its `hosts`. GCom goes by the identity, which no address changes; stock Pyro5 programs go by the host.
     """

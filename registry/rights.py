@@ -29,9 +29,10 @@ class Rights:
     def refusal(
         self, request: Request | SequencerRequest, who: Identity, askers: Askers, *, known: bool = True
     ) -> Refusal | None:
-        """Return why an identity may not ask this, or None if it may; `askers` may, and who has a name of theirs.
+        """Return why an identity may not ask this, or None if it may.
 
-        `known`: the group that the request is about is in the directory.
+        `askers`: the processes for one of which it must speak; None: it need not. `known`: the group that the request
+        is about is in the directory.
         """
         if isinstance(request, Remove):
             return self._removal(request, who)

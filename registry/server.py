@@ -69,7 +69,7 @@ class RegistryServer:
         upkeep: Callable[[], None] | None = None,
         rights: RightsFile | None = None,
     ) -> None:
-        """With credentials it speaks TLS alone, at any host.
+        """With a certificate it speaks TLS alone, at any host; else it is on loopback alone.
 
         `enrol` answers those who have no certificate yet, and `upkeep` is called each second. `rights` has the rules.
         """
@@ -79,7 +79,7 @@ class RegistryServer:
         name_server = SafeNameServer()
         self._sequencer = Sequencer()
         self._sequencing = threading.Lock()  # its own: giving serials waits for no lookup
-        endpoints = {pyro.DIRECTORY: pyro.Endpoint(self._receive), pyro.SEQUENCER: pyro.Endpoint(self._order)}
+        endpoints = {pyro.DIRECTORY: pyro.Endpoint(self._receive), pyro.SEQUENCER: pyro.Endpoint(self._give_serials)}
         credentials = credentials or pyro.UserSecret()
         self.secure = isinstance(credentials, pyro.Credentials)
         # A stock Pyro5 proxy proves nothing; what it may change on loopback nobody of ours believes.
@@ -112,7 +112,9 @@ class RegistryServer:
             self.close()
             raise
         self._ticker = threading.Thread(target=self._tick, name="gcom registry clock", daemon=True)
-        self._keeper = threading.Thread(target=self._keep_up, args=(upkeep,), name="gcom registry upkeep", daemon=True)
+        self._upkeep = threading.Thread(
+            target=self._run_upkeep, args=(upkeep,), name="gcom registry upkeep", daemon=True
+        )
         self.address: Address = self._server.address
         list_system(name_server, (NAME_SERVER, *endpoints), self.address)
 
@@ -140,7 +142,7 @@ class RegistryServer:
     def start(self) -> None:
         self._server.start()
         self._ticker.start()
-        self._keeper.start()
+        self._upkeep.start()
 
     def look(self) -> RegistryStatus:
         """Return one look at it: for metrics, probes and `gcom-registry status`."""
@@ -195,7 +197,7 @@ class RegistryServer:
             if self._disk:
                 self._disk.close()
 
-    def _keep_up(self, upkeep: Callable[[], None] | None) -> None:
+    def _run_upkeep(self, upkeep: Callable[[], None] | None) -> None:
         while upkeep is not None:
             upkeep()
             if self._closing.wait(UPKEEP_S):
@@ -231,7 +233,7 @@ class RegistryServer:
             except Unavailable as error:
                 logger.warning("{}", error)
 
-    def _order(self, data: bytes) -> bytes:
+    def _give_serials(self, data: bytes) -> bytes:
         """Give serials; raises MalformedFrame or VersionMismatch, which the server counts and tells the peer."""
         request = sequencer_codec.decode_request(data)
         began = time.perf_counter()
@@ -302,20 +304,20 @@ class RegistryServer:
 
 
 class _Renewal:
-    """A registration that came, and the last answer to it, as it went. Any thread may ask."""
+    """A registration that is renewed, and the last answer to it with its encoding. Any thread may ask."""
 
-    __slots__ = ("_told", "request")
+    __slots__ = ("_last_answer", "request")
 
     def __init__(self, request: Register) -> None:
         self.request = request
-        self._told: tuple[Answer | None, bytes] = (None, b"")
+        self._last_answer: tuple[Answer | None, bytes] = (None, b"")
 
     def encoded(self, answer: Answer) -> bytes:
         """Return an answer as it travels."""
-        told = self._told
+        told = self._last_answer
         if told[0] != answer:
-            # Both in one step: another thread may look between two.
-            self._told = told = answer, encode_answer(answer)
+            # Both in one assignment: another thread may read between two.
+            self._last_answer = told = answer, encode_answer(answer)
         return told[1]
 
 

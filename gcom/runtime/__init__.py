@@ -15,7 +15,7 @@ effect is to put something into a queue or to wake a thread; to act is to call a
     host         the server, the lock, the threads, the clock; session_table, logs
     membership   from join to leave: the sessions one after the other, the queue to the application
     links/       one connection per peer address     session   one machine, and what is kept for it
-    request_handlers, open_calls, queue_items, traces   what a session uses
+    group_calls, request_handlers, awaited_state, queue_items, traces   what a session uses
     life         what the kernel says of this process   faults   of calls, as a value; fault_injection: who has them
     inspection/  snapshots, receipts, and what `gcom status` asks
     registry/    clients of the registry             pyro/     all that knows Pyro5's wire; security/: credentials

@@ -84,7 +84,7 @@ class Host:
         self._entered: set[str] = set()
         self._process = self._new_process()
         self.links: dict[tuple[Address, str], Link] = {}
-        # A fresh list at each look: links come and go while the reader waits.
+        # A fresh list at each tick: links come and go while the reader waits.
         self.reader = Reader(self, lambda: [*self.links.values(), *self._sequencers.values()])
         self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
         self._sequencers = {at: SequencerClient(self, at, self.credentials) for at in addresses}
@@ -169,7 +169,7 @@ class Host:
             # group only with the next view.
             if not inside[0].leaving:
                 raise LocalError(f"{self.name!r} is in group {group!r} already: leave it first")
-            if not inside[0].wait(deadline):
+            if not inside[0].wait_for_change(deadline):
                 waits_for = inside[0].machine.waits_for or "the view without it"
                 raise LocalError(f"{self.name!r} is on its way out of group {group!r}: it waits for {waits_for}")
             self._raise_if_leaving()
@@ -179,7 +179,7 @@ class Host:
             self._raise_if_leaving()
             if session.failure is not None:
                 raise session.failure
-            passed = not session.wait(deadline)
+            passed = not session.wait_for_change(deadline)
             if passed and session.machine.view is None:  # it may have come in while this thread slept
                 raise GComTimeout(
                     f"{self.name!r} is not in group {group!r} after {timeout_s:.3g} s: it waited for "
@@ -264,8 +264,8 @@ class Host:
         link = self.links.get(key)
         if link is None:
             link = self.links[key] = Link(self, *key)
-            # The reader knows its lines by what the last look found.
-            self.reader.look()
+            # The reader waits as long as the links of its last tick allow.
+            self.reader.reschedule()
         link.serve(session, peer)
 
     def snapshot(self, membership: Membership) -> Snapshot:
@@ -295,14 +295,14 @@ class Host:
             request, session.handle, definition.detection
         )
 
-    def hurry(self, session: Session) -> None:
+    def reschedule(self, session: Session) -> None:
         """Wake the timer if a step has brought the machine's deadline forward, the reader if answers are awaited."""
         # Most steps move no deadline; to wake the timer at each would cost a switch of threads per frame.
         deadline = session.machine.deadline_ms
         if deadline is not None and deadline < self._next_tick_ms:
             self._ticking.notify_all()
         if session.acks_awaited:
-            self.reader.hurry()
+            self.reader.end_rest()
 
     # frames from peers, in the workers of the server
 
@@ -435,7 +435,7 @@ class Host:
             for session in self.sessions:
                 reason = self.logs.troubles.get(session.machine.process)
                 if reason and session.machine.view:
-                    session.tell_log_ended(reason)
+                    session.membership.on_log_stopped(session, reason)
 
     # the end
 

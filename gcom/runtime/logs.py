@@ -12,6 +12,8 @@ from pathlib import Path
 
 from loguru import logger
 
+from gcom.core.machine import GroupMachine
+from gcom.core.messages.effects import Effect
 from gcom.errors import BadValue
 from gcom.trace.writer import DeliveryLog
 from gcom.values.names import Process
@@ -70,3 +72,23 @@ class DeliveryLogs:
         # Called with the lock and without it, so it only notes: the thread that flushes tells the applications.
         logger.warning("{}", text)
         self.troubles[process] = text
+
+
+class SessionLog:
+    """One session's part of its process's delivery log. Guarded by the host's lock."""
+
+    def __init__(self, log: DeliveryLog, machine: GroupMachine) -> None:
+        self.flush_before_frame = log.flush_before_frame
+        self._log = log
+        self._machine = machine
+
+    def record(self, effect: Effect) -> None:
+        """Record an effect of the machine, once it knows the group's definition."""
+        if definition := self._machine.definition:
+            self._log.record(definition, self._machine.instance, effect)
+
+    def confirm(self, number: int, by: str) -> None:
+        """Record that a message was confirmed to the application as held by `by`."""
+        definition, view = self._machine.definition, self._machine.view
+        if definition and view:
+            self._log.confirm(definition, self._machine.instance, view.number, number, by)

@@ -23,7 +23,7 @@ from gcom.core.messages.effects import Ended
 from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.errors import BadValue, Dissolved
 from gcom.runtime import queue_items
-from gcom.runtime.queue_items import Entered, Gone, Own
+from gcom.runtime.queue_items import Entered, Gone, LogStopped, Own
 from gcom.runtime.request_handlers import CallServer
 from gcom.runtime.session import Session
 from gcom.runtime.step_lock import StepLock
@@ -74,7 +74,7 @@ class MembershipHost(Protocol):
 
     def renew_process(self) -> Process: ...
 
-    def hurry(self, session: Session) -> None: ...
+    def reschedule(self, session: Session) -> None: ...
 
     def raise_if_silent(self, group: str) -> object: ...
 
@@ -143,7 +143,7 @@ class Membership:
 
     def _start(self, session: Session) -> None:
         session.step(events.Start())
-        self._host.hurry(session)
+        self._host.reschedule(session)
 
     @property
     def over(self) -> Ended | None:
@@ -188,6 +188,13 @@ class Membership:
         self.call_server.close()
         self.changed.notify_all()
 
+    def on_log_stopped(self, session: Session, reason: str) -> None:
+        """Tell the application once that a session's delivery log takes no more."""
+        if not session.log_stopped and self.uses.receive and session.ended is None:
+            session.log_stopped = True
+            self.queue.tell(LogStopped(session.machine.process, reason))
+            self.changed.notify_all()
+
     def _enter_again(self, former: Session) -> None:
         """Come back as another process; or as the same one, in the instance that succeeds its own."""
         # As another incarnation, so that whatever the group still says of the former one can never mean this one
@@ -197,7 +204,7 @@ class Membership:
         self.following = following = self._host.add_session(self, former.machine.again(process))
         if succeeded:
             # The state that the application has not yet read may have come before; and one that leaves goes on leaving.
-            following.state_awaited, following.state_awaited_ms = former.state_awaited, former.state_awaited_ms
+            following.state.awaited, following.state.since_ms = former.state.awaited, former.state.since_ms
             following.leaving = former.leaving
         self._start(following)
         if succeeded:
@@ -246,13 +253,15 @@ class Membership:
         # view change, without which the others would have to suspect this process first.
         unsent_until = deadline - min(LEAVE_S, timeout_s / 2)
         with session.awaiting_acks():
-            while (session.has_unsent or self._owes_state) and not session.ended and session.wait(unsent_until):
-                pass
+            while session.has_unsent or self._owes_state:
+                # By its end what is unsent stays so, or went on to another session.
+                if session.ended or not session.wait_for_change(unsent_until):
+                    break
         if session.machine.stage is Stage.MEMBER and not session.ended:
             session.step(events.Leave())
         # Its end comes with the view without it, once the others have all
         # that it sent: a connection that is closed at once would lose that.
-        while not session.ended and session.wait(deadline):
+        while not session.ended and session.wait_for_change(deadline):
             pass
         # The time is over and no view without it has come: it goes, and the others find out by suspecting it.
         if not session.ended:

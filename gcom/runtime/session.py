@@ -12,18 +12,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Condition
 from time import monotonic
-from typing import Protocol, assert_never
+from typing import Protocol
 
 from loguru import logger
 
-from gcom.core.delivery_queue import DeliveryQueue
 from gcom.core.machine import GroupMachine
 from gcom.core.messages import events
 from gcom.core.messages.effects import (
     Answered,
     AskRegistry,
     AskSequencer,
-    AwaitState,
     Deliver,
     DeliverUnicast,
     DoubtSettled,
@@ -32,29 +30,24 @@ from gcom.core.messages.effects import (
     EntryFailed,
     GroupCallOver,
     Installed,
-    KeepState,
-    MergeState,
     OfState,
     OfUnicast,
     Quorum,
     Sent,
     Serve,
-    SetState,
     Skip,
-    StateUnavailable,
     Suspected,
-    TakeState,
     UnicastLost,
 )
 from gcom.core.messages.frames import Frame, Reply
 from gcom.core.messages.registry import Answer, GroupInfo, Refusal, Request
 from gcom.core.messages.sequencer import SequencerRequest
-from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.errors import GComError, RegistryUnavailable, VersionMismatch
 from gcom.runtime import queue_items
-from gcom.runtime.open_calls import OpenCall, OpenCalls
-from gcom.runtime.queue_items import LogStopped, Own
-from gcom.runtime.request_handlers import NO_HANDLER, CallServer
+from gcom.runtime.awaited_state import AwaitedState, StateOwner
+from gcom.runtime.group_calls import GroupCalls
+from gcom.runtime.logs import SessionLog
+from gcom.runtime.request_handlers import CallServer
 from gcom.runtime.step_lock import StepLock
 from gcom.runtime.traces import TraceRecorder
 from gcom.trace.writer import DeliveryLog
@@ -73,7 +66,7 @@ class SessionHost(Protocol):
 
     def now_ms(self) -> int: ...
 
-    def hurry(self, session: Session) -> None: ...
+    def reschedule(self, session: Session) -> None: ...
 
     def serve(self, session: Session, peer: Process) -> None: ...
 
@@ -82,13 +75,11 @@ class SessionHost(Protocol):
     def ask_sequencer(self, session: Session, request: SequencerRequest) -> None: ...
 
 
-class SessionOwner(Protocol):
+class SessionOwner(StateOwner, Protocol):
     """The membership that a session is part of, which outlives it. Called with the lock held."""
 
-    queue: DeliveryQueue[Own]
     changed: Condition
     call_server: CallServer
-    reconciliation: StateReconciliation
     recorder: TraceRecorder | None
     unread: bool
 
@@ -103,6 +94,8 @@ class SessionOwner(Protocol):
     def on_ended(self, session: Session, ended: Ended) -> None: ...
 
     def on_failed(self, session: Session, final: bool) -> None: ...
+
+    def on_log_stopped(self, session: Session, reason: str) -> None: ...
 
     def leave(self, timeout_s: float) -> None: ...
 
@@ -124,18 +117,16 @@ class Session:
         self.listed: GroupInfo | None = None  # as the registry said last
         self.changed = membership.changed
         self._host = host
-        self._woken = machine.links_woken  # the links' own set: one look after each step, no call
-        self._log = log
-        self._log_ended = False  # and the application knows
+        self._links_woken = machine.links_woken  # the links' own set: asked after each step without a call
+        self._log = SessionLog(log, machine) if log else None
+        self.log_stopped = False  # and the application knows
         self._queue = membership.queue
         self._receive = membership.receives
         self._buffer: list[Payload] = []  # sent by the application, not yet handed to the machine
         self._notices = 0  # an upper bound on queued items that are no deliveries
-        self.calls = OpenCalls()
+        self.state = AwaitedState(machine.process, membership)
+        self.calls = GroupCalls(self, membership.call_server, host.now_ms)
         self._unsent_size = 0  # characters or bytes of messages that have no number yet
-        self.state_awaited, self.state_awaited_ms = False, 0  # until set_state has returned, or it is lost; since when
-        self.state_lost = False
-        self._early: list[Serve] = []  # requests that came before the state which they are about
         self.last_number = 0  # of the messages put: numbers follow the order of sending
         self.lost: deque[tuple[int, int]] = deque(maxlen=LOST_MAX)  # own messages that will never be delivered
         self.acks_awaited = 0  # threads that wait for members to hold a message; no effect tells of acks
@@ -146,11 +137,11 @@ class Session:
         """Step the machine with an event and carry out what follows."""
         with self._host.lock:
             self.step(event)
-            self.hurry()
+            self.reschedule()
 
-    def hurry(self) -> None:
-        """Wake the timer if a step has brought the machine's deadline forward. Holds the lock."""
-        self._host.hurry(self)
+    def reschedule(self) -> None:
+        """Wake the timer or the reader if a step has given it something to do sooner. Holds the lock."""
+        self._host.reschedule(self)
 
     def step(self, event: events.Event) -> None:
         """Do what `handle` does, for a caller that holds the lock."""
@@ -170,7 +161,7 @@ class Session:
             self._hand_over()  # first, so that the reply can say what the application has sent
         reply, effects = self.machine.receive(frame, self._host.now_ms())
         self._carry_out(effects)
-        self.hurry()
+        self.reschedule()
         return reply
 
     def take(self, peer: Process) -> Frame | None:
@@ -181,8 +172,8 @@ class Session:
         if effects:
             self._carry_out(effects)
         # A step without effects may still have woken links, and only those that are served look for what to put.
-        elif self._woken:
-            self._pump()
+        elif self._links_woken:
+            self._serve_woken_links()
         return frame
 
     def end_by_defect(self) -> None:
@@ -194,13 +185,6 @@ class Session:
             self.membership.on_ended(self, self.ended)
         self.changed.notify_all()
 
-    def tell_log_ended(self, reason: str) -> None:
-        """Tell the application once that its delivery log takes no more. Holds the lock."""
-        if not self._log_ended and self._receive and self.ended is None:
-            self._log_ended = True
-            self.membership.queue.tell(LogStopped(self.machine.process, reason))
-            self.changed.notify_all()
-
     def log_before_frame(self) -> None:
         """Write out the log, before a frame or reply can tell of its records."""
         # Otherwise: 1. A member sends, and a peer delivers and logs the message. 2. The member is killed before its own
@@ -211,8 +195,8 @@ class Session:
     # sending
 
     @property
-    def room(self) -> bool:
-        """Tell whether the application may send now: both bounds on waiting messages have room."""
+    def has_room(self) -> bool:
+        """Tell whether the application may send now: both bounds on unsent messages have room."""
         # Two bounds: a million empty messages have no bytes, and ten of the largest are few.
         few = len(self._buffer) + self.machine.pending < limits.PENDING_MESSAGES_MAX
         return few and self._unsent_size < limits.PENDING_BYTES_MAX
@@ -223,7 +207,7 @@ class Session:
         return 0 if self.carried_on else len(self._buffer) + self.machine.pending
 
     @property
-    def waiting(self) -> list[Deliver]:
+    def awaiting_state(self) -> list[Deliver]:
         """The deliveries that wait for the application's state, oldest first."""
         return [it for it in self._queue.waiting if isinstance(it, Deliver)]
 
@@ -284,15 +268,15 @@ class Session:
 
     @contextmanager
     def awaiting_acks(self) -> Iterator[None]:
-        """Let `wait` return after every step: no effect tells of acks. Holds the lock."""
+        """Let `wait_for_change` return after every step: no effect tells of acks. Holds the lock."""
         self.acks_awaited += 1
-        self.hurry()
+        self.reschedule()
         try:
             yield
         finally:
             self.acks_awaited -= 1
 
-    def wait(self, deadline: float | None) -> bool:
+    def wait_for_change(self, deadline: float | None) -> bool:
         """Wait for a change; return False when the deadline, in monotonic seconds, has passed. Holds the lock."""
         # In hours, not for ever: a wait without any limit cannot be interrupted by Ctrl-C on every system.
         if deadline is None:
@@ -300,27 +284,11 @@ class Session:
         left = deadline - monotonic()
         return left > 0 and (self.changed.wait(left) or monotonic() < deadline)
 
-    # group calls; all of it holds the lock
-
     @property
     def members(self) -> tuple[Process, ...]:
         """Return the members of the view in force, oldest first."""
         view = self.machine.view
         return view.members if view else ()
-
-    def call(self, payload: Payload, members: tuple[Process, ...], timeout_ms: int | None) -> OpenCall:
-        """Ask members of the view."""
-        call = self.calls.begin(members)
-        if members:
-            deadline_ms = None if timeout_ms is None else self._host.now_ms() + timeout_ms
-            self.step(events.GroupCall(call.number, members, payload, deadline_ms))
-        return call
-
-    def end_call(self, call: OpenCall) -> None:
-        """Take no more answers; requests that have not left are withdrawn."""
-        if not call.over:
-            self.calls.end(call.number)
-            self.step(events.EndGroupCall(call.number))
 
     # effects
 
@@ -331,7 +299,8 @@ class Session:
             self.membership.recorder.record(self.machine, effects)
         # Each record before its effect is seen: a log that lacks what an application knows is no evidence.
         for effect in effects:
-            self._record(effect)
+            if self._log:
+                self._log.record(effect)
             match effect:
                 case Sent(run):
                     self._unsent_size -= sum(map(len, run.payloads))
@@ -364,26 +333,24 @@ class Session:
                     self._host.ask_registry(self, request)
                 case AskSequencer(question):
                     self._host.ask_sequencer(self, question)
-                case TakeState() | AwaitState() | SetState() | KeepState() | StateUnavailable() | MergeState():
-                    done += self._on_state(effect)
                 case DeliverUnicast() | UnicastLost() | Serve() | Answered() | GroupCallOver():
                     follows += self._on_unicast(effect)
-                case _:
-                    assert_never(effect)
+                case _:  # of state transfer: mypy holds that none else is left
+                    done += self._on_state(effect)
         if self._notices >= queue_items.NOTICES_MAX and not self.ended:  # deliveries have credit, these no other bound
             self._leave_unread()
         for delivery in done:  # a step of its own: its effects come after these
             self.consumed(delivery)
         for event in follows:
             self.step(event)
-        if self._early and not self.state_awaited:
-            self._serve_early()
+        if self.calls.waiting and not self.state.awaited:
+            self.calls.serve_waiting()
         if effects or self.acks_awaited:
-            self._host.lock.tell(self.changed)
+            self._host.lock.notify_on_release(self.changed)
         if self._buffer and not self.machine.peers:  # the link that would have taken it went with its peer
             self._hand_over()
-        if self._woken:
-            self._pump()
+        if self._links_woken:
+            self._serve_woken_links()
 
     def _leave_unread(self) -> None:
         logger.warning("{} reads nothing: it leaves group {}", self.machine.process, self.machine.group)
@@ -391,7 +358,7 @@ class Session:
         self.step(events.Exit())
 
     def _on_unicast(self, effect: OfUnicast) -> list[events.Event]:
-        """Carry out an effect of unicasts and group calls; return what the machine is to be told of it."""
+        """Carry out an effect of unicasts and group calls; return the events for the machine that follow."""
         match effect:
             case DeliverUnicast() if self._receive:
                 self._queue.put(effect)
@@ -399,66 +366,27 @@ class Session:
                 return [events.UnicastRead(sender)]
             case UnicastLost():
                 self._notice(effect)
-            case Serve() if self.state_awaited:
-                # Other members answer from the state, this one would from nothing: it answers when it has it.
-                self._early.append(effect)
-            case Serve() if self.membership.call_server.handler:
-                self.membership.call_server.take(self, effect)
-            case Serve(caller, call):
-                return [events.Served(caller, call, NO_HANDLER, failed=True)]
-            case Answered(call, member, outcome, payload):
-                self.calls.answer(call, member, outcome, payload)
-            case GroupCallOver(call):
-                self.calls.end(call)
             case _:
-                assert_never(effect)
+                return self.calls.on_effect(effect, self.state.awaited)
         return []
 
     def _on_state(self, effect: OfState) -> list[Deliver | Skip]:
         """Carry out an effect of state transfer; return what is not handed over any more, since the state covers it."""
         # Before their view: the reader, still in the former session, would find that nobody there asks for its state.
         self.membership.on_entered(self)
-        match effect:
-            case AwaitState():
-                self.state_awaited, self.state_awaited_ms = True, self.state_awaited_ms or self._host.now_ms()
-            case StateUnavailable():
-                self.state_awaited, self.state_lost = False, True
-            case KeepState():
-                self.state_awaited = False
-            case MergeState(_, sender, data):
-                # Asked before the effect is put: a SetState opens the queue, and what was merged before it is in doubt.
-                awaiting = not self._queue.is_open
-                self.membership.reconciliation.merged(self.machine.process, sender, data, awaiting=awaiting)
-            case SetState():
-                self.membership.reconciliation.given()
-            case TakeState():
-                pass
-            case _:
-                assert_never(effect)
-        return self._queue.put(effect)
+        return self.state.on_effect(effect, self._host.now_ms())
 
     def on_state_set(self) -> None:
         """Serve the calls that waited for the application's state. Holds the lock."""
-        self.state_awaited = False
-        self._serve_early()
+        self.state.awaited = False
+        self.calls.serve_waiting()
         self.changed.notify_all()
-
-    def _serve_early(self) -> None:
-        early, self._early = self._early, []
-        for event in [event for request in early for event in self._on_unicast(request)]:
-            self.step(event)
-
-    def _record(self, effect: Effect) -> None:
-        definition = self.machine.definition
-        if self._log and definition:
-            self._log.record(definition, self.machine.instance, effect)
 
     def confirm(self, number: int, by: str) -> None:
         """Log that a message was confirmed to the application as held by `by`. Holds the lock."""
-        definition, view = self.machine.definition, self.machine.view
         # Nothing follows the end in a log: its last record says how the session ended.
-        if self._log and definition and view and self.ended is None:
-            self._log.confirm(definition, self.machine.instance, view.number, number, by)
+        if self._log and self.ended is None:
+            self._log.confirm(number, by)
 
     def _notice(self, notice: Notice) -> None:
         """Queue a notice beside messages, and count it: a process that leaves too many unread cannot stay."""
@@ -483,7 +411,7 @@ class Session:
         """Return the registry client's error, whose words are better than the machine's."""
         return self.registry_failure if isinstance(error, RegistryUnavailable) and self.registry_failure else error
 
-    def _pump(self) -> None:
+    def _serve_woken_links(self) -> None:
         for peer in self.machine.woken():
             self._host.serve(self, peer)
 

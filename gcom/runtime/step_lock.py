@@ -1,7 +1,7 @@
 """The lock of a node's machines, and what follows a step under it.
 
-What a step leaves to be put to peers is taken just before the lock is let go, by whichever thread holds it, and written
-just after: so a frame needs no thread but the one that had something to say, and nothing is written under the lock.
+What a step leaves for peers is taken just before the lock is released, by whichever thread holds it, and written just
+after: so a frame needs no thread but the one that had something to say, and nothing is written under the lock.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ from types import TracebackType
 from typing import Protocol
 
 
-class Follower(Protocol):
-    """A link, as far as a step concerns it."""
+class Writer(Protocol):
+    """What writes to peers or the sequencer after a step: a link, or the sequencer's client."""
 
-    def fill(self) -> bool:
-        """Take what there is to put; tell whether there is something to write. Holds the lock."""
+    def prepare_writes(self) -> bool:
+        """Take the frames or requests that are due; return whether there is something to write. Holds the lock."""
 
     def write(self) -> None:
         """Write what was taken. The lock is not held."""
 
 
 class StepLock:
-    """A lock, and the links that have to look for something to put before it is let go."""
+    """A lock, and the writers that have to look for something to write before it is released."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self.acquire = self._lock.acquire  # as they are: every step takes the lock, and a Condition asks who has it
         self._is_owned = self._lock.locked
-        self._followers: dict[Follower, None] = {}
+        self._unprepared: dict[Writer, None] = {}
         self._changed: dict[Condition, None] = {}
 
-    def follow(self, follower: Follower) -> None:
-        """Have a link look for something to put when the lock is let go. Holds the lock."""
-        self._followers[follower] = None
+    def write_on_release(self, writer: Writer) -> None:
+        """Have a writer look for something to write when the lock is released. Holds the lock."""
+        self._unprepared[writer] = None
 
-    def tell(self, changed: Condition) -> None:
-        """Wake those who wait for a condition once the lock is let go, and frames are written. Holds the lock."""
+    def notify_on_release(self, changed: Condition) -> None:
+        """Notify a condition once the lock is released and frames are written. Holds the lock."""
         # Woken sooner, the application's thread would take the interpreter from the one that writes the frames, whose
         # every call to the system lets it go.
         self._changed[changed] = None
@@ -46,12 +46,12 @@ class StepLock:
         return Condition(self)  # type: ignore[arg-type] # it has all that a Condition asks of a lock
 
     def release(self) -> None:
-        if not (self._followers or self._changed):
+        if not (self._unprepared or self._changed):
             self._lock.release()
             return
-        writers = self._fill() if self._followers else None
+        writers = self._prepare_writes() if self._unprepared else None
         if not writers:
-            self._let_go()
+            self._notify_and_release()
             return
         self._lock.release()
         try:
@@ -60,10 +60,10 @@ class StepLock:
         finally:
             if self._changed:
                 self._lock.acquire()
-                self._let_go()
+                self._notify_and_release()
 
-    def _let_go(self) -> None:
-        """Wake those who wait, and let the lock go."""
+    def _notify_and_release(self) -> None:
+        """Notify the conditions that changed, and release the lock."""
         changed, self._changed = self._changed, {}
         try:
             for condition in changed:
@@ -71,15 +71,15 @@ class StepLock:
         finally:
             self._lock.release()
 
-    def _fill(self) -> dict[Follower, None]:
-        """Have the followers take what there is to put; return those that have something to write."""
-        writers: dict[Follower, None] = {}
+    def _prepare_writes(self) -> dict[Writer, None]:
+        """Have the writers take what is due; return those that have something to write."""
+        writers: dict[Writer, None] = {}
         try:
-            while self._followers:  # to take a frame is a step, too, which others may follow
-                follower = next(iter(self._followers))
-                del self._followers[follower]
-                if follower.fill():
-                    writers[follower] = None
+            while self._unprepared:  # to take a frame is a step, too, which may have others write
+                writer = next(iter(self._unprepared))
+                del self._unprepared[writer]
+                if writer.prepare_writes():
+                    writers[writer] = None
         except BaseException:  # outermost: of a step that a release has, and the lock must not stay taken
             self._lock.release()
             raise

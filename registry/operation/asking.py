@@ -1,4 +1,4 @@
-"""`gcom-registry status`: a registry that runs is asked how it stands."""
+"""Questions of `gcom-registry`'s commands to the registry that runs: its status, its rules, its directory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ASK_S = 5.0  # a registry that is paused is told as one that does not answer
 
 def registry_status(wanted: ServiceSettings) -> dict[str, Any]:
     """Return the status of the registry that the settings are of; raises BadValue, RegistryUnavailable, PeerError."""
-    return status_of(*_way_to(wanted))
+    return status_of(*_address_and_credentials(wanted))
 
 
 def status_of(address: Address, credentials: pyro.Credentials | pyro.UserSecret) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def status_of(address: Address, credentials: pyro.Credentials | pyro.UserSecret)
 def ask_rights(wanted: ServiceSettings, question: str) -> dict[str, Any] | None:
     """Ask the registry of the settings about its rules: `file`, or `reread`; None if none runs. Raises GComError."""
     # Rights are for registries that speak TLS, so as for `invite` it need not be said where this one listens.
-    address, credentials = _way_to(wanted) if wanted.get("cert") else _own_way(wanted)
+    address, credentials = _address_and_credentials(wanted) if wanted.get("cert") else _noted(wanted)
     try:
         with closing(pyro.Caller(address, pyro.RIGHTS, credentials)) as caller:
             told = pyro.unpack(caller.call(pyro.pack({"ask": question}), ASK_S))
@@ -61,12 +61,12 @@ def ask_rights(wanted: ServiceSettings, question: str) -> dict[str, Any] | None:
 
 def directory(wanted: ServiceSettings) -> DirectoryClient:
     """Return a client of the directory of the registry that the settings are of; raises BadValue."""
-    address, credentials = _way_to(wanted)
+    address, credentials = _address_and_credentials(wanted)
     return DirectoryClient(address, ASK_S, credentials=credentials)
 
 
-def _way_to(wanted: ServiceSettings) -> tuple[Address, pyro.Credentials | pyro.UserSecret]:
-    """Return where that registry is, and as whom to ask: as itself, by its own certificate."""
+def _address_and_credentials(wanted: ServiceSettings) -> tuple[Address, pyro.Credentials | pyro.UserSecret]:
+    """Return the address of that registry, and the credentials to ask it with, which are its own."""
     cert, key, ca = (wanted.get(name) for name in ("cert", "key", "ca"))
     # On loopback the settings say it all: no address is noted there, and the user's secret opens it.
     if wanted.get("listen") is None and not cert:
@@ -77,10 +77,11 @@ def _way_to(wanted: ServiceSettings) -> tuple[Address, pyro.Credentials | pyro.U
         # it is worked out as the server does it.
         place = pyro.place(wanted.get("listen") or wanted["host"], wanted.get("advertise"), int(wanted["port"]))
         return pyro.dialled_address(place), pyro.Credentials(CertificateFiles(cert, key, ca))
-    return _own_way(wanted)
+    return _noted(wanted)
 
 
-def _own_way(wanted: ServiceSettings) -> tuple[Address, pyro.Credentials]:
+def _noted(wanted: ServiceSettings) -> tuple[Address, pyro.Credentials]:
+    """Return what the registry has noted beside its authority: its address, and its own certificate."""
     authority = Authority(authority_folder(wanted.get("data")))
     return enrolment.noted_address(authority), pyro.Credentials(enrolment.noted_files(authority))
 

@@ -46,9 +46,9 @@ def examine(flags: Mapping[str, str | None]) -> Iterator[Finding]:
     yield Finding(
         "settings", True, f"settings are valid, {f'with those of {wanted.file}' if wanted.file else 'no file'}"
     )
-    for code, look in (_LOOKS | _SECURE_LOOKS if secure else _LOOKS).items():
+    for code, check in (_CHECKS | _SECURE_CHECKS if secure else _CHECKS).items():
         try:
-            yield from look(wanted)
+            yield from check(wanted)
         except GComError as error:
             yield Finding(code, False, str(error))
 
@@ -245,5 +245,5 @@ def _name(look_up: Callable[[], str], number: int) -> str:
         return f"number {number}"
 
 
-_LOOKS = {"data": _data, "database": _database, "port": _port, "clock": _clock}
-_SECURE_LOOKS = {"certificate": _certificates, "rights": _rights, "advertised": _advertised}
+_CHECKS = {"data": _data, "database": _database, "port": _port, "clock": _clock}
+_SECURE_CHECKS = {"certificate": _certificates, "rights": _rights, "advertised": _advertised}

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from loguru import Message
 
 
-class Voice:
-    """The form in which a registry speaks: `text`, or `json` with the fields time, level and message."""
+class ServiceOutput:
+    """The output of a registry, as `text`, or as `json` with the fields time, level and message."""
 
     def __init__(self, log_format: str = "text", level: str = "WARNING") -> None:
         self._json = log_format == "json"

@@ -14,7 +14,7 @@ from platformdirs import user_data_dir
 from gcom import __version__
 from gcom.errors import BadValue, Unavailable
 from gcom.runtime import pyro
-from registry.operation.logs import Voice
+from registry.operation.logs import ServiceOutput
 from registry.operation.notify import notify
 from registry.operation.settings import BadSettings, ServiceSettings
 from registry.rights_file import FILE, RightsFile
@@ -31,20 +31,20 @@ def serve(wanted: ServiceSettings) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda caught, _frame: stop.put(caught))
     # Behind the handlers: a signal during the start waits in the queue, and ends it in good order once it is ready.
-    voice = Voice(wanted["log_format"], wanted["log_level"])
+    output = ServiceOutput(wanted["log_format"], wanted["log_level"])
     try:
-        server = _server(wanted, voice)
+        server = _server(wanted, output)
     except BadSettings as error:
-        _complain(voice, str(error), EXIT_SETTINGS)
+        _complain(output, str(error), EXIT_SETTINGS)
     except BadValue as error:
-        _complain(voice, str(error), EXIT_USAGE)
+        _complain(output, str(error), EXIT_USAGE)
     # The port is taken: by far the most common cause is a registry that runs already.
     except Unavailable as error:
-        _complain(voice, f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
+        _complain(output, f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
     if server.secure:  # on loopback there is nothing to read, and the end of its terminal ends it as ever
         signal.signal(signal.SIGHUP, lambda caught, _frame: stop.put(caught))
-    with _metrics(server, wanted.get("metrics"), voice):
-        return _run(server, stop, voice)
+    with _metrics(server, wanted.get("metrics"), output):
+        return _run(server, stop, output)
 
 
 def authority_folder(data: str | None) -> Path:
@@ -97,25 +97,25 @@ def rights_file(wanted: ServiceSettings) -> RightsFile:
         raise BadSettings(str(error)) from error
 
 
-def _server(wanted: ServiceSettings, voice: Voice) -> RegistryServer:
+def _server(wanted: ServiceSettings, output: ServiceOutput) -> RegistryServer:
     secure, place, data = is_secure(wanted), place_of(wanted), wanted.get("data")
     if not secure:
-        return RegistryServer(place.host, place.ports[0], _folder(data, place.ports[0], voice))
+        return RegistryServer(place.host, place.ports[0], _folder(data, place.ports[0], output))
     from registry.secure import secure_server
 
     rights = rights_file(wanted)
-    folder = _folder(data, place.ports[0], voice)
-    return secure_server(place, folder, authority_folder(data), own_certificate(wanted), voice.tell, rights)
+    folder = _folder(data, place.ports[0], output)
+    return secure_server(place, folder, authority_folder(data), own_certificate(wanted), output.tell, rights)
 
 
-def _folder(data: str | None, port: int, voice: Voice) -> Path | None:
+def _folder(data: str | None, port: int, output: ServiceOutput) -> Path | None:
     # At a port that nobody knew before nothing is lost: no group can look for it there.
     if data == "none" and port:
-        voice.tell("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
+        output.tell("it keeps nothing: after its end nobody can tell who has a name, nor let a group's rest go on")
     return data_folder(data, port)
 
 
-def _metrics(server: RegistryServer, where: str | None, voice: Voice) -> AbstractContextManager[object]:
+def _metrics(server: RegistryServer, where: str | None, output: ServiceOutput) -> AbstractContextManager[object]:
     """Serve the registry's figures, if it is wanted, from before it is ready until it has ended."""
     if where is None:
         return nullcontext()
@@ -126,21 +126,21 @@ def _metrics(server: RegistryServer, where: str | None, voice: Voice) -> Abstrac
     except (BadValue, Unavailable) as error:
         # It has its port and its disk by now, and nobody was told that it is ready.
         server.close()
-        _complain(voice, str(error), EXIT_USAGE if isinstance(error, BadValue) else EXIT_FAILED)
-    voice.tell(f"metrics at {serving.url}")
+        _complain(output, str(error), EXIT_USAGE if isinstance(error, BadValue) else EXIT_FAILED)
+    output.tell(f"metrics at {serving.url}")
     return serving
 
 
-def _run(server: RegistryServer, stop: SimpleQueue[int], voice: Voice) -> int:
+def _run(server: RegistryServer, stop: SimpleQueue[int], output: ServiceOutput) -> int:
     # The line comes when requests are answered, and not before: programs wait for it and then ask at once.
     server.start()
-    voice.say(f"gcom-registry {__version__} {server.address} ready")
+    output.say(f"gcom-registry {__version__} {server.address} ready")
     notify(f"READY=1\nSTATUS=at {server.address}")
     if server.grace_s:
-        voice.tell(f"starting: it waits {server.grace_s:.0f} s for groups that are there, before it gives a name away")
+        output.tell(f"starting: it waits {server.grace_s:.0f} s for groups that are there, before it gives a name away")
     # The main thread only waits: handlers run in it, and nothing else does that a signal could break into.
     while (caught := stop.get()) == signal.SIGHUP:
-        _reread(server.rights, voice)
+        _reread(server.rights, output)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
     # Before the drain, which may take seconds: a supervisor must not take that for a hang.
@@ -150,13 +150,13 @@ def _run(server: RegistryServer, stop: SimpleQueue[int], voice: Voice) -> int:
     return EXIT_INTERRUPTED if caught == signal.SIGINT else 0
 
 
-def _reread(rights: RightsFile, voice: Voice) -> None:
+def _reread(rights: RightsFile, output: ServiceOutput) -> None:
     if trouble := rights.reread():
-        voice.tell(trouble, "ERROR")
+        output.tell(trouble, "ERROR")
     else:
-        voice.tell(f"rights: {len(rights.table.rules)} rules of {str(rights.path)!r} are in force")
+        output.tell(f"rights: {len(rights.table.rules)} rules of {str(rights.path)!r} are in force")
 
 
-def _complain(voice: Voice, text: str, status: int) -> NoReturn:
-    voice.tell(text, "ERROR")
+def _complain(output: ServiceOutput, text: str, status: int) -> NoReturn:
+    output.tell(text, "ERROR")
     sys.exit(status)

@@ -100,8 +100,8 @@ def test_each_is_a_flag_and_is_listed_in_the_documentation() -> None:
 
 LOGGING = """
 from loguru import logger
-from registry.operation.logs import Voice
-Voice("json", "INFO")
+from registry.operation.logs import ServiceOutput
+ServiceOutput("json", "INFO")
 logger.debug("not this")
 try:
     raise ValueError("no\\ngood")

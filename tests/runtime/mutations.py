@@ -153,7 +153,7 @@ _PLAIN: tuple[Any, ...] = (
 
 def refusals() -> tuple[type[Exception], ...]:
     """Return what a decoder may raise; anything else would end a thread."""
-    return GComError, wire.Bad, EOFError
+    return GComError, wire.RefusedMessage, EOFError
 
 
 def _drawn(strategy: st.SearchStrategy[Any], count: int) -> list[Any]:

@@ -300,7 +300,7 @@ def test_heartbeats_of_all_groups_of_two_nodes_go_together(dues: tuple[int, ...]
     sessions: list[Any] = [Beating(due) for due in dues]
     for session in sessions:
         link.serve(session, "bob#1")
-    link.look()
+    link.tick()
     assert [session.brought for session in sessions] == [brought] * len(dues)
 
 
@@ -313,7 +313,7 @@ def test_only_groups_whose_heartbeat_is_due_are_asked_for_a_frame() -> None:
             link.serve(session, "bob#1")
     assert [session.asked for session in sessions] == [1, 1, 1]
     with host.lock:
-        link.look()
+        link.tick()
     assert [session.asked for session in sessions] == [2, 2, 1]
 
 
@@ -369,13 +369,13 @@ class Linked(Beating):
                 with self.lock:
                     self.link.serve(session, peer)
 
-    def look(self) -> None:
-        """Look as the reader does: when the link says so, and at its next look after that."""
+    def tick(self) -> None:
+        """Tick as the reader does: when the link says so."""
         at_ms = self.link.next_ms(self.now_ms)
         assert at_ms is not None
         self.now_ms = at_ms
         with self.lock:
-            self.link.look()
+            self.link.tick()
 
     def due_ms(self, peer: str) -> int | None:
         return self.links[peer].due_ms if peer in self.links else None
@@ -395,7 +395,7 @@ def test_a_redial_is_looked_for_though_the_heartbeat_was_due_later() -> None:
     for _ in range(2):  # the second fails the redial that goes at once
         it.links.failed("bob#1", it.now_ms)
         it.serve_woken()
-    it.look()
+    it.tick()
     assert it.taken == [1_000, 1_000 + limits.REDIAL_MS]
 
 
@@ -406,8 +406,8 @@ def test_a_heartbeat_with_the_lead_is_looked_for_before_the_peers_own_is_due() -
     it.links.begin("bob#1", it.now_ms)
     it.links.replied("bob#1", it.now_ms)
     assert it.due_ms("bob#1") == 1_010 + limits.HEARTBEAT_MS - limits.HEARTBEAT_LEAD_MS
-    it.look()
-    assert it.taken == [1_000 + limits.HEARTBEAT_MS], "when the last look had found it due: later, but still before"
+    it.tick()
+    assert it.taken == [1_000 + limits.HEARTBEAT_MS], "when the last tick had found it due: later, but still before"
 
 
 @pytest.mark.parametrize("looked", [True, False])
@@ -418,7 +418,7 @@ def test_a_turn_whose_peer_is_gone_is_found_within_a_heartbeat(looked: bool) -> 
     it.links.close("bob#1")
     it.serve_woken()
     assert it.forgotten == []
-    it.look()
+    it.tick()
     assert (it.now_ms, it.forgotten) == (1_000 + limits.HEARTBEAT_MS, [it.link])
 
 
@@ -427,15 +427,15 @@ class Rests:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.ended: list[reader.Reader] = []  # by the application, which waits
-        hurry = reader.Reader.hurry
+        end_rest = reader.Reader.end_rest
 
         def ending(it: reader.Reader) -> None:
             # Not by a thread of the node: the peer's next status would end it, too, had nobody asked for that.
             self.ended += [it] if it._resting and threading.current_thread() is threading.main_thread() else []
-            hurry(it)
+            end_rest(it)
             assert not it._resting
 
-        patch.setattr(reader.Reader, "hurry", ending)
+        patch.setattr(reader.Reader, "end_rest", ending)
         patch.setattr(reader, "REST_S", 3 * LIMIT_S)
 
     def begin(self, group: gcom.Group) -> list[str]:

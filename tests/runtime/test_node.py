@@ -348,7 +348,7 @@ def waits_until_it_is_in(session: Session, deadline: float | None) -> bool:
 def test_a_join_that_got_in_when_its_time_was_over_is_in(here: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """1. A joiner is paused, and its time runs out. 2. It runs again, and is admitted before its thread looks."""
     (alice,) = here.members("alice")
-    monkeypatch.setattr(Session, "wait", waits_until_it_is_in)
+    monkeypatch.setattr(Session, "wait_for_change", waits_until_it_is_in)
     bob = here.node("bob").join("news")
     monkeypatch.undo()
     alice.wait_for_members(2, LIMIT_S)
@@ -363,7 +363,7 @@ def test_a_join_that_is_interrupted_leaves_nobody_in(here: Cluster, monkeypatch:
         waits_until_it_is_in(session, deadline)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Session, "wait", interrupted)
+    monkeypatch.setattr(Session, "wait_for_change", interrupted)
     with pytest.raises(KeyboardInterrupt):
         bob.join("news")
     monkeypatch.undo()

@@ -130,15 +130,15 @@ def test_a_broken_connection_is_told_after_the_last_answer() -> None:
         assert pipeline.put(b"c"), "nothing waits for a connection that is over"
 
 
-class _Follower:
+class _Writer:
     """A link that has something to write once."""
 
     def __init__(self, lock: StepLock) -> None:
         self._lock = lock
-        self.filled = self.written = 0
+        self.prepared = self.written = 0
 
-    def fill(self) -> bool:
-        self.filled += 1
+    def prepare_writes(self) -> bool:
+        self.prepared += 1
         return True
 
     def write(self) -> None:
@@ -149,24 +149,24 @@ class _Follower:
 
 def test_what_a_step_leaves_is_written_after_the_lock_is_let_go() -> None:
     lock = StepLock()
-    follower = _Follower(lock)
+    writer = _Writer(lock)
     with lock:
-        lock.follow(follower)
-        assert follower.filled == 0
-    assert (follower.filled, follower.written) == (1, 1)
+        lock.write_on_release(writer)
+        assert writer.prepared == 0
+    assert (writer.prepared, writer.written) == (1, 1)
     with lock:
         pass
-    assert follower.filled == 1
+    assert writer.prepared == 1
 
 
 def test_to_wait_for_a_condition_lets_the_lock_go_as_well() -> None:
     lock = StepLock()
-    changed, follower, done = lock.condition(), _Follower(lock), Event()
+    changed, writer, done = lock.condition(), _Writer(lock), Event()
 
     def wait() -> None:
         with lock:
-            lock.follow(follower)
-            while not follower.written:
+            lock.write_on_release(writer)
+            while not writer.written:
                 changed.wait(LIMIT_S)
         done.set()
 
@@ -174,18 +174,18 @@ def test_to_wait_for_a_condition_lets_the_lock_go_as_well() -> None:
     thread.start()
     while not done.wait(0.001):
         with lock:
-            lock.tell(changed)
+            lock.notify_on_release(changed)
     thread.join(LIMIT_S)
-    assert follower.written == 1
+    assert writer.written == 1
 
 
-class _Broken(_Follower):
-    def fill(self) -> bool:
+class _Broken(_Writer):
+    def prepare_writes(self) -> bool:
         raise RuntimeError("a defect")
 
 
 def test_a_defect_does_not_leave_the_lock_taken() -> None:
     lock = StepLock()
     with pytest.raises(RuntimeError), lock:
-        lock.follow(_Broken(lock))
+        lock.write_on_release(_Broken(lock))
     assert lock.acquire(blocking=False)

@@ -16,7 +16,7 @@ from gcom.runtime.step_lock import StepLock
 
 
 class Peer:
-    """The other end of a connection, whose answers nobody waits for; its reader's host and only line at once.
+    """The other end of a connection, whose answers nobody waits for; its reader's host and only owner at once.
 
     The reader runs in the test's own thread, and ends with the second answer.
     """
@@ -46,11 +46,11 @@ class Peer:
         self.pipeline.release()
         self.sock.close()
 
-    # its line
+    # its owner
 
     def read(self, pipeline: pyro.Pipeline) -> bool:
         pipeline.connection.recv(1)
-        self.late.append(self.reader.late)
+        self.late.append(self.reader.has_rested)
         if len(self.late) == 2:
             self.reader.close()
         return True
@@ -68,11 +68,11 @@ class Peer:
     def is_overdue(self, now_ms: int) -> bool:
         return False
 
-    def look(self) -> None: ...
+    def tick(self) -> None: ...
 
     def give_up(self) -> None: ...
 
-    def fill(self) -> bool:
+    def prepare_writes(self) -> bool:
         return False
 
     def write(self) -> None: ...

@@ -122,14 +122,14 @@ class Kept:
     def __init__(self) -> None:
         self.pipelines: list[pyro.Pipeline] = []
 
-    def add(self, line: SequencerClient, pipeline: pyro.Pipeline) -> None:
+    def add(self, owner: SequencerClient, pipeline: pyro.Pipeline) -> None:
         self.pipelines.append(pipeline)
 
     def drop(self, pipeline: pyro.Pipeline) -> None: ...
 
-    def want(self, line: SequencerClient, pipeline: pyro.Pipeline) -> None: ...
+    def await_writable(self, owner: SequencerClient, pipeline: pyro.Pipeline) -> None: ...
 
-    def hurry(self) -> None: ...
+    def end_rest(self) -> None: ...
 
     def close(self) -> None:
         for pipeline in self.pipelines:

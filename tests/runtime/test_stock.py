@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gcom.runtime.pyro import stock
 from gcom.runtime.pyro.stock import DEPTH_MAX, SERPENT_BYTES_MAX, read_serpent
-from gcom.runtime.pyro.wire import Bad
+from gcom.runtime.pyro.wire import RefusedMessage
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 LEAVES = st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats(-1e300, 1e300) | TEXTS
@@ -36,7 +36,7 @@ def _depth(value: Any) -> int:
 def test_whatever_comes_is_a_plain_value_or_refused(body: bytes) -> None:
     try:
         found = read_serpent(body)
-    except Bad:
+    except RefusedMessage:
         return
     assert isinstance(found, str | int | float | list | dict | type(None))
 
@@ -79,11 +79,11 @@ def test_tuples_sets_and_uris_are_plain_values() -> None:
     ids=lambda text: text[:12],
 )
 def test_what_serpent_does_not_write_is_refused(text: str) -> None:
-    with pytest.raises(Bad):
+    with pytest.raises(RefusedMessage):
         read_serpent(text.encode())
 
 
 def test_what_is_too_large_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stock, "_check_tokens", None)
-    with pytest.raises(Bad, match="bytes of serpent"):
+    with pytest.raises(RefusedMessage, match="bytes of serpent"):
         read_serpent(b"'" + b"x" * SERPENT_BYTES_MAX + b"'")

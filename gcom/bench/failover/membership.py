@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 
 from gcom.bench.benchmark import Figure, Goal, Told
-from gcom.bench.failover.scenario import Prober, Scenario
+from gcom.bench.failover.scenario import Reporter, Scenario
 from gcom.bench.processes.children import Report
 from gcom.errors import GComTimeout
 from gcom.runtime import fault_injection
@@ -67,19 +67,19 @@ def _shown(value: float | None, goal: Goal) -> str:
 
 
 def _after(
-    since: float, scenario: Scenario, probers: list[Prober], found: Callable[[Prober], Report | None]
+    since: float, scenario: Scenario, members: list[Reporter], found: Callable[[Reporter], Report | None]
 ) -> float | None:
-    """Return the seconds until `found` returned a report for each prober, by the reports' clock; None: too late."""
+    """Return the seconds until `found` returned a report for each member, by the reports' clock; None: too late."""
     try:
         # By the members' own clocks, which are one on this machine: the report's way to the parent does not count.
-        return max(float(it["at"]) for it in scenario.until_all(probers, found, LIMIT_S, "it")) - since
+        return max(float(it["at"]) for it in scenario.until_all(members, found, LIMIT_S, "it")) - since
     except GComTimeout:
         return None
 
 
-def _back(since: float, scenario: Scenario, rest: list[Prober], gone: list[Prober]) -> float | None:
+def _back(since: float, scenario: Scenario, rest: list[Reporter], gone: list[Reporter]) -> float | None:
     """Return the seconds until all are in one view at each member, and those that come back have the state."""
-    names = [prober.name for prober in (*rest, *gone)]
+    names = [member.name for member in (*rest, *gone)]
     seen = _after(since, scenario, rest, lambda it: it.view_with_names(names, since))
     given = _after(since, scenario, gone, lambda it: it.state_after(since)) if seen is not None else None
     return None if seen is None or given is None else max(seen, given)
@@ -88,10 +88,10 @@ def _back(since: float, scenario: Scenario, rest: list[Prober], gone: list[Probe
 def _pause(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     """Stop one of five, and have it go on a second after the others did without it."""
     scenario.ensure(5)
-    probers = scenario.form_group(kind, state=True)
-    scenario.flow(probers)
+    members = scenario.form_group(kind, state=True)
+    scenario.flow(members)
     # Not the first one: the leader's absence costs an election as well.
-    *rest, victim = probers
+    *rest, victim = members
     at = scenario.pause(victim, PAUSE_S)
     out = _after(at, scenario, rest, lambda it: it.view_without(victim.process, at))
     scenario.pass_time(APART_S)
@@ -107,43 +107,43 @@ def _join(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     scenario.ensure(10)
     # All are told beforehand, and join at one instant of the clock that they share.
     at = monotonic() + START_S
-    probers = scenario.form_group(kind, at)
-    views = [prober.view for prober in probers]
+    members = scenario.form_group(kind, at)
+    views = [member.view for member in members]
     # Ten that claim one name at once must end in one group: the number of groups is a figure, too.
-    instances = {joined["instance"] for prober in probers if (joined := prober.said("joined"))}
+    instances = {joined["instance"] for member in members if (joined := member.said("joined"))}
     numbers = [view["number"] for view in views if view]
-    took = _after(at, scenario, probers, lambda it: it.view_with_names([prober.name for prober in probers], at))
-    scenario.leave(probers)
+    took = _after(at, scenario, members, lambda it: it.view_with_names([member.name for member in members], at))
+    scenario.leave(members)
     return float(max(numbers)), float(len(instances)), took
 
 
 def _change(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     """Have one of eight leave and come back."""
     scenario.ensure(8)
-    probers = scenario.form_group(kind)
+    members = scenario.form_group(kind)
     # Eight that send at full rate keep two processors 95 % busy, and their queue would be measured
     # instead of the change.
-    scenario.flow(probers, GENTLY_S)
-    *rest, goer = probers
+    scenario.flow(members, GENTLY_S)
+    *rest, goer = members
     group = str((goer.view or {})["group"])
     asked = monotonic()
     scenario.leave([goer])
     left = _after(asked, scenario, rest, lambda it: it.view_without(goer.process, asked))
-    everybody = [prober.name for prober in probers]
+    everybody = [member.name for member in members]
     asked_again = monotonic()
     scenario.join(goer, kind, group)
-    joined = _after(asked_again, scenario, probers, lambda it: it.view_with_names(everybody, asked_again))
-    scenario.leave(probers)
+    joined = _after(asked_again, scenario, members, lambda it: it.view_with_names(everybody, asked_again))
+    scenario.leave(members)
     return _ms(left), _ms(joined)
 
 
 def _split(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     """Cut two of five, the leader among them, off from the others and from the registry; then heal the cut."""
     scenario.ensure(5)
-    probers = scenario.form_group(kind, state=True)
-    scenario.flow(probers)
-    few, many = probers[:2], probers[2:]
-    sides = ["+".join(prober.name for prober in side) for side in (few, many)]
+    members = scenario.form_group(kind, state=True)
+    scenario.flow(members)
+    few, many = members[:2], members[2:]
+    sides = ["+".join(member.name for member in side) for side in (few, many)]
     at = scenario.set_faults(f"cut={sides[0]}<>{sides[1]}+{fault_injection.REGISTRY}")
     refused = _after(at, scenario, few, lambda it: it.said("refused"))
     detached = _after(at, scenario, few, lambda it: it.said("detached"))
@@ -153,19 +153,19 @@ def _split(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     back = _back(scenario.set_faults(""), scenario, many, few)
     scenario.leave(many)
     # They are in no group that could be left; the next round begins with fresh processes.
-    for prober in few:
-        scenario.kill(prober.name)
+    for member in few:
+        scenario.kill(member.name)
     return refused, detached, back
 
 
 def _succession(scenario: Scenario, kind: Definition) -> tuple[float | None, ...]:
     """Kill two of three, the leader among them; the last goes on in an instance that succeeds theirs."""
     scenario.ensure(3)
-    probers = scenario.form_group(kind)
-    scenario.flow(probers)
+    members = scenario.form_group(kind)
+    scenario.flow(members)
     # One of three is no majority: it may go on only because the kernel says that the other two are dead.
-    *gone, last = probers
-    at = max(scenario.kill(prober.name) for prober in gone)
+    *gone, last = members
+    at = max(scenario.kill(member.name) for member in gone)
     try:
         (seen,) = scenario.watch([last], at, gone[0].process, LIMIT_S)
     except GComTimeout:

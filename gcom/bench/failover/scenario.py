@@ -23,7 +23,7 @@ REGISTRY = "registry"
 
 
 @dataclass(slots=True)
-class Prober:
+class Reporter:
     """One member process and its reports since it was told to join."""
 
     name: str
@@ -67,7 +67,7 @@ class Scenario:
         self._data = TemporaryDirectory(prefix="gcom-bench-")  # of the registry, for when it starts again
         self._faults = Path((environment or {}).get(fault_injection.VARIABLE, "@").removeprefix("@"))
         self.registry = ""
-        self.probers: dict[str, Prober] = {}
+        self.members: dict[str, Reporter] = {}
         self._tokens = itertools.count(1)
         self._groups = itertools.count(1)
 
@@ -78,80 +78,79 @@ class Scenario:
             port = names.split_address(self.registry)[1] if self.registry else 0
             self.registry = self.children.start_registry(port, self._file, Path(self._data.name))
         for name in [f"m{place}" for place in range(count)]:
-            if name not in self.probers:
-                self.probers[name] = Prober(name)
+            if name not in self.members:
+                self.members[name] = Reporter(name)
                 self.children.start(name, "gcom.bench.failover.probe", name, self.registry)
-        self.until_all(self.probers.values(), lambda it: it.said("ready"), START_S, "it is ready")
+        self.until_all(self.members.values(), lambda it: it.said("ready"), START_S, "it is ready")
 
-    def form_group(self, kind: Definition, at: float | None = None, state: bool = False) -> list[Prober]:
+    def form_group(self, kind: Definition, at: float | None = None, state: bool = False) -> list[Reporter]:
         """Have all join a fresh group, at one instant if given; return when it is one view of them.
 
         With `state` they hand over what they have counted to whoever joins.
         """
-        probers = list(self.probers.values())
+        members = list(self.members.values())
         # A fresh group per round, so that no round begins with what the last one left behind.
         group = f"{kind.group}-{next(self._groups)}"
-        for prober in probers:
+        for member in members:
             # `ready` is said once in a process's life, and `ensure` asks for it in each round.
-            prober.reports = [report for report in prober.reports if report["say"] == "ready"]
-        for place, prober in enumerate(probers):
-            self.join(prober, kind, group, at, state)
+            member.reports = [report for report in member.reports if report["say"] == "ready"]
+        for place, member in enumerate(members):
+            self.join(member, kind, group, at, state)
             if place == 0 and at is None:  # it leads; the others come after it
-                self.until_all([prober], lambda it: it.said("joined"), SETTLE_S, "it is in")
-        wanted = [prober.name for prober in probers]
-        self.until_all(probers, lambda it: it.view_with_names(wanted, 0.0), SETTLE_S, "it is in one view with all")
-        for prober in probers:
-            joined = prober.said("joined")
+                self.until_all([member], lambda it: it.said("joined"), SETTLE_S, "it is in")
+        wanted = [member.name for member in members]
+        self.until_all(members, lambda it: it.view_with_names(wanted, 0.0), SETTLE_S, "it is in one view with all")
+        for member in members:
+            joined = member.said("joined")
             assert joined is not None, "one that is in a view has joined"
-            prober.process = joined["process"]
-        return probers
+            member.process = joined["process"]
+        return members
 
-    def join(self, prober: Prober, kind: Definition, group: str, at: float | None = None, state: bool = False) -> None:
+    def join(self, one: Reporter, kind: Definition, group: str, at: float | None = None, state: bool = False) -> None:
         words = {"ordering": kind.ordering, "multicast": kind.multicast, "safe": kind.safe, "state": state}
-        self.children.tell(prober.name, "join", group=group, at=at, **words)
+        self.children.tell(one.name, "join", group=group, at=at, **words)
 
-    def flow(self, probers: list[Prober], every_s: float | None = None) -> None:
+    def flow(self, members: list[Reporter], every_s: float | None = None) -> None:
         """Have each of them send a message every so often, until each hears all."""
         since = monotonic()
-        for prober in probers:
-            self.children.tell(prober.name, "flow", every_s=every_s or EVERY_S * len(probers))
+        for member in members:
+            self.children.tell(member.name, "flow", every_s=every_s or EVERY_S * len(members))
         # Flowing means that each hears all: a kill before that would be measured as the group's start.
-        self.watch(probers, since)
+        self.watch(members, since)
 
-    def watch(self, probers: list[Prober], since: float, gone: str = "", limit_s: float = SETTLE_S) -> list[Report]:
+    def watch(self, members: list[Reporter], since: float, gone: str = "", limit_s: float = SETTLE_S) -> list[Report]:
         """Wait until each delivered a message of each, sent after `since`, in a view without `gone`."""
         # A token per wait: a late report about the last one must not end this one.
         token = next(self._tokens)
-        senders = [prober.process for prober in probers]
-        for prober in probers:
-            self.children.tell(prober.name, "watch", token=token, since=since, senders=senders, gone=gone)
-        return self.until_all(probers, lambda it: it.said("seen", token=token), limit_s, "it hears all who are left")
+        senders = [member.process for member in members]
+        for member in members:
+            self.children.tell(member.name, "watch", token=token, since=since, senders=senders, gone=gone)
+        return self.until_all(members, lambda it: it.said("seen", token=token), limit_s, "it hears all who are left")
 
-    def leave(self, probers: Iterable[Prober]) -> None:
-        for prober in probers:
-            self.children.tell(prober.name, "leave")
-        self.until_all(probers, lambda it: it.said("left"), SETTLE_S, "it has left")
+    def leave(self, members: Iterable[Reporter]) -> None:
+        for member in members:
+            self.children.tell(member.name, "leave")
+        self.until_all(members, lambda it: it.said("left"), SETTLE_S, "it has left")
 
     def kill(self, name: str) -> float:
         """Kill a member or the registry; return the time."""
         at = monotonic()
         self.children.kill_one(name)
         # The time was taken before the signal: what it takes to reap the process is no part of the failover.
-        self.probers.pop(name, None)
+        self.members.pop(name, None)
         return at
 
-    def pause(self, prober: Prober, limit_s: float) -> float:
+    def pause(self, member: Reporter, limit_s: float) -> float:
         """Pause one, for `limit_s` seconds at most; return the time."""
-        name = f"pauser of {prober.name}"
+        name = f"pauser of {member.name}"
         # By a process of its own: whoever stops another with SIGSTOP must live to let it go on (pauser.py).
-        self.children.start(
-            name, "gcom.bench.processes.pauser", str(self.children.process_id(prober.name)), str(limit_s)
-        )
+        paused = str(self.children.process_id(member.name))
+        self.children.start(name, "gcom.bench.processes.pauser", paused, str(limit_s))
         return float(self.children.gather("stopped", [name], START_S, self._file)[name]["at"])
 
-    def go_on(self, prober: Prober) -> float:
+    def go_on(self, member: Reporter) -> float:
         """Have a paused one go on; return the time."""
-        name = f"pauser of {prober.name}"
+        name = f"pauser of {member.name}"
         self.children.release(name)
         at = float(self.children.gather("continued", [name], START_S, self._file)[name]["at"])
         self.children.kill_one(name)
@@ -167,14 +166,14 @@ class Scenario:
         return monotonic()
 
     def until_all(
-        self, probers: Iterable[Prober], found: Callable[[Prober], Report | None], limit_s: float, what: str
+        self, members: Iterable[Reporter], found: Callable[[Reporter], Report | None], limit_s: float, what: str
     ) -> list[Report]:
         """Return what `found` returns for each, once it does for all. Raises GComTimeout naming the missing members."""
-        probers = list(probers)
-        if not self.until(lambda: all(found(prober) for prober in probers), limit_s):
-            missing = ", ".join(prober.name for prober in probers if not found(prober))
+        members = list(members)
+        if not self.until(lambda: all(found(member) for member in members), limit_s):
+            missing = ", ".join(member.name for member in members if not found(member))
             raise GComTimeout(f"{missing} did not say within {limit_s:g} s that {what}")
-        return [report for prober in probers if (report := found(prober))]
+        return [report for member in members if (report := found(member))]
 
     def until(self, condition: Callable[[], bool], limit_s: float) -> bool:
         """Take reports until a condition holds; return whether it did in time."""
@@ -193,8 +192,8 @@ class Scenario:
         self.until(lambda: False, seconds)
 
     def _file(self, name: str, report: Report) -> None:
-        if name in self.probers:
-            self.probers[name].reports.append(report)
+        if name in self.members:
+            self.members[name].reports.append(report)
 
     def __enter__(self) -> Self:
         return self

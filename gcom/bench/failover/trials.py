@@ -15,7 +15,7 @@ from statistics import median
 from typing import Annotated
 
 from gcom.bench.benchmark import BenchSetup, Between, Figure, Goal, Told
-from gcom.bench.failover.scenario import REGISTRY, Prober, Scenario
+from gcom.bench.failover.scenario import REGISTRY, Reporter, Scenario
 from gcom.bench.throughput.load import percentile
 from gcom.errors import BadValue, GComTimeout
 from gcom.values import limits
@@ -137,22 +137,22 @@ def measure(setup: FailoverSetup, scenario: Scenario, told: Told) -> Iterator[Fa
 
 def _trial(setup: FailoverSetup, kill: Kill, scenario: Scenario, rng: Random) -> Trial:
     scenario.ensure(setup.members)
-    probers = scenario.form_group(setup.definition)
-    scenario.flow(probers)
+    members = scenario.form_group(setup.definition)
+    scenario.flow(members)
     # So that kills fall evenly into the members' heartbeats, and the median is no matter of luck.
     scenario.pass_time(rng.uniform(0, PHASE_S))
     if kill is Kill.SEQUENCER:
-        scenario.watch(probers, scenario.kill(REGISTRY))  # from here on the leader orders
+        scenario.watch(members, scenario.kill(REGISTRY))  # from here on the leader orders
         scenario.pass_time(rng.uniform(0, PHASE_S))
-    trial = _killed(kill, probers, scenario, rng)
+    trial = _killed(kill, members, scenario, rng)
     # Processes are used again, and groups are not: starting Python takes longer than a failover.
-    scenario.leave([prober for prober in probers if prober.name in scenario.probers])
+    scenario.leave([member for member in members if member.name in scenario.members])
     return trial
 
 
-def _killed(kill: Kill, probers: list[Prober], scenario: Scenario, rng: Random) -> Trial:
-    victim = _victim(kill, probers, rng)
-    left = [prober for prober in probers if prober is not victim]
+def _killed(kill: Kill, members: list[Reporter], scenario: Scenario, rng: Random) -> Trial:
+    victim = _victim(kill, members, rng)
+    left = [member for member in members if member is not victim]
     since = scenario.kill(victim.name if victim else REGISTRY)
     try:
         # The registry is in no view, so after its end any message that was sent later shows that the group goes on.
@@ -163,14 +163,14 @@ def _killed(kill: Kill, probers: list[Prober], scenario: Scenario, rng: Random) 
     return Trial(max(it["first"] for it in seen) - since, max(it["resumed"] for it in seen) - since)
 
 
-def _victim(kill: Kill, probers: list[Prober], rng: Random) -> Prober | None:
+def _victim(kill: Kill, members: list[Reporter], rng: Random) -> Reporter | None:
     """Return the member to kill, None for the registry."""
     if kill is Kill.REGISTRY:
         return None
-    view = probers[0].view
+    view = members[0].view
     assert view is not None, "members in play have a view"
     # By the view and not by who was started first: an earlier kill may have made another one the oldest.
-    leader = next(prober for prober in probers if prober.process == view["members"][0])
+    leader = next(member for member in members if member.process == view["members"][0])
     if kill is Kill.MEMBER:
-        return rng.choice([prober for prober in probers if prober is not leader])
+        return rng.choice([member for member in members if member is not leader])
     return leader

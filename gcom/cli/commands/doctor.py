@@ -133,7 +133,7 @@ def _told(address: Address) -> object:
     try:
         return ask(address, {"ask": "authority"}, pyro.Newcomer(None), CALL_S)
     except Untrusted as error:
-        # By its words, since the failure has no code of its own (`_OF_US` in gcom/runtime/pyro/tls.py).
+        # By its words, since the failure has no code of its own (`_OWN_ERRORS` in gcom/runtime/pyro/tls.py).
         # A registry that wants a certificate of everybody has no authority's records.
         if "wants a certificate" in str(error):
             return None

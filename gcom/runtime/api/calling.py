@@ -98,7 +98,7 @@ class Calling(GroupHandle):
             asked = tuple(it for it in members if not (exclude_self and it == session.machine.process))
             # The time that is left: some of it may have gone while another call had to end first.
             for_ms = None if deadline is None else int((deadline - monotonic()) * 1000)
-            results = Results(self._membership, session, session.call(payload, asked, for_ms))
+            results = Results(self._membership, session, session.calls.begin(payload, asked, for_ms))
         if wait is Wait.NONE:
             return results
         # Closed however the wait ends: a request that has not left yet would have a member work for an answer that

@@ -72,7 +72,7 @@ class Group(Sending, Calling, Inspecting, Receiving):
             # By `_session` anew each time: a process that comes back meanwhile is in another one.
             while self._session.ended or self._session.detached or len(self.view.members) < count:
                 guards.raise_if_over(self._membership)
-                if not self._session.wait(deadline):
+                if not self._session.wait_for_change(deadline):
                     present = ", ".join(self.members)
                     doubt = ", and hears too few of them to go on" if self._session.detached else ""
                     raise GComTimeout(

@@ -35,5 +35,5 @@ class GroupHandle:
         if self._in_callback:
             raise WouldBlock(f"group {session.machine.group!r} waits for {what}, and a callback must not wait for it")
         with session.awaiting_acks(), self._membership.call_server.stepping_aside():
-            if not session.wait(deadline):
+            if not session.wait_for_change(deadline):
                 raise GComTimeout(f"group {session.machine.group!r} still waits for {what}")

@@ -299,7 +299,7 @@ class Receiving(GroupHandle):
             # Looked at last: what arrived before the end is read first.
             while not queued:
                 guards.raise_if_over(self._membership)
-                if not self._source.wait(deadline):
+                if not self._source.wait_for_change(deadline):
                     return None
             return queued.popleft()
 
@@ -317,7 +317,7 @@ class Receiving(GroupHandle):
                 self._state.set(self._source, arrived)
             finally:
                 self._receiving.release()
-        return not self._session.state_lost
+        return not self._session.state.lost
 
     def _await_state(self, timeout_s: float | None, deadline: float | None) -> SetState | None:
         """Return the state for this thread to set, which is the receiver until then; None: it was set, or is lost."""
@@ -325,7 +325,7 @@ class Receiving(GroupHandle):
         with self._host.lock:
             # A session that has ended is waited out, too: the process may be on its way back, into one that awaits its
             # state.
-            while (session := self._session).state_awaited or session.ended is not None:
+            while (session := self._session).state.awaited or session.ended is not None:
                 first = queued[0] if queued else None
                 # Nobody receives, and the state is next: this thread takes it. Beside a receiver it only waits, since
                 # what came before the state must be dealt with first.
@@ -335,7 +335,7 @@ class Receiving(GroupHandle):
                 if self._membership.state_failure:
                     raise StateFailed(self._membership.state_failure)
                 guards.raise_if_over(self._membership)
-                if not session.wait(deadline):
+                if not session.wait_for_change(deadline):
                     donor = session.machine.transfer.donor or "its own reader"
                     text = f"no state in group {session.machine.group!r} after {timeout_s} s: it waits for {donor}"
                     raise GComTimeout(text)

@@ -13,8 +13,8 @@ from typing import Self
 from gcom.errors import Detached, GComTimeout, HandlerFailed, MemberDeparted
 from gcom.runtime.api import guards
 from gcom.runtime.closable import Closable
+from gcom.runtime.group_calls import OpenCall
 from gcom.runtime.membership import Membership
-from gcom.runtime.open_calls import OpenCall
 from gcom.runtime.session import Session
 from gcom.values import names
 from gcom.values.answers import Outcome, Wait, enough
@@ -156,12 +156,12 @@ class Results(Mapping[str, Result], Closable):
             guards.raise_if_detached(self._session, f"{', '.join(self.pending)} did not answer yet")
         except Detached as error:
             raise CallDetached(str(error), self) from error
-        return self._session.wait(deadline)
+        return self._session.wait_for_change(deadline)
 
     def close(self) -> None:
         """Take no more results: those that are not in stay PENDING, and requests that have not left are withdrawn."""
         with self._session.changed:
-            self._session.end_call(self._call)
+            self._session.calls.withdraw(self._call)
 
 
 class CallTimeout(GComTimeout):

@@ -74,7 +74,7 @@ class Sending(GroupHandle):
             self._membership.raise_if_silent()
         session = self._membership.session
         # The usual case first: this is the path of every message.
-        if session.ended is not None or session.detached or session.leaving or not session.room:
+        if session.ended is not None or session.detached or session.leaving or not session.has_room:
             session = self._await_room(timeout_s, deadline_of(timeout_s))
         return session
 
@@ -88,7 +88,7 @@ class Sending(GroupHandle):
             while session.unnumbered or not session.machine.flushed:
                 guards.raise_if_ended(self._membership, session)
                 guards.raise_if_detached(session, "not all that was sent is held by all")
-                if not session.wait(deadline):
+                if not session.wait_for_change(deadline):
                     why = session.machine.waits_for or "the members to confirm"
                     text = f"not all that was sent in group {session.machine.group!r} has arrived after {timeout_s} s"
                     raise GComTimeout(f"{text}: it waits for {why}")
@@ -103,7 +103,7 @@ class Sending(GroupHandle):
             with session.awaiting_acks():
                 while not self._is_held(session, number, held_by):
                     guards.raise_if_detached(session, f"{_named(session, number)} is not held by {held_by}")
-                    if not session.wait(deadline):
+                    if not session.wait_for_change(deadline):
                         raise GComTimeout(_why_not_held(session, number, held_by, timeout_s))
             # Into the log as well: the audit holds the group to it, since
             # what was confirmed must not be lost (rule CONTINUITY).
@@ -125,12 +125,12 @@ class Sending(GroupHandle):
         while True:
             # Anew after each wait: this process may be in another session by now, or out of its group.
             session = self._session_to_send_in()
-            if session.room:
+            if session.has_room:
                 return session
             group = session.machine.group
             if self._in_callback:
                 raise WouldBlock(f"the window of group {group!r} is full, and a callback must not wait for it")
-            if not session.wait(deadline):
+            if not session.wait_for_change(deadline):
                 waits_for = session.machine.waits_for or "the members to read"
                 raise GComTimeout(f"no room to send in group {group!r} after {timeout_s} s: it waits for {waits_for}")
 

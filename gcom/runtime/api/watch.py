@@ -10,7 +10,7 @@ from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
 from gcom.runtime.traces import Trace, TraceBuffer
 
-MOST_MAX = 1_000_000  # some hundred bytes each: a watch must not cost more than the group
+CAPACITY_MAX = 1_000_000  # some hundred bytes each: a watch must not cost more than the group
 
 
 class Watch(Closable):
@@ -21,16 +21,16 @@ class Watch(Closable):
             for trace in watch.take():
                 print(trace.sender, trace.number, trace.delivered_s - trace.received_s)
 
-    It keeps the last `most` messages, taken or not; `dropped` counts those that went before they were taken. It goes on
-    when the process returns to the group.
+    It keeps the last messages, taken or not, as many as `Group.watch` was told; `dropped` counts those that went before
+    they were taken. It goes on when the process returns to the group.
     """
 
-    def __init__(self, host: Host, membership: Membership, most: int) -> None:
-        if type(most) is not int or not 1 <= most <= MOST_MAX:
-            raise BadValue(f"a watch keeps 1 to {MOST_MAX:,} messages; got {most!r}")
+    def __init__(self, host: Host, membership: Membership, capacity: int) -> None:
+        if type(capacity) is not int or not 1 <= capacity <= CAPACITY_MAX:
+            raise BadValue(f"a watch keeps 1 to {CAPACITY_MAX:,} messages; got {capacity!r}")
         self._host = host
         self._membership = membership
-        self._buffer = TraceBuffer(most)
+        self._buffer = TraceBuffer(capacity)
         with host.lock:
             membership.watch(self._buffer)
         # Taken once: the wall clock may be set while a watch is open, and its times must agree with each other.

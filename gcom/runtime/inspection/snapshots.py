@@ -28,8 +28,8 @@ def snapshot_of(membership: Membership, now_ms: int, round_trip_s: Callable[[Pro
     assert definition is not None, "a member knows it"
     # First, as it is the oldest: the core has delivered it, and
     # the application has no state yet to which it could apply it.
-    waited_s = (now_ms - session.state_awaited_ms) / 1000
-    runs = [it.run for it in session.waiting]
+    waited_s = (now_ms - session.state.since_ms) / 1000
+    runs = [it.run for it in session.awaiting_state]
     waiting = [HeldBack(run.sender, run.first, run.last, (STATE,), waited_s) for run in runs]
     held_back = (*waiting, *seen.held_back)
     return Snapshot(

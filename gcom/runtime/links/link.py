@@ -28,24 +28,24 @@ from gcom.values.names import Address, Process
 
 CALL_TIMEOUT_S = 2.5  # longer than SILENCE_MS: a paused peer is suspected before its call is given up
 CALL_TIMEOUT_MS = int(CALL_TIMEOUT_S * 1000)
-OVERDUE_MS = 10  # a heartbeat that waits for an answer to something else is looked at again so soon
+OVERDUE_MS = 10  # a heartbeat that waits for an answer to something else is tried again so soon
 
 
 class LinkReader(Protocol):
     """The part of the reader that a link uses. Any thread may call it."""
 
-    def add(self, line: Link, pipeline: pyro.Pipeline) -> None: ...
+    def add(self, owner: Link, pipeline: pyro.Pipeline) -> None: ...
 
     def drop(self, pipeline: pyro.Pipeline) -> None: ...
 
-    def want(self, line: Link, pipeline: pyro.Pipeline) -> None: ...
+    def await_writable(self, owner: Link, pipeline: pyro.Pipeline) -> None: ...
 
-    def look(self) -> None: ...
+    def reschedule(self) -> None: ...
 
-    def hurry(self) -> None: ...
+    def end_rest(self) -> None: ...
 
     @property
-    def late(self) -> bool: ...
+    def has_rested(self) -> bool: ...
 
 
 class LinkHost(Protocol):
@@ -102,9 +102,9 @@ class Link:
         # 3. On the broken one they would be lost, and answers over the other be taken for those of frames before.
         self._to_write: deque[tuple[pyro.Pipeline, _Taken]] = deque()
         self._unanswered: deque[_Taken] = deque()
-        self._look_ms = 0  # nothing is due by time before
+        self._next_tick_ms = 0  # before it nothing is due by time
         self._writing = Lock()  # by one thread at a time, in the order in which frames were taken
-        self._alone: Thread | None = None  # dials, or makes calls one by one; nothing else is put meanwhile
+        self._call_thread: Thread | None = None  # dials, or makes calls one by one; nothing else is written meanwhile
         self._certified = isinstance(host.credentials, pyro.Credentials)
         self._closed = False
 
@@ -112,15 +112,15 @@ class Link:
         """Take turns for this peer, too, and look for what to put. Holds the lock."""
         turn = session, peer
         self._turns[turn] = self._due[turn] = None
-        self._look_ms = 0
-        self._host.lock.follow(self)
+        self._next_tick_ms = 0
+        self._host.lock.write_on_release(self)
 
-    def look(self) -> None:
-        """Look for what became due by time alone. Holds the lock."""
+    def tick(self) -> None:
+        """Find what became due by time alone. Holds the lock."""
         now_ms = self._host.now_ms()
-        if now_ms < self._look_ms:
+        if now_ms < self._next_tick_ms:
             return
-        # No others, since to ask a machine in vain costs more than to look here. Where a peer is none any more, its
+        # No others, since to ask a machine for a frame in vain costs more. Where a peer is none any more, its
         # turn is found to be over.
         due_now = [turn for turn, due in self._dues() if due is None or due <= now_ms]
         if not due_now:
@@ -132,7 +132,7 @@ class Link:
                 session.machine.bring_forward(peer, now_ms)
             due_now = [turn for turn, due in self._dues() if due is None or due <= now_ms]
         self._due.update(dict.fromkeys(due_now))
-        self._host.lock.follow(self)
+        self._host.lock.write_on_release(self)
 
     def _dues(self) -> list[tuple[tuple[Session, Process], int | None]]:
         return [(turn, turn[0].machine.due_ms(turn[1])) for turn in self._turns]
@@ -145,16 +145,16 @@ class Link:
             self._pipeline.close()
 
     def join(self, timeout_s: float) -> None:
-        if self._alone is not None:
-            self._alone.join(timeout_s)
+        if self._call_thread is not None:
+            self._call_thread.join(timeout_s)
 
     # what there is to put
 
-    def fill(self) -> bool:
-        if self._certified and self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
+    def prepare_writes(self) -> bool:
+        if self._certified and self._pipeline is not None and self._caller.is_revoked(self._pipeline.connection):
             self._pipeline.close()  # the reader finds its end, and the next dial is refused
             return False
-        while self._due and not self._closed and self._alone is None:
+        while self._due and not self._closed and self._call_thread is None:
             # With faults, what was put without them is answered first.
             if self._host.has_faults and self._unanswered:
                 break
@@ -165,11 +165,11 @@ class Link:
             # With faults, delays are put into a call on purpose.
             if self._pipeline is None or self._host.has_faults:
                 name = f"gcom dial {self.address}"
-                self._alone = Thread(target=self._put_alone, args=(taken,), name=name, daemon=True)
-                self._alone.start()
+                self._call_thread = Thread(target=self._make_calls, args=(taken,), name=name, daemon=True)
+                self._call_thread.start()
                 break
             self._put(self._pipeline, taken)
-        if not self._turns and not self._unanswered and self._alone is None and not self._closed:
+        if not self._turns and not self._unanswered and self._call_thread is None and not self._closed:
             # Under the lock: the next session that needs this address makes a new link, and never finds this.
             self._host.forget(self)
             self._drop_pipeline()
@@ -179,7 +179,7 @@ class Link:
     def _put(self, pipeline: pyro.Pipeline, taken: _Taken) -> None:
         self._unanswered.append(taken)
         if not taken.relaxed:
-            self._host.reader.hurry()
+            self._host.reader.end_rest()
         self._to_write.append((pipeline, taken))
 
     def _take(self) -> _Taken | None:
@@ -195,18 +195,20 @@ class Link:
             if frame is not None:
                 return _Taken(session, peer, frame, monotonic(), is_relaxed(session.machine, frame))
             if self._unanswered and session.machine.data_waits(peer):
-                self._host.reader.hurry()
+                self._host.reader.end_rest()
         return None
 
     def next_ms(self, now_ms: int) -> int | None:
-        """Return when this link is to be looked at again; None: not before something happens. Holds the lock."""
-        if self._look_ms <= now_ms:
+        """Return when `tick` is due next; None: not before something happens. Holds the lock."""
+        if self._next_tick_ms <= now_ms:
             # Sooner nothing is due without `serve`: a heartbeat is put off, or comes HEARTBEAT_LEAD_MS sooner at most.
             dues = [due for _, due in self._dues() if due is not None]
-            self._look_ms = max(min(dues), now_ms + OVERDUE_MS) if dues else now_ms + limits.HEARTBEAT_MS
-        if self._alone is not None:
+            self._next_tick_ms = max(min(dues), now_ms + OVERDUE_MS) if dues else now_ms + limits.HEARTBEAT_MS
+        if self._call_thread is not None:
             return None
-        return max(min(self._look_ms, self._overdue_ms), now_ms + OVERDUE_MS) if self._unanswered else self._look_ms
+        if not self._unanswered:
+            return self._next_tick_ms
+        return max(min(self._next_tick_ms, self._overdue_ms), now_ms + OVERDUE_MS)
 
     def is_overdue(self, now_ms: int) -> bool:
         """Return whether the oldest frame under way was not answered in time. Holds the lock."""
@@ -244,7 +246,7 @@ class Link:
         # The socket's buffer is full: the reader writes the rest,
         # since a thread of the application must not wait for a peer.
         if not pipeline.put(*codec.encode_parts(taken.frame)):
-            self._host.reader.want(self, pipeline)
+            self._host.reader.await_writable(self, pipeline)
 
     # reading, in the reader's thread
 
@@ -277,14 +279,14 @@ class Link:
                     return False
                 session, peer, _, taken_s, was_relaxed = self._unanswered.popleft()
                 relaxed = relaxed and was_relaxed
-                if not self._host.reader.late:
+                if not self._host.reader.has_rested:
                     self._measure(taken_s)
                 session.step(Replied(peer, _refused(peer, reply) if isinstance(reply, VersionMismatch) else reply))
                 sessions[session] = None
             for session in sessions:
-                session.hurry()
+                session.reschedule()
             if self._due or not self._turns:
-                self._host.lock.follow(self)
+                self._host.lock.write_on_release(self)
         return relaxed
 
     def _measure(self, taken_s: float) -> None:
@@ -326,14 +328,14 @@ class Link:
             # Once for each: at one event the machine goes back to what the peer is known to hold.
             for session, peer in dict.fromkeys((taken.session, taken.peer) for taken in unanswered):
                 session.step(CallFailed(peer, refused=False, dead=dead))
-                session.hurry()
+                session.reschedule()
             now_ms = self._host.now_ms()
             # Not where it was just made: of a peer at its bound of connections each redial would end another idle one.
             if now_ms - self._made_ms >= limits.HEARTBEAT_MS:
                 for session, peer in self._turns:
                     session.machine.bring_forward(peer, now_ms, limits.HEARTBEAT_MS)
             self._due.update(self._turns)
-            self._host.lock.follow(self)
+            self._host.lock.write_on_release(self)
 
     def _drop_pipeline(self) -> None:
         pipeline, self._pipeline = self._pipeline, None
@@ -343,7 +345,7 @@ class Link:
 
     # dialling, and calls one by one; in a thread of its own for so long
 
-    def _put_alone(self, taken: _Taken | None) -> None:
+    def _make_calls(self, taken: _Taken | None) -> None:
         try:
             while taken is not None:
                 taken = self._call(taken) if self._host.has_faults else self._dial(taken)
@@ -356,9 +358,9 @@ class Link:
         try:
             pipeline = pyro.Pipeline(self._caller.connect(CALL_TIMEOUT_S), pyro.NODE)
         except (Unavailable, PeerError) as error:
-            return self._end_alone(taken, self._failure(taken.peer, error))
+            return self._end_call(taken, self._failure(taken.peer, error))
         with self._host.lock:
-            self._alone = None
+            self._call_thread = None
             if self._closed:
                 # `close` found no pipeline to end: this one was made after it.
                 pipeline.release()
@@ -366,7 +368,7 @@ class Link:
             self._pipeline, self._made_ms = pipeline, self._host.now_ms()
             self._put(pipeline, taken)
             self._host.reader.add(self, pipeline)
-            self._host.lock.follow(self)
+            self._host.lock.write_on_release(self)
         return None
 
     def _call(self, taken: _Taken) -> _Taken | None:
@@ -382,7 +384,7 @@ class Link:
             event = Replied(peer, _refused(peer, error))
         except (Unavailable, PeerError) as error:
             event = self._failure(peer, error)
-        return self._end_alone(taken, event)
+        return self._end_call(taken, event)
 
     def _decoded(self, answer: bytes) -> Reply | VersionMismatch:
         """Return a reply, or that it is in another version's words; raises MalformedFrame, Untrusted."""
@@ -404,16 +406,16 @@ class Link:
             return CallFailed(peer, refused=False)
         return CallFailed(peer, refused=isinstance(error, pyro.ConnectionRefused), dead=is_dead(self.address))
 
-    def _end_alone(self, taken: _Taken, event: Replied | CallFailed) -> _Taken | None:
-        """Tell the end of a call; return the next frame, which this thread puts, too."""
+    def _end_call(self, taken: _Taken, event: Replied | CallFailed) -> _Taken | None:
+        """Step the session with the end of a call; return the next frame, which this thread calls with, too."""
         with self._host.lock:
             taken.session.step(event)
-            taken.session.hurry()
+            taken.session.reschedule()
             following = None if self._closed else self._take()
             if following is None:
-                self._alone = None
-                self._host.lock.follow(self)
-                self._host.reader.look()
+                self._call_thread = None
+                self._host.lock.write_on_release(self)
+                self._host.reader.reschedule()
         return following
 
 

@@ -1,4 +1,4 @@
-"""The one thread that reads the answers of all peers, writes what their sockets did not take, and looks at the clock.
+"""The one thread that reads the answers of all peers, writes what their sockets did not take, and ticks.
 
 Measured against a writer and a reader per connection, and against asyncio, in decision 0010.
 """
@@ -14,16 +14,16 @@ from threading import Thread
 from typing import Protocol
 
 from gcom.runtime import pyro
-from gcom.runtime.step_lock import Follower, StepLock
+from gcom.runtime.step_lock import StepLock, Writer
 
 REST_S = 0.003  # answers that nobody waits for are taken together: each wake of the reader costs as much as an answer
-IDLE_WAIT_S = 0.25  # a reader looks again so soon: sooner than the time of any call is over
+IDLE_WAIT_S = 0.25  # between ticks at most: sooner than the time of any call is over
 
 
-class Line(Follower, Protocol):
-    """A link, or the connection to the sequencer. `read` and `give_up` are called without the lock.
+class PipelineOwner(Writer, Protocol):
+    """A link, or the client of a sequencer: what has a connection that the reader reads.
 
-    `read` tells whether nobody waited for what came.
+    `read` returns whether nobody waited for what came. It and `give_up` are called without the lock.
     """
 
     def read(self, pipeline: pyro.Pipeline) -> bool: ...
@@ -33,7 +33,7 @@ class Line(Follower, Protocol):
 
     def give_up(self) -> None: ...
 
-    def look(self) -> None: ...
+    def tick(self) -> None: ...
 
     def is_overdue(self, now_ms: int) -> bool: ...
 
@@ -51,48 +51,48 @@ class ReaderHost(Protocol):
 
 
 class Reader:
-    """The reader of one host's lines. Any thread may call the methods of the first part."""
+    """The reader of all connections of one host. Any thread may call the methods of the first part."""
 
-    def __init__(self, host: ReaderHost, lines: Callable[[], Sequence[Line]]) -> None:
+    def __init__(self, host: ReaderHost, owners: Callable[[], Sequence[PipelineOwner]]) -> None:
         self._host = host
-        self._lines = lines  # called with the lock held
+        self._owners = owners  # called with the lock held
         self._selector = selectors.DefaultSelector()
         # A selector cannot be told from outside; a byte on a socket that it watches ends its wait.
-        self._ear, self._mouth = socket.socketpair()
-        self._ear.setblocking(False)
-        self._mouth.setblocking(False)
-        self._selector.register(self._ear, selectors.EVENT_READ)
+        self._wake_receiver, self._wake_sender = socket.socketpair()
+        self._wake_receiver.setblocking(False)
+        self._wake_sender.setblocking(False)
+        self._selector.register(self._wake_receiver, selectors.EVENT_READ)
         self._wake_selector = selectors.DefaultSelector()
-        self._wake_selector.register(self._ear, selectors.EVENT_READ)
+        self._wake_selector.register(self._wake_receiver, selectors.EVENT_READ)
         self._resting = False
-        self.late = False  # what is there came while it rested: its time says nothing of the peer
-        self._orders: deque[tuple[str, Line | None, pyro.Pipeline]] = deque()
-        self._look_ms = 0
+        self.has_rested = False  # what is there came while it rested: its time says nothing of the peer
+        self._changes: deque[tuple[str, PipelineOwner | None, pyro.Pipeline]] = deque()
+        self._next_tick_ms = 0
         self._closed = False
         self._thread = Thread(target=self._run, name="gcom reader", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def add(self, line: Line, pipeline: pyro.Pipeline) -> None:
+    def add(self, owner: PipelineOwner, pipeline: pyro.Pipeline) -> None:
         """Read a connection from now on."""
-        self._tell("add", line, pipeline)
+        self._change("add", owner, pipeline)
 
     def drop(self, pipeline: pyro.Pipeline) -> None:
         """Read a connection no more."""
-        self._tell("drop", None, pipeline)
+        self._change("drop", None, pipeline)
 
-    def want(self, line: Line, pipeline: pyro.Pipeline) -> None:
+    def await_writable(self, owner: PipelineOwner, pipeline: pyro.Pipeline) -> None:
         """Go on writing when a connection's socket takes more."""
-        self._tell("want", line, pipeline)
+        self._change("await_writable", owner, pipeline)
 
-    def look(self) -> None:
-        """Look at all links again: some deadline came nearer."""
-        self._look_ms = 0
+    def reschedule(self) -> None:
+        """Find anew when the next tick is due: some deadline came nearer."""
+        self._next_tick_ms = 0
         self._wake()
 
-    def hurry(self) -> None:
-        """Take answers as they come: one is waited for. Holds the lock."""
+    def end_rest(self) -> None:
+        """Take answers as they come: one is awaited. Holds the lock."""
         if self._resting:
             self._resting = False
             self._wake()
@@ -104,24 +104,24 @@ class Reader:
     def join(self, timeout_s: float) -> None:
         self._thread.join(timeout_s)
 
-    def _tell(self, order: str, line: Line | None, pipeline: pyro.Pipeline) -> None:
-        # By orders, since a selector is not safe to change while its own thread waits in it.
-        self._orders.append((order, line, pipeline))
+    def _change(self, kind: str, owner: PipelineOwner | None, pipeline: pyro.Pipeline) -> None:
+        # By its own thread, since a selector is not safe to change while that waits in it.
+        self._changes.append((kind, owner, pipeline))
         self._wake()
 
     def _wake(self) -> None:
         with contextlib.suppress(OSError):  # full: it will wake anyway; closed: there is nobody to wake
-            self._mouth.send(b"\0")
+            self._wake_sender.send(b"\0")
 
     # the thread
 
     def _run(self) -> None:
         try:
             while not self._closed:
-                self._obey()
+                self._apply_changes()
                 patience_s = self._patience_s()
                 # After a rest only what is there: it alone is late.
-                self._rest(self._serve_all(self._selector.select(0 if self.late else patience_s)))
+                self._rest(self._serve_all(self._selector.select(0 if self.has_rested else patience_s)))
         except Exception:  # outermost: of this thread; without it a defect would only show as silence
             self._host.on_defect()
             raise
@@ -129,26 +129,26 @@ class Reader:
             for key in list(self._selector.get_map().values()):
                 if isinstance(key.fileobj, pyro.Pipeline):
                     key.fileobj.release()
-            # Orders that nobody carries out any more: these pipelines are
+            # Changes that nobody makes any more: these pipelines are
             # in no selector, and no other thread lets go of them.
-            for _, _, pipeline in self._orders:
+            for _, _, pipeline in self._changes:
                 pipeline.release()
             self._selector.close()
             self._wake_selector.close()
-            self._ear.close()
-            self._mouth.close()
+            self._wake_receiver.close()
+            self._wake_sender.close()
 
-    def _hear(self) -> None:
+    def _drain_wakeups(self) -> None:
         with contextlib.suppress(BlockingIOError):
-            # All bytes at once: however many threads woke it, one look does for all.
-            self._ear.recv(4096)
+            # All bytes at once: however many threads woke it, one turn of the loop does for all.
+            self._wake_receiver.recv(4096)
 
     def _serve_all(self, found: list[tuple[selectors.SelectorKey, int]]) -> bool:
         """Serve all that is ready; tell whether answers came that nobody waited for, and nothing else."""
         relaxed = bool(found)
         for key, ready in found:
             if key.data is None:
-                self._hear()
+                self._drain_wakeups()
                 relaxed = False
             else:
                 relaxed = self._serve(key.data, key.fileobj, ready) and relaxed
@@ -156,58 +156,58 @@ class Reader:
 
     def _rest(self, relaxed: bool) -> None:
         """Let more answers come that nobody waits for, where all were of that kind."""
-        self.late = False
+        self.has_rested = False
         # The rest of a frame that is half written goes as soon as its socket takes it.
         if not relaxed or any(key.events & selectors.EVENT_WRITE for key in self._selector.get_map().values()):
             return
         with self._host.lock:
             # Under the lock: who comes to wait for an answer from now on, finds it resting.
-            self._resting = not any(line.is_awaited for line in self._lines())
+            self._resting = not any(owner.is_awaited for owner in self._owners())
         if self._resting:
-            self.late = True
+            self.has_rested = True
             self._wake_selector.select(REST_S)
             self._resting = False
 
-    def _serve(self, line: Line, pipeline: object, ready: int) -> bool:
-        assert isinstance(pipeline, pyro.Pipeline), "only pipelines have a line"
+    def _serve(self, owner: PipelineOwner, pipeline: object, ready: int) -> bool:
+        assert isinstance(pipeline, pyro.Pipeline), "only pipelines have an owner"
         if ready & selectors.EVENT_WRITE and pipeline.flush():
-            self._watch(line, pipeline, selectors.EVENT_READ)
-        return bool(ready & selectors.EVENT_READ) and line.read(pipeline)
+            self._watch(owner, pipeline, selectors.EVENT_READ)
+        return bool(ready & selectors.EVENT_READ) and owner.read(pipeline)
 
-    def _obey(self) -> None:
-        while self._orders:
-            order, line, pipeline = self._orders.popleft()
-            if line is None:
+    def _apply_changes(self) -> None:
+        while self._changes:
+            kind, owner, pipeline = self._changes.popleft()
+            if owner is None:
                 with contextlib.suppress(KeyError, ValueError):  # never added, or dropped twice
                     self._selector.unregister(pipeline)
                 pipeline.release()
-            elif order == "add":
+            elif kind == "add":
                 with contextlib.suppress(ValueError):  # it was closed meanwhile
-                    self._selector.register(pipeline, selectors.EVENT_READ, line)
+                    self._selector.register(pipeline, selectors.EVENT_READ, owner)
             else:
-                self._watch(line, pipeline, selectors.EVENT_READ | selectors.EVENT_WRITE)
+                self._watch(owner, pipeline, selectors.EVENT_READ | selectors.EVENT_WRITE)
 
-    def _watch(self, line: Line, pipeline: pyro.Pipeline, events: int) -> None:
+    def _watch(self, owner: PipelineOwner, pipeline: pyro.Pipeline, events: int) -> None:
         with contextlib.suppress(KeyError, ValueError):  # it was closed meanwhile
-            self._selector.modify(pipeline, events, line)
+            self._selector.modify(pipeline, events, owner)
 
     def _patience_s(self) -> float:
-        """Return how long to wait at most; look at the clock's work before, if it is time."""
+        """Return how long to wait at most, after a tick if one is due."""
         now_ms = self._host.now_ms()
-        if now_ms >= self._look_ms:
-            self._look(now_ms)
-        return max(0.001, (self._look_ms - now_ms) / 1000)
+        if now_ms >= self._next_tick_ms:
+            self._tick(now_ms)
+        return max(0.001, (self._next_tick_ms - now_ms) / 1000)
 
-    def _look(self, now_ms: int) -> None:
-        """Put what became due by time, and give up connections whose peer does not answer."""
+    def _tick(self, now_ms: int) -> None:
+        """Write what became due by time, and give up connections whose peer does not answer."""
         with self._host.lock:
-            lines = self._lines()
-            overdue = [line for line in lines if line.is_overdue(now_ms)]
-            for line in lines:
-                line.look()
-        for line in overdue:
-            line.give_up()
+            owners = self._owners()
+            overdue = [owner for owner in owners if owner.is_overdue(now_ms)]
+            for owner in owners:
+                owner.tick()
+        for owner in overdue:
+            owner.give_up()
         with self._host.lock:
             # After the overdue ones have failed: what they owe again may be due sooner.
-            nexts = [line.next_ms(now_ms) for line in lines]
-        self._look_ms = min([now_ms + int(IDLE_WAIT_S * 1000), *[at for at in nexts if at is not None]])
+            nexts = [owner.next_ms(now_ms) for owner in owners]
+        self._next_tick_ms = min([now_ms + int(IDLE_WAIT_S * 1000), *[at for at in nexts if at is not None]])

@@ -20,7 +20,7 @@ from gcom.runtime.pyro.wire import (
     MSGPACK,
     NOT_TRUSTED,
     POOL_FULL,
-    Bad,
+    RefusedMessage,
     WireMessage,
     pack,
     plain,
@@ -54,8 +54,8 @@ class Caller:
     """One persistent connection to one object, used by one thread at a time; dialled when needed.
 
     A server ends connections that are idle (gcom/runtime/pyro/connections.py). That is seen before the next request is
-    put, which then goes over a new one: it fails nothing, and no request is put twice.
-    Pyro5's own Proxy is not used: it would let the peer choose how its answer is deserialised.
+    written, which then goes over a new one: it fails nothing, and no request is written twice. Pyro5's own
+    Proxy is not used: it would let the peer choose how its answer is deserialised.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Caller:
         # connection, too, or the next call would read this one's answer.
         done = False
         try:
-            with self._told(timeout_s):
+            with self._raised_as_ours(timeout_s):
                 answer = self._exchange(data, monotonic() + timeout_s)
             done = True
         finally:
@@ -100,7 +100,7 @@ class Caller:
                 self._drop()
         return answer
 
-    def revoked(self, sock: tls.PeerSocket) -> bool:
+    def is_revoked(self, sock: tls.PeerSocket) -> bool:
         """Tell whether the peer of a connection was revoked since it was made."""
         return tls.is_revoked(sock, self._certificates)
 
@@ -110,7 +110,7 @@ class Caller:
         self._drop()
         done = False
         try:
-            with self._told(timeout_s):
+            with self._raised_as_ours(timeout_s):
                 sock = self._dial(monotonic() + timeout_s)
             done = True
         finally:
@@ -120,8 +120,8 @@ class Caller:
         return sock
 
     @contextmanager
-    def _told(self, timeout_s: float) -> Iterator[None]:
-        """Raise what a call raises, in place of what sockets do."""
+    def _raised_as_ours(self, timeout_s: float) -> Iterator[None]:
+        """Raise the exceptions that `call` promises, in place of those of sockets."""
         # The narrow ones first, since nearly all of these are OSErrors: a refusal is evidence of
         # a crash, a broken connection is none, and a name that is not found was never dialled.
         try:
@@ -137,8 +137,8 @@ class Caller:
             raise HostUnknown(f"no machine is known here as {host!r} ({error.strerror})") from error
         except (EOFError, OSError) as error:
             raise ConnectionLost(f"the connection to {self.address} broke: {error}") from error
-        except Bad as bad:
-            raise PeerError(f"{self.address} gave no answer of ours: {bad}") from bad
+        except RefusedMessage as refused:
+            raise PeerError(f"{self.address} gave no answer of ours: {refused}") from refused
 
     def close(self) -> None:
         """Drop the connection for good. Another thread may call this, to end a call in progress."""
@@ -149,7 +149,7 @@ class Caller:
             sock.close()
 
     def _exchange(self, data: bytes, deadline: float) -> bytes:
-        sock = self._kept() or self._dial(deadline)
+        sock = self._reusable() or self._dial(deadline)
         # Pyro5's wire has 16 bits for it. It only tells an answer of
         # this call from one of an earlier call that was given up.
         self._seq = (self._seq + 1) & 0xFFFF
@@ -158,7 +158,7 @@ class Caller:
         reply = put(sock, protocol.MSG_INVOKE, self._seq, body, deadline) or read(sock, deadline)
         return answer_of(reply, self._seq)
 
-    def _kept(self) -> tls.PeerSocket | None:
+    def _reusable(self) -> tls.PeerSocket | None:
         """Return the connection of the last call, unless the peer has ended it since."""
         if self._sock is not None and (
             _is_over(self._sock) or (self._certificates and tls.is_revoked(self._sock, self._certificates))
@@ -227,34 +227,36 @@ def _is_over(sock: tls.PeerSocket) -> bool:
 
 
 def answer_of(reply: WireMessage, seq: int) -> bytes:
-    """Return the answer to call `seq`; raises Bad, or what a refusal means, for anything else."""
+    """Return the answer to call `seq`; raises RefusedMessage for any other, and for a refusal as `_refusal` says."""
     if reply.kind == protocol.MSG_CONNECTFAIL:
         raise _refusal(_reply(reply))
     if (reply.kind, reply.seq) != (protocol.MSG_RESULT, seq):
-        raise Bad("out of step")
+        raise RefusedMessage("out of step")
     answer = _reply(reply)
     if reply.flags & protocol.FLAGS_EXCEPTION or type(answer) is not bytes:
-        raise Bad("exception", _words(answer))
+        raise RefusedMessage("exception", _words(answer))
     return answer
 
 
 def _reply(reply: WireMessage) -> Any:
     if reply.serializer != MSGPACK:
-        raise Bad("serializer", "its answer is not msgpack")
+        raise RefusedMessage("serializer", "its answer is not msgpack")
     return plain(reply.body)
 
 
 def _refusal(answer: Any) -> Exception:
-    """Return what an introduction ends with that was refused."""
+    """Return the exception for a refused introduction."""
     words = _words(answer)
     # As a broken connection, which is dialled again in a while: nothing is wrong with what answers there.
     if answer == POOL_FULL:
         return EOFError(POOL_FULL)
-    return Untrusted(words.removeprefix(NOT_TRUSTED)) if words.startswith(NOT_TRUSTED) else Bad("rejected", words)
+    if words.startswith(NOT_TRUSTED):
+        return Untrusted(words.removeprefix(NOT_TRUSTED))
+    return RefusedMessage("rejected", words)
 
 
 def _words(answer: Any) -> str:
-    """Return a peer's words instead of an answer, fit to be shown: its exception stays data."""
+    """Return a peer's text, or its exception as text, fit to be shown; nothing is rebuilt."""
     match answer:
         case {"__class__": str() as name, "args": [text, *_]}:
             answer = f"{name.rpartition('.')[2]}: {text}"

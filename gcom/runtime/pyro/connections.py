@@ -35,8 +35,8 @@ class ConnectionAdmission(Enum):
 class Connections:
     """The connections that are open. Any thread may call anything."""
 
-    def __init__(self, most: int, idle_s: float) -> None:
-        self._most = most
+    def __init__(self, capacity: int, idle_s: float) -> None:
+        self._capacity = capacity
         self._idle_s = idle_s
         self._new: dict[Connection, float] = {}  # have not shown who they are; since when, the oldest first
         self._host: dict[Connection, str] = {}  # of new ones from other machines
@@ -57,7 +57,7 @@ class Connections:
             # Per host: 1. One machine dials without a word, again and again. 2. By the bound on all
             # it would push out strangers of other machines that are about to show who they are.
             crowd = [other for other, found in self._host.items() if found == host] if host else []
-            crowded, full = len(crowd) >= limits.NEWCOMERS_PER_HOST_MAX, len(self) >= self._most
+            crowded, full = len(crowd) >= limits.NEWCOMERS_PER_HOST_MAX, len(self) >= self._capacity
             if crowded:
                 self._end(crowd[0])
             elif full and not self._new and not self._idle:

@@ -29,7 +29,7 @@ class _Search:
         self.over = Event()
         self.found: Found = []
         self.error: OSError | None = None
-        self.counts_until_s = 0.0  # a failure
+        self.failure_until_s = 0.0  # until then a failure counts for others, too
         Thread(target=self._run, args=(look_up, host, port), name="gcom names", daemon=True).start()
 
     def _run(self, look_up: LookUp, host: str, port: int) -> None:
@@ -40,7 +40,7 @@ class _Search:
         except OSError as error:
             self.error = error
         now_s = monotonic()
-        self.counts_until_s = now_s + (now_s - self.began_s)
+        self.failure_until_s = now_s + (now_s - self.began_s)
         self.over.set()
 
 
@@ -65,7 +65,7 @@ class HostNames:
             # Addresses may change, and a name be mended: what was found counts for this question alone. 1. Two wait for
             # one search. 2. It ends; the first forgets it, and a third begins the next. 3. The second forgets that one:
             # who waits for it keeps it, and the name may be searched once more than it must.
-            if monotonic() >= search.counts_until_s or search.error is None:
+            if monotonic() >= search.failure_until_s or search.error is None:
                 self._searches.pop((host, port), None)
         if search.error is not None:
             raise search.error

@@ -20,7 +20,7 @@ from loguru import logger
 from Pyro5 import protocol
 
 from gcom.runtime.pyro.tls import PeerSocket
-from gcom.runtime.pyro.wire import NOT_TRUSTED, Bad, WireMessage, pack, read, write
+from gcom.runtime.pyro.wire import NOT_TRUSTED, RefusedMessage, WireMessage, pack, read, write
 
 LEAVE_BYTES_MAX = 4 * 1024 * 1024  # so much of what a peer still sends is read at most: a few of its messages
 REPORT_S = 10.0  # refusals are told at most this often
@@ -75,7 +75,7 @@ def put(sock: PeerSocket, kind: int, seq: int, body: bytes, deadline: float) -> 
     try:
         write(sock, kind, 0, seq, body)
     except ConnectionError:
-        with suppress(EOFError, OSError, Bad):
+        with suppress(EOFError, OSError, RefusedMessage):
             return read(sock, deadline)
         raise
     return None

@@ -13,9 +13,8 @@ from threading import Lock
 from Pyro5 import protocol
 
 from gcom.errors import PeerError
-from gcom.runtime.pyro import tls
+from gcom.runtime.pyro import tls, wire
 from gcom.runtime.pyro.caller import ConnectionLost, answer_of
-from gcom.runtime.pyro.wire import FRAME_CALL_END, HEADER_BYTES, Bad, WireMessage, frame_call, header, parse, shut
 from gcom.values.run import Encoded
 
 BUFFERS_MAX = 16  # in one call of the kernel, which takes some hundred
@@ -30,12 +29,12 @@ class Pipeline:
         self._sock = sock
         if not isinstance(sock, tls.SecureSocket):  # its own never blocks
             sock.setblocking(False)
-        self._call = frame_call(object_id)
+        self._call = wire.frame_call(object_id)
         self._lock = Lock()
-        self._left: deque[memoryview] = deque()  # what the socket did not take
+        self._unwritten: deque[memoryview] = deque()  # what the socket did not take
         self._put = 0
         self._answered = 0
-        self._came = bytearray()
+        self._received = bytearray()
         self._ended = False
 
     @property
@@ -52,12 +51,12 @@ class Pipeline:
         """
         size = sum(map(len, data))
         call = self._call + size.to_bytes(4)
-        body_bytes = len(call) + size + len(FRAME_CALL_END)
+        body_bytes = len(call) + size + len(wire.FRAME_CALL_END)
         with self._lock:
             # Number and bytes under one lock: a call that overtakes another would be answered as that one.
             self._put = (self._put + 1) & 0xFFFF
-            head = header(protocol.MSG_INVOKE, 0, self._put, body_bytes)
-            self._append((head, call, *data, FRAME_CALL_END), joined=size < LARGE_BYTES)
+            head = wire.header(protocol.MSG_INVOKE, 0, self._put, body_bytes)
+            self._append((head, call, *data, wire.FRAME_CALL_END), joined=size < LARGE_BYTES)
             return self._flush()
 
     def _append(self, parts: tuple[Encoded, ...], joined: bool) -> None:
@@ -69,7 +68,7 @@ class Pipeline:
         except OSError:  # of TLS: the reader has found the end a moment ago, and OpenSSL encrypts no more
             self._break()
         else:
-            self._left += map(memoryview, parts)
+            self._unwritten += map(memoryview, parts)
 
     def flush(self) -> bool:
         """Write what is left; tell whether the socket has it all."""
@@ -78,12 +77,12 @@ class Pipeline:
 
     def _flush(self) -> bool:
         try:
-            while self._left:
+            while self._unwritten:
                 count = self._send()
-                while self._left and count >= len(self._left[0]):
-                    count -= len(self._left.popleft())
+                while self._unwritten and count >= len(self._unwritten[0]):
+                    count -= len(self._unwritten.popleft())
                 if count:
-                    self._left[0] = self._left[0][count:]
+                    self._unwritten[0] = self._unwritten[0][count:]
         except BlockingIOError:
             return False
         except OSError:
@@ -92,15 +91,15 @@ class Pipeline:
 
     def _break(self) -> None:
         """End the connection, of which whoever reads finds the end: who writes may be a thread of the application."""
-        shut(self._sock)
-        self._left.clear()
+        wire.shut(self._sock)
+        self._unwritten.clear()
 
     def _send(self) -> int:
         if isinstance(self._sock, tls.SecureSocket):
-            return self._sock.send_sealed(self._left[0])
-        if len(self._left) == 1:
-            return self._sock.send(self._left[0])
-        return self._sock.sendmsg(islice(self._left, BUFFERS_MAX))
+            return self._sock.send_sealed(self._unwritten[0])
+        if len(self._unwritten) == 1:
+            return self._sock.send(self._unwritten[0])
+        return self._sock.sendmsg(islice(self._unwritten, BUFFERS_MAX))
 
     def _recv(self) -> bytes:
         sock = self._sock
@@ -114,12 +113,12 @@ class Pipeline:
         self._read()
         answers: list[bytes] = []
         try:
-            while len(self._came) >= HEADER_BYTES and (found := parse(self._came)) is not None:
+            while len(self._received) >= wire.HEADER_BYTES and (found := wire.parse(self._received)) is not None:
                 answers.append(self._answer(found))
         except EOFError as error:  # the server is full
             raise ConnectionLost("the connection was ended") from error
-        except Bad as bad:
-            raise PeerError(f"no answer of ours came: {bad}") from bad
+        except wire.RefusedMessage as refused:
+            raise PeerError(f"no answer of ours came: {refused}") from refused
         # Answers that came before the end are told first: their calls did not fail.
         if self._ended and not answers:
             raise ConnectionLost("the connection broke")
@@ -128,7 +127,7 @@ class Pipeline:
     def _read(self) -> None:
         try:
             while data := self._recv():
-                self._came += data
+                self._received += data
                 # A short read has emptied the socket: one more call would only say that it would block. TLS is read
                 # until it does: it may hold bytes of which no socket tells.
                 if len(data) < READ_BYTES and not isinstance(self._sock, tls.SecureSocket):
@@ -139,17 +138,17 @@ class Pipeline:
         except OSError:
             self._ended = True
 
-    def _answer(self, found: WireMessage) -> bytes:
+    def _answer(self, found: wire.WireMessage) -> bytes:
         # Counted as in `put`, where the number has 16 bits: an answer out of turn is seen by its number.
         self._answered = (self._answered + 1) & 0xFFFF
         return answer_of(found, self._answered)
 
     def close(self) -> None:
         """End the connection. Any thread may call this; `answers` then raises ConnectionLost."""
-        shut(self._sock)
+        wire.shut(self._sock)
 
     def release(self) -> None:
         """Give the socket back, which nobody waits for any more."""
         with self._lock:
-            self._left.clear()
+            self._unwritten.clear()
             self._sock.close()

@@ -70,15 +70,15 @@ def listenable(host: str, *, secure: bool) -> str:
 
 def try_listening(host: str, port: int) -> None:
     """Listen at an IP address for a moment; raises BadValue, and Unavailable for one that is taken."""
-    with why_not(host, port), socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as sock:
+    with listening_errors(host, port), socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
         sock.listen()
 
 
 @contextmanager
-def why_not(host: str, port: int) -> Iterator[None]:
-    """Raise in words why an address cannot be listened at: BadValue, and Unavailable for one that is taken."""
+def listening_errors(host: str, port: int) -> Iterator[None]:
+    """Raise BadValue where the block cannot listen at an address, Unavailable where that is taken."""
     where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
         yield

@@ -26,9 +26,9 @@ from gcom.runtime.pyro.places import (
     Place,
     is_loopback,
     listenable,
+    listening_errors,
     public_address,
     try_listening,
-    why_not,
 )
 from gcom.runtime.pyro.secret import NONCE_BYTES, Exchange, UserSecret
 from gcom.runtime.pyro.wire import (
@@ -37,7 +37,7 @@ from gcom.runtime.pyro.wire import (
     NODE,
     NOT_TRUSTED,
     POOL_FULL,
-    Bad,
+    RefusedMessage,
     WireMessage,
     frame_call,
     frame_of,
@@ -90,9 +90,10 @@ class Endpoint:
     @pyro_server.expose  # type: ignore[untyped-decorator]
     def receive(self, frame: bytes) -> bytes:
         if type(frame) not in (bytes, memoryview):
-            raise Bad("argument", "receive takes one bytes frame")
+            raise RefusedMessage("argument", "receive takes one bytes frame")
         if len(frame) > limits.FRAME_BYTES_MAX:
-            raise Bad("argument", f"a frame of {len(frame)} bytes is too large: at most {limits.FRAME_BYTES_MAX}")
+            text = f"a frame of {len(frame)} bytes is too large: at most {limits.FRAME_BYTES_MAX}"
+            raise RefusedMessage("argument", text)
         try:
             return self._handler(frame)
         except GComError:
@@ -142,8 +143,8 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             self._secure(conn, deadline)
             if self._introduce(conn, deadline):
                 return True
-        except Bad as bad:
-            self._refusals.add(bad.reason)
+        except RefusedMessage as refused:
+            self._refusals.add(refused.reason)
         except TimeoutError:
             self._refusals.add("silent")
         except ssl.SSLError as error:
@@ -183,9 +184,9 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             conn.gcom_peer = self._peer(sock, hello, deadline)
             with tls.serving(conn.gcom_peer, sock):
                 answer = self._welcome(hello)
-        except Bad as bad:
-            self._refusals.add(bad.reason)
-            write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *stock.rejection(str(bad), hello.serializer))
+        except RefusedMessage as refused:
+            self._refusals.add(refused.reason)
+            write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *stock.rejection(str(refused), hello.serializer))
             parting.take_leave(sock, self._handshake_s)
             return False
         if conn.gcom_peer is not NOBODY:
@@ -202,19 +203,20 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         return None if self._secret is None else self._prove(sock, self._secret, hello, deadline)
 
     def _prove(self, sock: tls.PeerSocket, secret: UserSecret, hello: WireMessage, deadline: float) -> Identity | None:
-        """Return None once the peer has proved that it knows the user's secret, or nobody's names; raises Bad."""
+        """Return None once the peer has proved that it knows the user's secret, NOBODY for a stock program."""
         match stock.read_body(hello):
             case {"handshake": {"nonce": bytes() as nonce}, "object": str() as name} if len(nonce) == NONCE_BYTES:
                 exchange = Exchange(sock.getpeername(), sock.getsockname(), name, nonce)
             case {"object": str() as name} if name in self.objectsById and name not in self._openly:
                 text = f"{NOT_TRUSTED}this object is for processes of its own user alone, which prove that they are"
-                raise Bad("no secret", text)
+                raise RefusedMessage("no secret", text)
             # A stock program knows no challenge: it is not refused, and finds the open objects alone (`_objects`).
             case _:
                 return NOBODY
         write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, pack(exchange.challenge(secret)))
         if not exchange.verify_caller(secret, plain(read(sock, deadline).body)):
-            raise Bad("wrong secret", f"{NOT_TRUSTED}you are another user of this machine, or have another home folder")
+            text = f"{NOT_TRUSTED}you are another user of this machine, or have another home folder"
+            raise RefusedMessage("wrong secret", text)
         return None
 
     def _speaks(self, serializer: int) -> bool:
@@ -227,7 +229,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         match stock.read_body(hello):
             case {"object": str() as name} if name in (objects := self._objects()):
                 return stock.dump({"handshake": "hello", "meta": _exposed(objects[name])}, hello.serializer)
-        raise Bad("unknown object", "no such object here")
+        raise RefusedMessage("unknown object", "no such object here")
 
     def _objects(self) -> dict[str, Any]:
         """Return the objects that the peer may call, by id: all, or the open ones for whoever has proved nothing."""
@@ -237,7 +239,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         return {name: self.objectsById[name] for name in self._openly}
 
     def _deny(self, sock: socket.socket) -> None:
-        """Tell without waiting; the accept loop may call this. A few bytes always fit a new connection's buffer."""
+        """Refuse a connection without waiting, for the accept loop: a few bytes always fit a new one's buffer."""
         self._refusals.add("pool full")
         if self._credentials is not None:
             return  # there are no words before the handshake, for which there is no worker
@@ -260,9 +262,9 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
                     self._serve(conn.sock, request)
             finally:
                 self._connections.end(conn, is_new)
-        except Bad as bad:
-            self._refusals.add(bad.reason)
-            raise errors.SecurityError(bad.reason) from bad
+        except RefusedMessage as refused:
+            self._refusals.add(refused.reason)
+            raise errors.SecurityError(refused.reason) from refused
         except (EOFError, OSError) as error:
             raise errors.ConnectionClosedError("gone") from error
 
@@ -272,9 +274,9 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         if request.kind != protocol.MSG_INVOKE or (
             request.serializer != MSGPACK and not self._speaks(request.serializer)
         ):
-            raise Bad("serializer" if request.kind == protocol.MSG_INVOKE else "message type")
+            raise RefusedMessage("serializer" if request.kind == protocol.MSG_INVOKE else "message type")
         if request.flags & protocol.FLAGS_ONEWAY:
-            raise Bad("oneway")  # a thread per call, without order or bound, and nobody to tell
+            raise RefusedMessage("oneway")  # a thread per call, without order or bound, and nobody to tell
         flags, answer = self._answer(request)
         return write(sock, protocol.MSG_RESULT, flags, request.seq, answer, request.serializer)
 
@@ -287,10 +289,10 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             answer = pack(found) if type(found) is bytes and spoken == MSGPACK else stock.dump(found, spoken)
             # The caller would refuse it, and take this side for one that does not speak as it should.
             if len(answer) > CALL_BYTES_MAX:
-                raise Bad("answer too large", "the answer is too large: ask for less")
-        except Bad as bad:
-            self._refusals.add(bad.reason)
-            return protocol.FLAGS_EXCEPTION, stock.failure(errors.SecurityError(str(bad)), spoken)
+                raise RefusedMessage("answer too large", "the answer is too large: ask for less")
+        except RefusedMessage as refused:
+            self._refusals.add(refused.reason)
+            return protocol.FLAGS_EXCEPTION, stock.failure(errors.SecurityError(str(refused)), spoken)
         except GComError as refusal:  # a frame that its handler refused
             self._refusals.add(type(refusal).__name__)
             return protocol.FLAGS_EXCEPTION, stock.failure(
@@ -307,7 +309,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
 
     def _call(self, request: WireMessage) -> Any:
         if request.flags & protocol.FLAGS_BATCH:
-            raise Bad("batch", "batches are not served: make single calls")
+            raise RefusedMessage("batch", "batches are not served: make single calls")
         frame = frame_of(request.body, _TO_NODE) if request.serializer == MSGPACK else None
         # As most calls are written; the rest is read value by value.
         if frame is not None and (node := self._objects().get(NODE)) is not None:
@@ -318,11 +320,11 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
                 # and what hangs on it could be had from outside.
                 found = getattr(it[name], method, None) if method[:1] != "_" else None
                 if getattr(found, "_pyroExposed", False) is not True or not callable(found):
-                    raise Bad("unknown method", "no such method here")
+                    raise RefusedMessage("unknown method", "no such method here")
                 return found(*positional, **named)
             case [str(), str(), [*_], dict()]:
-                raise Bad("unknown object", "no such object here")
-        raise Bad("malformed call", "not a call: object, method, positional and named arguments")
+                raise RefusedMessage("unknown object", "no such object here")
+        raise RefusedMessage("malformed call", "not a call: object, method, positional and named arguments")
 
     def _admit(self, conn: Any) -> bool:
         admission = self._connections.admit(conn, _other_host(conn.sock))
@@ -344,9 +346,9 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
 class Server:
     """The server of `objects`, by id, at host:port until closed. Port 0 takes any free one.
 
-    With credentials it speaks TLS alone, at any host; without, on loopback alone, with a user's secret to processes of
-    that user. Raises BadValue for an address that
-    may not be served, Unavailable for one that is taken.
+    With credentials it speaks TLS alone, at any host. Without, it listens on loopback alone; with a user's secret it
+    serves processes of that user. Raises BadValue for an address that may not be served, Unavailable for one that is
+    taken.
     """
 
     def __init__(
@@ -414,7 +416,7 @@ class Server:
     def close(self, drain_s: float = 0.0) -> None:
         """Stop listening, end every connection. May be called again.
 
-        For `drain_s` seconds at most it waits for calls in progress to be answered; a call itself must not wait so.
+        It waits `drain_s` seconds at most for calls in progress; 0 where a call itself closes the server.
         """
         with self._close_lock:
             if self._closing.is_set():
@@ -447,7 +449,7 @@ def _bind(host: str, port: int, make: Callable[[str, int], _Daemon]) -> _Daemon:
         raise BadValue(f"port {port!r} is not 0 to 65535")
     # Pyro5 would say so too, but leave its socket open.
     try_listening(host, port)
-    with why_not(host, port):
+    with listening_errors(host, port):
         daemon = make(host, port)
         daemon.sock.listen(128)  # Pyro5 swallows a failed listen, which a race for the port may cause
     return daemon
@@ -474,9 +476,9 @@ def _other_host(sock: socket.socket) -> str:
 
 def _check_form(hello: WireMessage, spoken: bool) -> None:
     if hello.kind != protocol.MSG_CONNECT:
-        raise Bad("no introduction")
+        raise RefusedMessage("no introduction")
     if not spoken:
-        raise Bad("serializer", stock.WORDS)
+        raise RefusedMessage("serializer", stock.WORDS)
 
 
 def _exposed(it: object) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from Pyro5 import serializers
 
-from gcom.runtime.pyro.wire import MSGPACK, Bad, WireMessage, pack, plain, plain_map
+from gcom.runtime.pyro.wire import MSGPACK, RefusedMessage, WireMessage, pack, plain, plain_map
 
 SERPENT = serializers.SerpentSerializer.serializer_id
 SERPENT_BYTES_MAX = 16 * 1024  # a registration with all that a name server takes fits many times
@@ -32,21 +32,21 @@ WORDS = 'only msgpack is spoken here: set Pyro5.config.SERIALIZER = "msgpack"'
 
 
 def read_body(message: WireMessage) -> Any:
-    """Return a body as plain values; raises Bad. The serializer is one of the two."""
+    """Return a body as plain values; raises RefusedMessage. The serializer is one of the two."""
     return plain(message.body) if message.serializer == MSGPACK else read_serpent(bytes(message.body))
 
 
 def read_serpent(body: bytes) -> Any:
-    """Return serpent as plain values; raises Bad for anything that a stock proxy would not write."""
+    """Return serpent as plain values; raises RefusedMessage for anything that a stock proxy would not write."""
     # Before anything looks at it: what it costs to refuse a text is bounded by this.
     if len(body) > SERPENT_BYTES_MAX:
-        raise Bad("too large", f"more than {SERPENT_BYTES_MAX} bytes of serpent: {WORDS}")
+        raise RefusedMessage("too large", f"more than {SERPENT_BYTES_MAX} bytes of serpent: {WORDS}")
     try:
         text = body.decode()
         _check_tokens(text, _HEAD.match(text))
         return _plain(ast.literal_eval(text))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
-        raise Bad("not serpent") from error
+        raise RefusedMessage("not serpent") from error
 
 
 def _check_tokens(text: str, head: re.Match[str] | None) -> None:

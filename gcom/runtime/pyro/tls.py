@@ -31,12 +31,12 @@ _SERIAL: ContextVar[int] = ContextVar("serial", default=0)
 # request, so it is the variable's own method.
 peer = _PEER.get
 
-_OF_PEER = {  # OpenSSL's code of what is wrong with a peer's certificate
+_PEER_ERRORS = {  # what is wrong with a peer's certificate, by OpenSSL's code
     # X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED, for which Python has no names.
     9: "its certificate is not valid yet: this machine's clock is slow, or its authority's is fast",
     10: "its certificate has expired, or this machine's clock is fast: there, gcom certs renew or a new invitation",
 }
-_OF_US = {  # its word for what a peer found wrong with ours
+_OWN_ERRORS = {  # what a peer found wrong with ours, by the alert that it sent
     "CERTIFICATE_EXPIRED": "our certificate has expired, by its clock: gcom certs renew, or a new invitation",
     "UNKNOWN_CA": "our certificate is of an authority that it does not trust: accept an invitation of its registry",
     "CERTIFICATE_REQUIRED": "it wants a certificate, and we showed none: gcom accept INVITATION",
@@ -122,7 +122,7 @@ class SecureSocket:
             if count == 0 or not rest or (count > 0 and not flags & socket.MSG_WAITALL):
                 return (size or len(buffer)) - len(rest)
             if count < 0:
-                self._take_in(deadline)
+                self._receive_records(deadline)
 
     def _read(self, buffer: memoryview) -> int:
         """Read what there is of TLS; 0 is the end, and -1 that more must come first. Holds the lock of the state."""
@@ -177,7 +177,7 @@ class SecureSocket:
                 return self._send(self._out.read(), deadline)
             except ssl.SSLWantReadError:
                 self._send(self._out.read(), deadline)
-                self._take_in(deadline)
+                self._receive_records(deadline)
             except ssl.SSLEOFError as error:
                 raise EOFError("it ended in the handshake: perhaps it speaks no TLS") from error
             except ssl.SSLError as error:
@@ -189,8 +189,8 @@ class SecureSocket:
         """Return the error in words; a server tells its own counts alone, in the words of OpenSSL."""
         return error if self._server else Untrusted(_words(error))
 
-    def _take_in(self, deadline: float | None) -> None:
-        """Wait for bytes of TLS; an end is taken in, too."""
+    def _receive_records(self, deadline: float | None) -> None:
+        """Wait for records of TLS, or the end, and give them to OpenSSL."""
         while True:
             # Nothing is there as a rule: who has been answered waits for the next request, who has asked for an answer.
             self._wait(self._readable, deadline)
@@ -306,7 +306,7 @@ def _identity(certificate: dict[str, Any]) -> Identity:
 
 def _words(error: ssl.SSLError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _OF_PEER.get(error.verify_code, f"its certificate is not of our authority ({error.verify_message})")
+        return _PEER_ERRORS.get(error.verify_code, f"its certificate is not of our authority ({error.verify_message})")
     reason = error.reason or str(error)
-    found = (words for alert, words in _OF_US.items() if reason.endswith(f"ALERT_{alert}"))
+    found = (words for alert, words in _OWN_ERRORS.items() if reason.endswith(f"ALERT_{alert}"))
     return next(found, f"no TLS with it ({reason.replace('_', ' ').lower()}): perhaps it is no GCom")

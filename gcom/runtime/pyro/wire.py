@@ -46,8 +46,8 @@ class Stream(Protocol):
     def shutdown(self, how: int, /) -> None: ...
 
 
-class Bad(Exception):
-    """A message that is refused. `reason` is counted, `text` may be told to the peer."""
+class RefusedMessage(Exception):
+    """The refusal of a message, malformed or not allowed. `reason` is counted, `text` may be told to the peer."""
 
     def __init__(self, reason: str, text: str = "") -> None:
         super().__init__(text or reason)
@@ -60,7 +60,7 @@ class WireMessage:
     serializer: int
     flags: int
     seq: int
-    # A view, no bytes: a frame of 512 KiB is not copied to be judged.
+    # A view, no bytes: a frame of 512 KiB is not copied to be checked.
     body: memoryview
 
 
@@ -106,36 +106,36 @@ def frame_of(body: memoryview, call: bytes) -> memoryview | None:
 
 
 def read(sock: Stream, deadline: float | None = None) -> WireMessage:
-    """Return one message, its header judged before its body is read. Raises Bad, EOFError, TimeoutError or OSError."""
-    header = _judged(_read_exactly(sock, HEADER_BYTES, deadline))
+    """Return one message, its header checked first. Raises RefusedMessage, EOFError, TimeoutError or OSError."""
+    header = _checked_header(_read_exactly(sock, HEADER_BYTES, deadline))
     body = _read_exactly(sock, header.annotations + header.size, deadline)
     return WireMessage(header.kind, header.serializer, header.flags, header.seq, memoryview(body)[header.annotations :])
 
 
-def parse(came: bytearray) -> WireMessage | None:
-    """Take one message from what has come, a header at least; None: some of it is still under way. Raises Bad."""
-    header = _judged(came)
+def parse(received: bytearray) -> WireMessage | None:
+    """Take one message off the bytes received, a header at least; None: it is incomplete. Raises RefusedMessage."""
+    header = _checked_header(received)
     end = HEADER_BYTES + header.annotations + header.size
-    if len(came) < end:
+    if len(received) < end:
         return None
     # Copied: the buffer goes on to be filled, and a view of it would keep it from growing.
-    body = bytes(came[HEADER_BYTES + header.annotations : end])
-    del came[:end]
+    body = bytes(received[HEADER_BYTES + header.annotations : end])
+    del received[:end]
     return WireMessage(header.kind, header.serializer, header.flags, header.seq, memoryview(body))
 
 
-def _judged(data: bytearray) -> _Header:
-    """Return a header that may be followed; raises Bad."""
+def _checked_header(data: bytearray) -> _Header:
+    """Return a header whose body may be read; raises RefusedMessage."""
     tag, version, kind, serializer, flags, seq, size, annotations, _, _, magic = _HEADER.unpack_from(data)
     if (tag, version, magic) != (b"PYRO", protocol.PROTOCOL_VERSION, _MAGIC):
-        raise Bad("not Pyro5")
+        raise RefusedMessage("not Pyro5")
     if annotations > ANNOTATION_BYTES_MAX:
-        raise Bad("annotations")
+        raise RefusedMessage("annotations")
     if size > CALL_BYTES_MAX:
-        raise Bad("too large")
+        raise RefusedMessage("too large")
     # Compression may turn a few bytes into gigabytes; KEEPSERIALIZED leaves objects for a worker to build.
     if flags & (protocol.FLAGS_COMPRESSED | protocol.FLAGS_KEEPSERIALIZED):
-        raise Bad("compressed" if flags & protocol.FLAGS_COMPRESSED else "blob")
+        raise RefusedMessage("compressed" if flags & protocol.FLAGS_COMPRESSED else "blob")
     return _Header(kind, serializer, flags, seq, annotations, size)
 
 
@@ -167,15 +167,15 @@ def plain(body: memoryview) -> Any:
     try:
         return msgpack.unpackb(body, object_hook=plain_map, max_array_len=1024, max_map_len=64, max_ext_len=0)
     except (ValueError, msgpack.exceptions.UnpackException) as error:
-        raise Bad("not msgpack") from error
+        raise RefusedMessage("not msgpack") from error
 
 
 def unpack(data: bytes) -> Any:
     """Return what `pack` made, as plain values; raises PeerError for anything else."""
     try:
         return plain(memoryview(data))
-    except Bad as bad:
-        raise PeerError(f"{len(data)} bytes are {bad}") from bad
+    except RefusedMessage as refused:
+        raise PeerError(f"{len(data)} bytes are {refused}") from refused
 
 
 def plain_map(value: dict[Any, Any]) -> Any:

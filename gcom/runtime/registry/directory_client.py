@@ -172,13 +172,13 @@ class DirectoryClient:
         return f"<gcom.Directory at {','.join(self.addresses)}>"
 
     def _entry(self, request: Request) -> GroupInfo:
-        answer = _accepted(self._ask_patiently(request))
+        answer = _accepted(self._ask_once_started(request))
         if not isinstance(answer, GroupInfo):
             raise errors.PeerError(f"registry {self.address} answered a {type(request).__name__} with {answer!r:.80}")
         return answer
 
-    def _ask_patiently(self, request: Request) -> Answer:
-        """Ask, and wait for a registry that starts: it gives no name away for some seconds."""
+    def _ask_once_started(self, request: Request) -> Answer:
+        """Ask again until the registry has started, `STARTING_S` at most: it gives no name away for some seconds."""
         deadline = monotonic() + STARTING_S
         while True:
             answer = self.ask(request)

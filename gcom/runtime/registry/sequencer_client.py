@@ -28,19 +28,19 @@ from gcom.values import limits
 from gcom.values.detection import LAN, Detection
 from gcom.values.names import Address
 
-Told = Callable[[SequencerAnswered], None]  # the `handle` of the session that asked
+AnswerHandler = Callable[[SequencerAnswered], None]  # `Session.handle` of the session that asked
 
 
 class SequencerReader(Protocol):
     """The part of the host's reader that the client uses. Any thread may call it."""
 
-    def add(self, line: SequencerClient, pipeline: pyro.Pipeline) -> None: ...
+    def add(self, owner: SequencerClient, pipeline: pyro.Pipeline) -> None: ...
 
     def drop(self, pipeline: pyro.Pipeline) -> None: ...
 
-    def want(self, line: SequencerClient, pipeline: pyro.Pipeline) -> None: ...
+    def await_writable(self, owner: SequencerClient, pipeline: pyro.Pipeline) -> None: ...
 
-    def hurry(self) -> None: ...
+    def end_rest(self) -> None: ...
 
 
 class SequencerHost(Protocol):
@@ -57,10 +57,10 @@ class SequencerHost(Protocol):
     def call_registry(self, caller: pyro.Caller, data: bytes, timeout_s: float) -> bytes: ...
 
 
-class _Pending(NamedTuple):
-    """A request, and who is to be told its answer, or the lack of one."""
+class _PendingRequest(NamedTuple):
+    """A request, and the handler of its answer, or of the lack of one."""
 
-    told: Told
+    on_answer: AnswerHandler
     request: SequencerRequest
     deadline_ms: int
     patience_ms: int
@@ -73,20 +73,20 @@ class SequencerClient:
         self._host = host
         self._caller = pyro.Caller(address, pyro.SEQUENCER, credentials)
         self._pipeline: pyro.Pipeline | None = None
-        self._waiting: deque[_Pending] = deque()  # for a connection
-        self._to_write: deque[tuple[pyro.Pipeline, _Pending]] = deque()  # each with its connection
-        self._unanswered: deque[_Pending] = deque()
+        self._waiting: deque[_PendingRequest] = deque()  # for a connection
+        self._to_write: deque[tuple[pyro.Pipeline, _PendingRequest]] = deque()  # each with its connection
+        self._unanswered: deque[_PendingRequest] = deque()
         self._writing = Lock()
         self._certified = isinstance(credentials, pyro.Credentials)
         self._thread_busy = False  # dialling, or making calls one by one
         self._work: SimpleQueue[bool] = SimpleQueue()
         self._closed = False
 
-    def ask(self, request: SequencerRequest, told: Told, detection: Detection = LAN) -> None:
-        """Put a request when the lock is let go; `told` hears the answer, or the lack of one. Holds the lock."""
+    def ask(self, request: SequencerRequest, on_answer: AnswerHandler, detection: Detection = LAN) -> None:
+        """Write a request when the lock is released, and give `on_answer` its answer, or none. Holds the lock."""
         patience_ms = _patience_ms(detection)
-        self._waiting.append(_Pending(told, request, self._host.now_ms() + patience_ms, patience_ms))
-        self._host.lock.follow(self)
+        self._waiting.append(_PendingRequest(on_answer, request, self._host.now_ms() + patience_ms, patience_ms))
+        self._host.lock.write_on_release(self)
 
     def close(self) -> None:
         """End `serve`, and a call in progress."""
@@ -99,8 +99,8 @@ class SequencerClient:
 
     # putting
 
-    def fill(self) -> bool:
-        if self._certified and self._pipeline is not None and self._caller.revoked(self._pipeline.connection):
+    def prepare_writes(self) -> bool:
+        if self._certified and self._pipeline is not None and self._caller.is_revoked(self._pipeline.connection):
             self._pipeline.close()  # the reader finds its end, and the next dial is refused
         if self._waiting and not self._thread_busy and (self._pipeline is None or self._host.has_faults):
             # One dial for all groups: each would wait for the same registry as long.
@@ -108,8 +108,8 @@ class SequencerClient:
             self._work.put(True)
         if not self._thread_busy and self._pipeline is not None:
             self._unanswered += self._waiting
-            self._to_write += [(self._pipeline, asked) for asked in self._waiting]
-            self._host.reader.hurry()
+            self._to_write += [(self._pipeline, pending) for pending in self._waiting]
+            self._host.reader.end_rest()
             self._waiting.clear()
         return bool(self._to_write)
 
@@ -123,18 +123,18 @@ class SequencerClient:
     def _write_all(self) -> None:
         while True:
             try:
-                pipeline, asked = self._to_write.popleft()
+                pipeline, pending = self._to_write.popleft()
             except IndexError:  # all is written, or was cleared just now as its connection broke
                 return
             try:
-                if not pipeline.put(sequencer_codec.encode_request(asked.request)):
-                    self._host.reader.want(self, pipeline)
+                if not pipeline.put(sequencer_codec.encode_request(pending.request)):
+                    self._host.reader.await_writable(self, pipeline)
             except BaseException:  # outermost: of one request, in a thread of the application perhaps
                 pipeline.close()  # a request is missing on this connection: no answer would be its own
                 raise
 
-    def look(self) -> None:
-        self._host.lock.follow(self)
+    def tick(self) -> None:
+        self._host.lock.write_on_release(self)
 
     def next_ms(self, now_ms: int) -> int | None:
         """Return when the oldest request under way is given up. Holds the lock."""
@@ -161,8 +161,8 @@ class SequencerClient:
                 # the selector drops the connection. 3. It must not answer a request of the next one.
                 if pipeline is not self._pipeline or not self._unanswered:
                     break
-                asked = self._unanswered.popleft()
-                asked.told(_answered(asked.request, answer))
+                pending = self._unanswered.popleft()
+                pending.on_answer(_answered(pending.request, answer))
         except GComError:  # broken, or no answer of a sequencer
             self._fail(pipeline)
         return False
@@ -175,7 +175,7 @@ class SequencerClient:
 
     def _fail(self, pipeline: pyro.Pipeline) -> None:
         with self._host.lock:
-            # Given up already: its requests were told so, and those of the next connection are none of its business.
+            # Given up already: its requests have failed, and those of the next connection are none of its business.
             if pipeline is not self._pipeline:
                 return
             self._pipeline = None
@@ -183,8 +183,8 @@ class SequencerClient:
             pipeline.close()
             failed, self._unanswered = self._unanswered, deque()
             self._to_write.clear()
-        for asked in failed:
-            asked.told(SequencerAnswered(asked.request, None))
+        for pending in failed:
+            pending.on_answer(SequencerAnswered(pending.request, None))
 
     # the thread
 
@@ -201,7 +201,7 @@ class SequencerClient:
         with self._host.lock:
             # As long as the most patient of those that wait: a group made for slow links must not lose its sequencer to
             # one made for fast ones.
-            patience_ms = max([limits.SEQUENCER_CALL_MS, *[asked.patience_ms for asked in self._waiting]])
+            patience_ms = max([limits.SEQUENCER_CALL_MS, *[pending.patience_ms for pending in self._waiting]])
         try:
             pipeline = pyro.Pipeline(self._caller.connect(patience_ms / 1000), pyro.SEQUENCER)
         except GComError as error:
@@ -209,9 +209,9 @@ class SequencerClient:
             with self._host.lock:
                 self._thread_busy = False
                 failed, self._waiting = self._waiting, deque()
-            # Without the lock, which `told` takes: it steps a session of another group each time.
-            for asked in failed:
-                asked.told(SequencerAnswered(asked.request, None, refused))
+            # Without the lock, which `on_answer` takes: it steps a session of another group each time.
+            for pending in failed:
+                pending.on_answer(SequencerAnswered(pending.request, None, refused))
             return
         with self._host.lock:
             if self._closed:
@@ -219,7 +219,7 @@ class SequencerClient:
                 return
             self._thread_busy, self._pipeline = False, pipeline
             self._host.reader.add(self, pipeline)
-            self._host.lock.follow(self)
+            self._host.lock.write_on_release(self)
 
     def _call_one_by_one(self) -> None:
         while True:
@@ -227,8 +227,8 @@ class SequencerClient:
                 if not self._waiting:
                     self._thread_busy = False
                     return
-                asked = self._waiting.popleft()
-            asked.told(self._call(asked.request, asked.patience_ms))
+                pending = self._waiting.popleft()
+            pending.on_answer(self._call(pending.request, pending.patience_ms))
 
     def _call(self, request: SequencerRequest, patience_ms: int) -> SequencerAnswered:
         data = sequencer_codec.encode_request(request)
@@ -246,12 +246,12 @@ class SequencerClient:
         """Fail all requests that wait now, after one silence for all; later ones go to the sequencer again."""
         with self._host.lock:
             failed, self._waiting = self._waiting, deque()
-        for asked in failed:
-            asked.told(SequencerAnswered(asked.request, None))
+        for pending in failed:
+            pending.on_answer(SequencerAnswered(pending.request, None))
 
 
 def _answered(request: SequencerRequest, answer: bytes) -> SequencerAnswered:
-    """Return what a session is told; an answer in another version's words is none."""
+    """Return the event for the session; an answer that cannot be decoded is none."""
     try:
         return SequencerAnswered(request, sequencer_codec.decode_answer(answer))
     except GComError:

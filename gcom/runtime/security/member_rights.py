@@ -33,7 +33,7 @@ from gcom.values.names import Address, Process
 from gcom.values.rights import Right, RightsTable, table_of
 
 ASK_S = 1.0  # a right that was taken away ends within a second or two, and a question costs next to nothing
-HURRY_S = 0.05  # between questions, where a process was refused by rules that may be old
+ASK_AGAIN_S = 0.05  # between questions, where a process was refused by rules that may be old
 CALL_S = 2.5  # as long as any other call
 SETTLE_S = 3.0  # for others to learn of a right to send
 KNOWN_MAX = 4096  # answers and processes remembered; beyond that the oldest are forgotten
@@ -48,7 +48,7 @@ class RegistryRules:
         self.table: RightsTable | None = None  # until it has answered
         self.before = RightsTable()
         self.changed_s, self.learned_s = -SETTLE_S, 0.0
-        self.hurry = Event()
+        self.ask_soon = Event()
         self._registry = registry
         self._closing = closing
         self._digest = ""
@@ -58,8 +58,8 @@ class RegistryRules:
         """Keep the rules up to date."""
         with closing(self._caller):
             while not self._closing.is_set():
-                self.hurry.wait(ASK_S)
-                self.hurry.clear()
+                self.ask_soon.wait(ASK_S)
+                self.ask_soon.clear()
                 try:
                     if self.learn():
                         on_change()
@@ -68,7 +68,7 @@ class RegistryRules:
                 except GComError as error:
                     logger.warning("no rules about rights from registry {}: {}", self._registry, error)
                     self._closing.wait(ASK_S)
-                self._closing.wait(HURRY_S)
+                self._closing.wait(ASK_AGAIN_S)
 
     def close(self) -> None:
         """Let go of the registry, where no thread runs."""
@@ -135,11 +135,11 @@ class MemberRights:
 
     def close(self) -> None:
         """Wake the threads, once `closing` is set."""
-        self._hurry()
+        self._ask_soon()
 
-    def _hurry(self) -> None:
+    def _ask_soon(self) -> None:
         for source in self._sources:
-            source.hurry.set()
+            source.ask_soon.set()
 
     def _forget_answers(self) -> None:
         with self._lock:
@@ -151,7 +151,7 @@ class MemberRights:
         if self._may(Right.JOIN, name, frame.group):
             self._judge_data(frame, name)
             return None
-        self._hurry()
+        self._ask_soon()
         if not any(isinstance(item, Join) for item in frame.control):
             raise Untrusted(_words(Right.JOIN, name, frame.group))
         head = frame.group, frame.instance, frame.target, frame.source, Status(0)
@@ -202,7 +202,7 @@ class MemberRights:
                 self._sent[key] = True
             _bound(self._sent)
         if not may and (had or _has_data(frame)):
-            self._hurry()
+            self._ask_soon()
             raise Untrusted(_words(Right.SEND, name, frame.group))
 
     def _may(self, right: Right, name: str, group: str) -> bool:
