@@ -266,6 +266,13 @@ class Session:
             self.consumed(delivery)
         self.changed.notify_all()
 
+    def ask_status(self, peers: Sequence[Process]) -> None:
+        """Have members say now what they would say at their next heartbeat. Holds the lock."""
+        now_ms = self._host.now_ms()
+        for peer in peers:
+            self.machine.bring_forward(peer, now_ms, limits.HEARTBEAT_MS)
+            self._host.serve(self, peer)
+
     @contextmanager
     def awaiting_acks(self) -> Iterator[None]:
         """Let `wait_for_change` return after every step: no effect tells of acks. Holds the lock."""

@@ -170,6 +170,10 @@ class MulticastProtocol(ABC):
             known.cursor, known.at_byte = load.end
         return load
 
+    def told_stable(self, sender: Process) -> int:
+        """Return the number up to which a sender has said that all hold its stream."""
+        return 0
+
     def lacking(self, number: int) -> list[Process]:
         """Return the members of the view that are not known to hold 1…number of this process's stream."""
         if number > self.out.number:
@@ -313,6 +317,10 @@ class Reliable(MulticastProtocol):
             return self._marks.get(sender, 0)
         store = self._stores.get(sender)
         return store.last if store else 0
+
+    def told_stable(self, sender: Process) -> int:
+        store = self._stores.get(sender)
+        return store.floor if store else limits.NUMBER_MAX  # one that is gone: all who stay have its cut
 
     def partial(self, sender: Process) -> int:
         store = self._stores.get(sender)

@@ -10,6 +10,7 @@ A promise to a view change wedges the log like a stream: the log is one more str
 
 from __future__ import annotations
 
+from collections import deque
 from enum import Enum
 
 from gcom.core.messages.frames import ORDER, Decision, Status
@@ -68,6 +69,9 @@ class OrderAgreement:
         self._grace_ms = detection.extended_ms(limits.SEQUENCER_GRACE_MS)
         self._passed = 0
         self._told = 0  # agreed, as others say
+        self._agreed_by: dict[Process, int] = {}  # and by whom
+        self._places: deque[tuple[int, int]] = deque()  # own messages up to this one have places up to this serial
+        self.aware = 0  # up to this own message all members know the places, as far as is known here
         self._wedged_at = 0  # the end of the log at the promise
         self._wanted: int | None = None  # the end of the cut, once that is known
         self._held: dict[Process, int] = {}  # the log, by the other members, as they say
@@ -93,6 +97,9 @@ class OrderAgreement:
         self.agreed = self._passed = self._told = serial
         # All have installed the cut, and with it the whole order of before: nobody lacks anything yet.
         self._held = {member: serial for member in view.members if member != self.process}
+        self._agreed_by = dict(self._held)
+        self._places.clear()
+        self.aware = decision.cut.get(self.process, 0)
         self._put = dict(self._held)
         self._wanted = self._unknown_until_ms = None
         self.wedged = self.asking = self._opened = False
@@ -226,6 +233,9 @@ class OrderAgreement:
     def on_status(self, peer: Process, status: Status) -> bool:
         """Record how much of the order a peer holds, and knows to be agreed; return whether more may be agreed now."""
         held = self._held.get(peer)
+        if self._places and held is not None and status.agreed > self._agreed_by[peer]:
+            self._agreed_by[peer] = status.agreed
+            self._look_who_is_aware()
         # Not after the promise: the order that is agreed by later words might be in no union, and is settled
         # by the cut.
         if held is None or self.wedged or (status.ordered <= held and status.agreed <= self._told):
@@ -246,12 +256,30 @@ class OrderAgreement:
         # Others may know of more that is agreed than is here: only what is here can be passed on.
         self.agreed = max(self.agreed, min(max(known, self._told), self.log.end))
         spans = self.log.between(self._passed, self.agreed)
+        serial = self._passed
+        for sender, first, last in spans:
+            serial += last - first + 1
+            if sender == self.process:
+                self._places.append((last, serial))
+        self._look_who_is_aware()
         self._passed = self.agreed
         # All hold it: no view change will ask for it.
         stable = min([self._passed, *self._held.values()])
         if stable > self.log.floor:
             self.log.drop(stable)
         return spans
+
+    def _look_who_is_aware(self) -> None:
+        by_all = min(self._agreed_by.values(), default=self.agreed)
+        while self._places and self._places[0][1] <= by_all:
+            self.aware = self._places.popleft()[0]
+
+    def unaware(self, number: int) -> list[Process]:
+        """Return the other members that are not known to know the places of own messages up to `number`."""
+        serial = next((serial for last, serial in self._places if last >= number), None)
+        if serial is None:
+            return [] if number <= self.aware else list(self._agreed_by)
+        return [peer for peer, agreed in self._agreed_by.items() if agreed < serial]
 
     @property
     def doubted(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from time import monotonic
 from typing import Literal
 
 from gcom.errors import BadValue, GComTimeout, WouldBlock
@@ -15,6 +16,7 @@ from gcom.values.definition import Multicast
 from gcom.values.run import are_bytes, check_payload
 
 HeldBy = Literal["sender", "majority", "all"]
+ASK_S = 0.02  # as often a sender that waits asks the members what they hold
 
 
 class Sending(GroupHandle):
@@ -39,8 +41,10 @@ class Sending(GroupHandle):
         Departure has none (`unsent`), or, where the same process goes on in a successor, one of that instance.
 
         With `held_by` "majority" or "all" (RELIABLE only) it returns once so many members of the view, this one
-        included, have stored the message, whether or not they have read it: a crash of the others does not lose it.
-        Members that left the view do not count. Inside a callback that raises WouldBlock, and nothing is sent.
+        included, have stored the message, whether or not they have read it: a crash of the others does not lose it. In
+        a causal order all that the message follows is stored by all then, in a total one its place is known to a
+        majority, or to all. Members that left the view do not count. Inside a callback that raises WouldBlock, and
+        nothing is sent.
 
         Raises MessageTooLarge, BadValue, NotAMember (once `leave` began), NotPermitted (by the registry's rules),
         Detached, GComTimeout; WouldBlock inside a callback. After an error that names the message, it was sent, and may
@@ -100,10 +104,18 @@ class Sending(GroupHandle):
         with self._host.lock:
             session = self._await_room(timeout_s, deadline)
             number = session.put(payload)
+            asked_s = monotonic()
             with session.awaiting_acks():
                 while not self._is_held(session, number, held_by):
                     guards.raise_if_detached(session, f"{_named(session, number)} is not held by {held_by}")
-                    if not session.wait_for_change(deadline):
+                    # Acks come by themselves. But that a member knows the place, or has read the message, its next
+                    # heartbeat would tell, half a second later.
+                    if monotonic() - asked_s >= ASK_S:
+                        session.ask_status(session.machine.lacking(number))
+                        asked_s = monotonic()
+                    again = asked_s + ASK_S
+                    session.wait_for_change(again if deadline is None else min(again, deadline))
+                    if deadline is not None and monotonic() >= deadline:
                         raise GComTimeout(_why_not_held(session, number, held_by, timeout_s))
             # Into the log as well: the audit holds the group to it, since
             # what was confirmed must not be lost (rule CONTINUITY).
@@ -137,7 +149,7 @@ class Sending(GroupHandle):
     def _is_held(self, session: Session, number: int, held_by: HeldBy) -> bool:
         """Tell whether enough members hold a message; raises if the session has ended and it may not have arrived."""
         machine, ended = session.machine, session.ended
-        lacking = len(machine.lacking(number))
+        lacking = len(machine.lacking(number, placed=held_by == "all"))
         # In a total order copies are not enough: until a majority holds its place, a view change may order it
         # otherwise.
         if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < len(session.members))):

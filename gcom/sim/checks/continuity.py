@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gcom.core.messages.effects import Deliver, Ended, Installed
+from gcom.core.messages.effects import Deliver, Ended, Installed, Skip
 from gcom.sim.checks.record import Violation
 from gcom.sim.checks.state import State
 from gcom.values.definition import Definition, Multicast, Netsplit
@@ -43,6 +43,7 @@ class Continuity:
         self._restored: set[int] = set()  # ranks of losses after which somebody went on with what it had of its own
         self._forked = False  # an operator gave some up, perhaps, and what only these had
         self._given_up: set[str] = set()  # instances that may go on with members that an operator gave up
+        self._named: dict[tuple[str, Process, Process], int] = {}  # who was named as a holder of how many of whose
 
     def see(self, instance: str, who: Process, effect: object) -> None:
         """Check one effect that an application sees."""
@@ -64,12 +65,22 @@ class Continuity:
                 count = self._before.get((instance, run.sender), 0) + run.last
                 self._count[who, run.sender] = count
                 self._on_delivered((instance, effect.view), who, run.sender, count)
+            # Broken where a copy alone counts, of which what it follows, or its place, dies with others.
+            case Skip(sender, first) if first <= self._named.get((instance, sender, who), 0) and not self._forked:
+                raise Violation(
+                    f"CONTINUITY: {who} was named as a holder of message {first} of {sender}: it gives it up"
+                )
             # Whoever comes next finds a name that nobody has: it begins anew, and owes nobody anything.
             case Ended(number, "request") if self._views[instance, number].members == (who,):
                 self._confirmed.clear()  # the last has left
                 self._dissolved.add(instance)
             case _:
                 pass
+
+    def on_confirmed(self, instance: str, sender: Process, number: int, holders: Iterable[Process]) -> None:
+        """Record that a sender was told who holds 1…number of its messages, as its receipts name them."""
+        for who in holders:
+            self._named[instance, sender, who] = number
 
     def on_fork(self) -> None:
         """Record that an operator ordered a fork: from now on who is handed its own state may lose what it had."""
