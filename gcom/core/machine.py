@@ -234,7 +234,7 @@ class GroupMachine:
 
     def lacking(self, number: int, placed: bool = True) -> list[Process]:
         """Return the members not known to hold this process's messages up to `number`; `placed`: and their places."""
-        return self._member.streams.confirmation.lacking(number, placed) if self._member else [self.process]
+        return self._member.streams.holders.lacking(number, placed) if self._member else [self.process]
 
     def placed(self, number: int) -> bool:
         """Return whether this process's messages up to `number` have a place in the total order, if there is one."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import accumulate, chain
 
 from gcom.core.codec import frames as codec
-from gcom.core.confirmation import Confirmation
+from gcom.core.holders import Holders
 from gcom.core.hold_back import MAJORITY, PLACE, VIEW, HeldRun, HoldTimes
 from gcom.core.messages.effects import Deliver, Delivery, Effect, Sent, Skip
 from gcom.core.messages.frames import NO_MISSES, NO_RECEIPT, ORDER, Decision, Misses, Status
@@ -62,7 +62,7 @@ class Streams:
             assert signer is not None, "a process without a key enters no signed group"
             self._signatures = Signatures(signer, process, group, instance, may_lose=self._basic)
         self._ordering = orderer(definition.ordering)
-        self.confirmation = Confirmation(self.multicast, self.serials, definition.ordering.is_causal)
+        self.holders = Holders(self.multicast, self.serials, definition.ordering.is_causal)
         self._view = view
         self.unsent: list[Payload] = []  # messages that have no number yet
         # The vector clock (BSS §5.1): the highest number delivered from each other member; what of it changed since the
@@ -91,7 +91,7 @@ class Streams:
         if self.serials:
             self.serials.install(decision, serial)
         self.multicast.install(view, decision.cut)
-        self.confirmation.install()
+        self.holders.install()
 
     def submit(self, payloads: list[Payload]) -> None:
         self.unsent += payloads
@@ -134,7 +134,7 @@ class Streams:
             return []
         run = self._form_run(bytes_max)
         self._last_size = len(run.encoded)
-        self.confirmation.on_formed(run)
+        self.holders.on_formed(run)
         if self._basic:
             self._told |= self._clock
         # The next run tells only what is delivered from now on: runs of a sender are released in order.
@@ -448,7 +448,7 @@ class Streams:
     @property
     def unconfirmed(self) -> tuple[int, int] | None:
         """The first and last of this process's messages that some member may not hold, with all that it needs."""
-        confirmed, number = self.confirmation.confirmed, self.multicast.out.number
+        confirmed, number = self.holders.held_by_all, self.multicast.out.number
         return (confirmed + 1, number) if confirmed < number else None
 
     @property

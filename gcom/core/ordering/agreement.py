@@ -233,7 +233,7 @@ class OrderAgreement:
     def on_status(self, peer: Process, status: Status) -> bool:
         """Record how much of the order a peer holds, and knows to be agreed; return whether more may be agreed now."""
         held = self._held.get(peer)
-        if self._places and held is not None and status.agreed > self._agreed_by[peer]:
+        if held is not None and status.agreed > self._agreed_by[peer]:
             self._agreed_by[peer] = status.agreed
             self._look_who_is_aware()
         # Not after the promise: the order that is agreed by later words might be in no union, and is settled

@@ -22,7 +22,7 @@ from gcom.values.names import Process
 from gcom.values.run import Run
 
 
-class Confirmation:
+class Holders:
     """How far this process's stream of the view is held with all that it needs.
 
     `_pasts`: from which number on its messages follow which number of which other member; as its runs were formed.
@@ -64,7 +64,7 @@ class Confirmation:
         )
 
     @property
-    def confirmed(self) -> int:
+    def held_by_all(self) -> int:
         """The last message of this process up to which all members of the view hold all with what it needs."""
         out = self._multicast.out
         past = self._first_without_past() - 1 if self._causal else out.number
