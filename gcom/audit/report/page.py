@@ -75,8 +75,8 @@ def render(
             witnesses=witnesses or {},
             title=title,
         )
-        # More than ROWS times less is nothing: then names from the logs alone are too large, and the page
-        # is as it is.
+        # At a share above ROWS every list is empty. Then the names in the logs alone are too long, and the page stays
+        # too large.
         if len(text.encode("utf-8", "replace")) <= BYTES or share > ROWS:
             return text
         share *= 2
