@@ -1,5 +1,5 @@
-"""The registry's process: directory behind its codec. It may be out of reach, and when it starts again it knows only
-its disk: its votes as the witness of ties.
+"""The registry's process: the directory behind its codec. It may be out of reach, and when it starts again it knows
+only what is on its disk: the rows of its table, and its votes as a witness.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Registry:
         self._outage = False
         self._disk: dict[str, WitnessRecord] = {}
         self._store = _Disk()
-        self._armed: list[TroubleEvent] = []  # restarts and outages that wait for an answer of a kind
+        self._armed: list[TroubleEvent] = []  # restarts and outages that happen after the next answer of a kind
         self._queued: list[Callable[[], None]] = []  # requests to a stopped registry, carried out when it runs again
         # The first one of a run waits for nobody: there was no registry before it.
         self._live(grace_ms=0)
@@ -184,7 +184,7 @@ class Registry:
 
     def heal(self) -> None:
         self._down = ""
-        # Before they are carried out: an answer may lead to another outage.
+        # The queue is emptied before its requests are carried out: an answer may lead to another outage.
         queued, self._queued = self._queued, []
         for arrive in queued:
             arrive()
