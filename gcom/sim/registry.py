@@ -286,6 +286,8 @@ class _RegistryCall:
 
     def _arrive(self) -> None:
         down = self._registry.down
+        # Stopped: the request waits in the socket. Silent: nothing comes back, and only the asker's time-out ends it.
+        # Unreachable: the failure comes back at once.
         if down == STOPPED:
             self._registry.queue(self._arrive)
         elif down != "silent":

@@ -274,6 +274,7 @@ def _event(segment: LogSegment, row: int) -> LogEvent:
         count=int(rows.count[row]),
         view=int(rows.view[row]),
         sender=process if kind == SEND else sender,
+        # A `confirm` has a number too, of a message that it neither sends nor delivers.
         number=int(rows.number[row]) if kind <= SKIP else -1,
         serial=int(rows.serial[row]),
         file=segment.path,

@@ -382,6 +382,7 @@ class _Cutter:
 def _single(record: Record, step: int) -> Record:
     """Return one message of a run."""
     single = {name: value for name, value in record.items() if name not in ("at", "t", "held", "count", "digests")}
+    # A run has the number and the serial of its first message; those of the others follow one by one.
     for name in ("number", "serial"):
         if name in record:
             single[name] = record[name] + step

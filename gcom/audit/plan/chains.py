@@ -68,6 +68,7 @@ def coverage_of(parts: list[ChainSummary]) -> str:
 
     `parts` are its chains in the log's order; without any it is lost.
     """
+    # A gap in any chain is a gap in the log; how the log ends only its last chain tells.
     if not parts or any(part.gaps for part in parts):
         return "lost"
     if parts[-1].torn:

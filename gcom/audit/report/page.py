@@ -43,7 +43,9 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """The latency of one process, or of all: the number of samples, and four percentiles, as text."""
+    """The latencies of one process, or of all (no name), as text: the number of samples, then four percentiles; no text
+    without samples. `own` is from a send to the process's own delivery, `held` the time in hold-back.
+    """
 
     name: str
     own: list[str]

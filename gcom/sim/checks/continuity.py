@@ -40,8 +40,8 @@ class Continuity:
         self._count: dict[tuple[Process, Process], int] = {}
         # States count from a loss on: how many messages of each sender there were before it.
         self._lost: dict[tuple[int, Process], int] = {}
-        self._restored: set[int] = set()  # ranks of losses after which somebody went on with what it had of its own
-        self._forked = False  # an operator gave some up, perhaps, and what only these had
+        self._restored: set[int] = set()  # ranks of the views from which a group goes on with one member's own state
+        self._forked = False  # an operator ordered a fork: members, and what only they had, may be given up
         self._given_up: set[str] = set()  # instances that may go on with members that an operator gave up
 
     def see(self, instance: str, who: Process, effect: object) -> None:

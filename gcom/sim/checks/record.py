@@ -143,7 +143,7 @@ class InstanceHistory:
         self.streams: dict[Process, SentStream] = {}
         self.views: dict[int, Installed] = {}
         self.suspected: set[Process] = set()  # by anybody, ever
-        self.suspecting: set[Process] = set()  # anybody, ever
+        self.suspecting: set[Process] = set()  # the processes that suspected anybody, ever
         self.detached: set[Process] = set()  # ever
         self.given_up: set[Process] = set()  # by an operator, in a later instance
         self.messages = 0

@@ -258,5 +258,6 @@ class Healing:
         for session in [node.session for node in self._running]:
             checker, process = session.checker, session.process
             for sender, number in self._marks:
+                # A mark that was given up is settled, and missing all the same.
                 if not checker.settled_by(process, sender, number) or not checker.delivered_by(process, sender, number):
                     yield process, sender, number

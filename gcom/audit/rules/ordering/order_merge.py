@@ -183,6 +183,7 @@ class OrderMerge:
 
     def _look_behind(self, process: int, runs: list[_Run]) -> None:
         """Find the front of the process that waits for this one."""
+        # The process before this one in the cycle waits for it. Of a process outside of the cycle nothing is sought.
         place = (self._cycle.index(process) - 1) % len(self._cycle) if process in self._cycle else -1
         if place < 0 or place in self._behind:
             return

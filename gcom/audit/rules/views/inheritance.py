@@ -62,6 +62,7 @@ class Inheritance:
         for link in self._links:
             if link.claim.by == ENDED and _is_judged(link.old) and not link.old.is_dissolved:
                 self._judge_founding(link)
+        # An instance that all have left by their own will owes nothing to anybody.
         for old in self._instances.values():
             if _is_judged(old) and not old.is_dissolved:
                 for session in old.sessions.values():
@@ -151,6 +152,7 @@ class Inheritance:
 
     def _shares_of(self, name: str) -> dict[str, Share]:
         """Return what an instance begins with, by each instance before it."""
+        # Kept, as each instance asks for those before it, back to the origin.
         if name not in self._shares:
             shares: dict[str, Share] = {}
             for link in self._links:
