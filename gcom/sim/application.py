@@ -292,11 +292,11 @@ class Application:
         if not isinstance(item, Handed):
             self._source = item
         elif self._source is self._session or isinstance(item, StateUnavailable | KeepState):
-            self._deal_with(item)
+            self._handle(item)
         else:
             self._apply(item)  # of a predecessor, where nobody takes credit or asks for a state any more
 
-    def _deal_with(self, item: Handed) -> None:
+    def _handle(self, item: Handed) -> None:
         """Handle an item of this session: apply it, then answer, give credit, or report the barrier."""
         match item:
             case Deliver(run):

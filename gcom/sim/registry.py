@@ -87,10 +87,12 @@ class Registry:
         self._armed: list[TroubleEvent] = []  # restarts and outages that happen after the next answer of a kind
         self._queued: list[Callable[[], None]] = []  # requests to a stopped registry, carried out when it runs again
         # The first one of a run waits for nobody: there was no registry before it.
-        self._live(grace_ms=0)
+        self._begin_life(grace_ms=0)
         self._tick()
 
-    def _live(self, grace_ms: int) -> None:
+    def _begin_life(self, grace_ms: int) -> None:
+        """Make the objects of a new process; it grants no claim for `grace_ms`."""
+
         def save(record: WitnessRecord) -> None:
             self._disk[record.instance] = record
 
@@ -171,7 +173,7 @@ class Registry:
             self._disk, self._store = {}, _Disk()
         # Without its disk it must wait longer before it grants a claim: it does not even know which
         # groups may come back.
-        self._live(limits.FORGOTTEN_GRACE_MS if event.detail == FORGETS else limits.START_GRACE_MS)
+        self._begin_life(limits.FORGOTTEN_GRACE_MS if event.detail == FORGETS else limits.START_GRACE_MS)
         if event.for_ms:
             self._go_down("unreachable", event.for_ms)
 
