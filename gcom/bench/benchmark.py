@@ -1,7 +1,7 @@
 """The base of all benchmarks: the group that is measured, bounds, goals, and progress.
 
 A benchmark is a package with a setup, a result whose `row()` is one JSON object of plain values, and `measure(setup,
-told)`. Its setup derives from `BenchSetup` and adds its own fields, whose bounds are in their annotations. A figure to
+tell)`. Its setup derives from `BenchSetup` and adds its own fields, whose bounds are in their annotations. A figure to
 reach is a `Goal` where it is measured round by round, else a `Bounded`.
 """
 
@@ -19,7 +19,7 @@ from gcom.values.names import Address
 
 MEBIBYTE = 1024 * 1024
 
-Told = Callable[[str], None]  # hears how far a benchmark is, a line at a time
+Tell = Callable[[str], None]  # shows how far a benchmark is, a line at a time
 
 
 class Between(NamedTuple):
@@ -58,7 +58,7 @@ class BenchSetup:
 
     @property
     def kind(self) -> str:
-        """The group's promises in words, but for RELIABLE, which is usual."""
+        """Return the group's promises in words, without RELIABLE, which is usual."""
         return self.promises.replace(" RELIABLE", "")
 
     @property
@@ -67,7 +67,7 @@ class BenchSetup:
         return f"{group.ordering} {group.multicast}{' SAFE' if group.safe else ''}"
 
     def words(self, registry: Address) -> tuple[str, ...]:
-        """Return the first arguments of a member process, which `parse` understands."""
+        """Return the arguments of a member process that name its registry and group, as `parse` reads them."""
         group = self.definition
         # As words of a command line: the member is a process of its own, and may be started by hand to look at it.
         words = registry, group.group, group.ordering, group.multicast, str(group.safe), str(group.signed)

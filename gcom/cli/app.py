@@ -156,7 +156,7 @@ def accept(
 
     invited = parse(invitation)
     if registry is not None:
-        # Its authority is what the invitation knows it by, and that is the same wherever it is.
+        # The invitation knows the registry by its authority, whatever its address.
         invited = replace(invited, registry=names.address(registry))
     try:
         folder = take_up(invited)

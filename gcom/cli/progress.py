@@ -20,7 +20,7 @@ from gcom.demo.texts import chosen_texts
 
 
 def throughput(setup: ThroughputSetup, output: Output, as_json: bool) -> int:
-    """Return 0 only if every delivery was right."""
+    """Measure throughput and show it; return 0 only if every delivery was right."""
     outcome = measure(setup, notice)
     if as_json:
         output.row(outcome.row())

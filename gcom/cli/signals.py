@@ -36,7 +36,7 @@ class Signals:
 
     def install(self) -> None:
         # What was ignored before stays so: under nohup a command is to outlive its terminal.
-        self._ignored = {number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN}  # nohup
+        self._ignored = {number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN}
         self.restore()
 
     def restore(self) -> None:

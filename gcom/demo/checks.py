@@ -86,7 +86,9 @@ def promises_order(ordering: Ordering) -> bool:
 
 
 def sequence_faults(sequences: dict[str, str]) -> list[str]:
-    """Return the members that delivered in another order than the first one, by digests of all deliveries, in words."""
+    """Return a sentence per member that delivered in another order than the first one. `sequences` are the digests of
+    all deliveries, by member.
+    """
     first, *others = sequences
     different = [member for member in others if sequences[member] != sequences[first]]
     return [f"{member} delivered in another order than {first}" for member in different]

@@ -1,6 +1,6 @@
 """`python -m gcom.demo.member REGISTRY NAME LOG-FOLDER [FILE]`: one process of the demo.
 
-For each ordering it is told: join, go, leave; it says: joined, progress..., done, left.
+For each ordering it is ordered to join, go and leave, and reports: joined, progress..., done, left.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ faults are off, and the group must become live. Checkers see only what applicati
     network, registry, unicasts, application, session, node
                  the parts of the simulated world, each importing only parts named before it; what it needs of a later
                  one it names as a Protocol beside itself
-    faults/      what carries out a plan's events, and the healed phase after them
+    faults/      the driver of a plan's events, and the healed phase after them
     world        composes all of it, and knows who has which name; `runs` runs many seeds
 
 One seed is one run: nothing iterates a set where it shows, and every random number comes from the seed.

@@ -36,7 +36,7 @@ from gcom.values.names import InstanceId
 from gcom.values.run import Payload, Run, StateToMerge
 from gcom.values.view import View
 
-PENDING_MAX = 64  # sent and not yet numbered; at the bound `send` would block, and here is not called
+PENDING_MAX = 64  # submitted and not yet numbered; here a real `send` would block, so the application does not send
 BURST_MAX = 60  # some runs' worth: windows fill, and a burst is over within a call's time
 STALL_POLL_MS = 50  # how late a stall's end may be seen: nothing waits for it more exactly
 _WORDS = ("ask", "build", "cut", "deliver", "election", "fetch", "größe", "hold", "install", "join")
@@ -55,15 +55,17 @@ class Application:
         self._simulation = session.simulation
         self._rng = rng
         self._queue: DeliveryQueue[MemberSession] = DeliveryQueue()
-        self._source = session  # of what is read now
+        self._source = session  # the session that the items read now came from: this one, or its predecessor
         self._state = State()
-        self._held: list[tuple[InstanceId, Deliver | Installed]] = []  # came while the state was awaited, and where
-        self._awaits_since = 0  # the rank of the view from which on it has all, but read nothing
-        self._lost: KeepState | StateUnavailable | None = None  # told, and its barrier not reached
-        self._view = 0  # installed, but not reached by the reader
+        # The arrivals while it awaited its state, each with its instance.
+        self._held: list[tuple[InstanceId, Deliver | Installed]] = []
+        self._awaits_since = 0  # the rank of the first view that it installed without its state; 0: there was none
+        # The loss of its state, from its announcement until the reader reaches its barrier.
+        self._lost: KeepState | StateUnavailable | None = None
+        self._view = 0  # the latest view installed; the reader may not have reached it
         self._reading = False
         self._composed = 0
-        self._unconfirmed = 0  # the last message sent when it last asked who holds what; 0: it waits for none
+        self._unconfirmed = 0  # the own message whose confirmation it waits for; 0: it waits for none
         # With a random stream of its own: a plan in which nobody writes envelopes draws the same messages
         # as one with envelopes.
         self._endpoint = UnicastTraffic(session, Random(f"mail {rng.random()}"), lambda: self.has_state)
@@ -86,7 +88,7 @@ class Application:
             # A successor goes on with the state that its former session leaves, so what that one had
             # queued is read first.
             for item in former._queue.queued:
-                former._take_in(item)
+                former._apply(item)
         self._state, self._reconciliation = former._state, former._reconciliation
         # Who goes on in a successor keeps its state.
         self._former = "" if machine.succeeded else machine.instance or former._former
@@ -236,6 +238,7 @@ class Application:
         self._bring(brought)
 
     def _bring(self, brought: StateToMerge | None) -> None:
+        """Multicast the state of an earlier instance, if there is one to merge, as soon as this step is over."""
         if brought is not None:
             self._session.checker.states.on_reconciliation(self._session.process, State.load(brought))
             self._later(0, partial(self._multicast, brought))
@@ -289,16 +292,17 @@ class Application:
         if not isinstance(item, Handed):
             self._source = item
         elif self._source is self._session or isinstance(item, StateUnavailable | KeepState):
-            self._deal_with(item)
+            self._handle(item)
         else:
-            self._take_in(item)  # of a predecessor, where nobody takes credit or asks for a state any more
+            self._apply(item)  # of a predecessor, where nobody takes credit or asks for a state any more
 
-    def _deal_with(self, item: Handed) -> None:
+    def _handle(self, item: Handed) -> None:
+        """Handle an item of this session: apply it, then answer, give credit, or report the barrier."""
         match item:
             case Deliver(run):
                 # The credit last, as in the runtime: a message counts as read when the callback is through, and may
                 # be answered from within.
-                self._take_in(item)
+                self._apply(item)
                 self._call_back(starts=str(run.payloads[0])[:3])
                 self._credit(item)
             case Skip():
@@ -311,12 +315,13 @@ class Application:
             case DeliverUnicast():
                 self._endpoint.read(item)
             case StateUnavailable() | KeepState():
-                self._take_in(item)
+                self._apply(item)
                 self._lost = item
             case _:
-                self._take_in(item)
+                self._apply(item)
 
-    def _take_in(self, item: Handed | MemberSession) -> None:
+    def _apply(self, item: Handed | MemberSession) -> None:
+        """Apply an item to the application's state, and check CONTINUITY there; give no credit, and answer nothing."""
         match item:
             # What a side brought is not a message of the group: it comes as MergeState, in its place of the order.
             case Deliver(run) if not isinstance(run.payloads[0], StateToMerge):

@@ -26,7 +26,9 @@ DELAYED_MS = (10, 400)  # from, to
 RESENT_MS = (200, 600, 1_400, 3_000)  # a packet that is not acknowledged is sent again so long after the first time
 
 ReplyTo = Callable[[bytes | None], None]  # the callee's reply; None: it broke off
-End = Callable[[bytes | None, bool, bool], None]  # the reply; or None, whether it was refused, and is proven dead
+# The end of a call: its reply, or None if it failed; then whether nobody listened there, and whether the callee's life
+# is proven to be over.
+End = Callable[[bytes | None, bool, bool], None]
 
 
 class NetworkNode(Protocol):
@@ -200,6 +202,7 @@ class Network:
     def leg_ms(self, *names: str) -> int:
         """Return the milliseconds of one packet, longer where a slow member is among `names`."""
         delay_ms = self._rng.randint(1, self._plan.delay_ms)
+        # Of either end: a slow member is late with what it sends, and with what it receives.
         for name in names:
             if name in self._slow:
                 self._simulation.count_once(Fault.SLOW_MEMBER, name)

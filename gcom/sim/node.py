@@ -48,7 +48,7 @@ class SimNode:
         self.run_key = SimRunKey(address)
         self.reads_slowly = ""  # how: stalls or crawls
         self.sessions: dict[Process, SimSession] = {}
-        self._succeeded: list[SimSession] = []  # whose instance was succeeded, by one with this process
+        self._succeeded: list[SimSession] = []  # the sessions in instances that were succeeded by one with this process
         self._rng = rng
         self._held: list[Callable[[], None]] = []  # actions that came while it was paused
         self._requests: deque[tuple[SimSession, Request]] = deque()
@@ -134,7 +134,7 @@ class SimNode:
             session.receive(frame, answer)
 
     def mark_returning(self, reply: Reply) -> Reply:
-        """Add to the refusal for a session that is over that its process is coming back, if it is."""
+        """Turn a refusal `ended` into `returning` if this process is coming back; return any other reply unchanged."""
         session = self.session
         # A process that founds or enters the next instance knows by this that the member will be back with its state.
         back = session.lost or (session.machine.stage is Stage.ENTERING and session.machine.returns)

@@ -1,5 +1,5 @@
-"""The registry's process: directory behind its codec. It may be out of reach, and when it starts again it knows only
-its disk: its votes as the witness of ties.
+"""The registry's process: the directory behind its codec. It may be out of reach, and when it starts again it knows
+only what is on its disk: the rows of its table, and its votes as a witness.
 """
 
 from __future__ import annotations
@@ -84,13 +84,15 @@ class Registry:
         self._outage = False
         self._disk: dict[str, WitnessRecord] = {}
         self._store = _Disk()
-        self._armed: list[TroubleEvent] = []  # restarts and outages that wait for an answer of a kind
+        self._armed: list[TroubleEvent] = []  # restarts and outages that happen after the next answer of a kind
         self._queued: list[Callable[[], None]] = []  # requests to a stopped registry, carried out when it runs again
         # The first one of a run waits for nobody: there was no registry before it.
-        self._live(grace_ms=0)
+        self._begin_life(grace_ms=0)
         self._tick()
 
-    def _live(self, grace_ms: int) -> None:
+    def _begin_life(self, grace_ms: int) -> None:
+        """Make the objects of a new process; it grants no claim for `grace_ms`."""
+
         def save(record: WitnessRecord) -> None:
             self._disk[record.instance] = record
 
@@ -171,7 +173,7 @@ class Registry:
             self._disk, self._store = {}, _Disk()
         # Without its disk it must wait longer before it grants a claim: it does not even know which
         # groups may come back.
-        self._live(limits.FORGOTTEN_GRACE_MS if event.detail == FORGETS else limits.START_GRACE_MS)
+        self._begin_life(limits.FORGOTTEN_GRACE_MS if event.detail == FORGETS else limits.START_GRACE_MS)
         if event.for_ms:
             self._go_down("unreachable", event.for_ms)
 
@@ -184,7 +186,7 @@ class Registry:
 
     def heal(self) -> None:
         self._down = ""
-        # Before they are carried out: an answer may lead to another outage.
+        # The queue is emptied before its requests are carried out: an answer may lead to another outage.
         queued, self._queued = self._queued, []
         for arrive in queued:
             arrive()
@@ -286,6 +288,8 @@ class _RegistryCall:
 
     def _arrive(self) -> None:
         down = self._registry.down
+        # Stopped: the request waits in the socket. Silent: nothing comes back, and only the asker's time-out ends it.
+        # Unreachable: the failure comes back at once.
         if down == STOPPED:
             self._registry.queue(self._arrive)
         elif down != "silent":

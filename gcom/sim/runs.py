@@ -48,7 +48,10 @@ class SeedResult:
 
 
 def run_seed(seed: int, log_dir: Path | None = None) -> SeedResult:
-    """Run one seed; a violation is in the result, and so is a defect that the machines met."""
+    """Run one seed; a violation is in the result, and so is a defect that the machines met.
+
+    Raises GComError where the run itself is impossible: its logs cannot be written, say.
+    """
     world = World(draw(seed), log_dir)
     violation = ""
     try:
@@ -57,8 +60,7 @@ def run_seed(seed: int, log_dir: Path | None = None) -> SeedResult:
         violation = str(found)
         # A broken run's logs are worth most: they are closed, so that the audit can judge them.
         world.close_logs()
-    # No verdict about the seed: the logs could not be written, say.
-    except GComError:
+    except GComError:  # no verdict about the seed
         raise
     except Exception:  # outermost: of one seed's run, which others follow
         violation = f"DEFECT: {traceback.format_exc().rstrip()}"

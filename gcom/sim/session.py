@@ -304,6 +304,8 @@ class SimSession:
             return
         address = self.machine.address_of(peer)
         while not (self.node.crashed or self.node.paused or peer in self._in_hand or address is None):
+            # Taking a frame numbers own messages and delivers them here. These effects happen before the frame leaves,
+            # and the process may die between them.
             frame, effects = self.machine.take(peer, self.node.clock.now_ms)
             if frame is not None:
                 self._in_hand.add(peer)

@@ -1,7 +1,7 @@
 """The event loop of one run under virtual time, and what the run has shown so far: counts, checkers, digest.
 
-One heap of (time, sequence) decides what happens next, so that a seed is a run. Every part of the world holds this and
-none of it knows any part.
+One heap of (time, sequence) decides what happens next, so that a seed is a run. Every part of the world holds the
+Simulation, which knows none of these parts.
 """
 
 from __future__ import annotations

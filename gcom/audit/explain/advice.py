@@ -30,7 +30,8 @@ def advice_of(result: AuditResult) -> list[str]:
         # A wrong folder is the most common cause, and the cheapest to mend: it comes first.
         found.append(f"No log of {_names(absent)} is here: name the folder that has it beside the others.")
     found += _of_gaps(result, [who for who, state in sorted(result.coverage.items()) if state == "lost"])
-    # What was listed and could not be read; of a gap the log itself is there, and is told above.
+    # Files that were listed and could not be read. `unread` also names processes with gaps, in words that no note has:
+    # _of_gaps reports these.
     files = [each for each in result.unread if each in result.notes]
     if absent:  # the folders without a segment are theirs
         files = [each for each in files if not each.endswith(NO_SEGMENT)]
@@ -56,11 +57,13 @@ def _of_instances(doubted: list[GroupResult]) -> list[str]:
 
 
 def _of_gaps(result: AuditResult, lost: list[str]) -> list[str]:
-    """Return advice about records missing in the middle of logs, each told by the first note about that log."""
+    """Return at most one line of advice: about the processes whose logs lack records (`lost`), with the first note
+    about one of them; where the audit found no group at all, with its first note.
+    """
     if not lost and result.groups:
         return []
     for process in lost:
-        # The first note about a log says where the damage begins; the others follow from it.
+        # The first note about a log says where the damage begins; the later ones are consequences.
         note = next((note for note in result.notes if _is_about(note, process)), None)
         if note is not None:
             return [f"Records are missing in the log of {_names(lost)}: {note}. {_WHOLE}."]
@@ -70,7 +73,7 @@ def _of_gaps(result: AuditResult, lost: list[str]) -> list[str]:
 
 
 def _is_about(note: str, process: str) -> bool:
-    if note.endswith(("it counts once", "is read instead")):  # which costs no record
+    if note.endswith(("it counts once", "is read instead")):  # a copy was passed over: no record is missing
         return False
     member, _, incarnation = process.partition("#")
     return process in note or f"/{folder_name(member)}/{folder_name(incarnation)}/" in note

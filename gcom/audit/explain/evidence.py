@@ -59,7 +59,7 @@ def concerned_by(incident: Incident) -> list[str]:
 def event_of(incident: Incident, process: str, lookup: LogLookup) -> LogEvent | None:
     """Return the process's record nearest to the violation: at its position, by its message, or by its view."""
     key = (incident.group, incident.instance)
-    # The place that the violation itself names; only a process that lacks something has none.
+    # First the position that the violation itself names: only a process that lacks a record has none.
     for who, at in incident.positions:
         event = lookup.position(who, at) if who == process else None
         if event is not None:
@@ -175,8 +175,8 @@ def _cells(events: list[LogEvent], columns: list[MessageId]) -> list[str]:
 def _longest_rise(numbers: list[int]) -> set[int]:
     """Return the indexes of a longest strictly rising subsequence; all other indexes are out of order."""
     tails: list[int] = []  # the last number of the best rise of each length
-    ends: list[int] = []  # its index
-    before: list[int] = []
+    ends: list[int] = []  # the index of that last number
+    before: list[int] = []  # of each index, the one before it in its rise; -1 if it begins one
     for index, number in enumerate(numbers):
         length = bisect_left(tails, number)
         before.append(ends[length - 1] if length else -1)

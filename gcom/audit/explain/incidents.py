@@ -26,7 +26,7 @@ from gcom.audit.rules.table import ROOT_FIRST, RULES
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """A violation that an incident caused, or all those of one rule by one process, told by the first of them."""
+    """The violations of one rule by one process that an incident caused; `sentence` tells the first of them."""
 
     rule: str
     processes: list[str]
@@ -37,8 +37,8 @@ class Consequence:
 class Incident:
     """One damage, under the rule that tells it best.
 
-    `more` counts the further violations of that rule that belong to it; `caused` are the other rules that it broke;
-    `effects` name what it broke of others, or in others, once for each process and rule.
+    `more` counts the further violations of that rule that belong to it. `caused` names the other rules that the damage
+    broke. `effects` has an entry per rule and process that it also violates: another rule, or another process.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Incident:
 
 @dataclass(slots=True)
 class _Unit:
-    """The violations of one rule by one process, by position."""
+    """The violations of one rule by one process, by position; those that show only where a view begins come last."""
 
     rule: str
     examples: list[Example]
@@ -77,7 +77,7 @@ class _Unit:
 
 
 def incidents_of(judgement: Judgement) -> list[Incident]:
-    """Return the incidents of one group: expected rules first, each rule's by process, with their effects below."""
+    """Return the incidents of one group, those of expected rules first, then by ROOT_FIRST, then by id."""
     # From the root down: an incident exists before the violations that it caused are looked at.
     rules = sorted(judgement.tallies, key=lambda rule: (rule not in judgement.expected, ROOT_FIRST.index(rule)))
     found: list[tuple[set[Mark], Incident]] = []
@@ -107,7 +107,7 @@ def _units(judgement: Judgement, rule: str) -> list[_Unit]:
     by_process: dict[str, list[Example]] = defaultdict(list)
     for example in tally.examples if tally.violations else ():
         by_process[example.get("process", "")].append(example)
-    # Violations that are counted and not kept have no process any more; they are the first unit's.
+    # Violations that were counted and not kept as examples name no process: the first unit counts them.
     rest = max(tally.violations - sum(map(len, by_process.values())), 0)
     units = []
     for _, examples in sorted(by_process.items()):
@@ -134,7 +134,7 @@ def _incident(judgement: Judgement, rule: str, example: Example, more: int) -> I
     positions = [(each["process"], each["at"]) for each in seen if each.get("at") and each.get("process")]
     places = [(each["file"], each["line"]) for each in seen if each.get("file")]
     group, instance = judgement.key
-    # Without positions and files: the same damage has the same id when the logs are cut into other segments,
+    # The id leaves out positions and files: the same damage keeps its id when the logs are cut into other segments,
     # or read in part.
     identity = repr((rule, group, instance, sorted(processes), messages, example.get("kind"), example.get("view")))
     return Incident(

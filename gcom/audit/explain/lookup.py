@@ -22,7 +22,7 @@ from gcom.audit.input.segments import LogSegment
 from gcom.audit.summary.position import Key, settled_in
 
 _SEGMENTS_MAX = 4  # parsed segments in memory
-_FILES_TRIED_MAX = 3  # looked into for one message, where their openings do not tell
+_FILES_TRIED_MAX = 3  # files read for one record: the likeliest by their openings, and those before it
 Bools = NDArray[np.bool_]
 _NONE = np.zeros(0, np.int64)
 _NAMES = {code: name for name, code in KINDS.items()}
@@ -51,13 +51,15 @@ class LogEvent:
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """A place where records are missing; `state` is their sum by group, as the opening behind them says."""
+    """A place where records are missing. `state` is the process's state behind them, by group, as the next opening or
+    the `lost` record has it; None if neither has one.
+    """
 
     state: Record | None
 
 
 class LogLookup:
-    """Look-ups of records in the logs of a catalogue; one that finds nothing returns None."""
+    """Look-ups of records in the logs of a catalogue; one that finds nothing returns None, or an empty list."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -92,10 +94,10 @@ class LogLookup:
             return theirs is not None and number in theirs
 
         def are_here(rows: Rows) -> Any:
+            # -2 where the file does not name the sender: -1 is the code of rows without one.
             code = rows.senders.index(sender) if sender in rows.senders else -2
             return (rows.sender == code) & (rows.kind != SEND) & _covers(rows, number)
 
-        # -2 where the file does not know the sender: -1 is the code of rows without one.
         return self._find(process, key, settled, are_here)
 
     def sending(self, process: str, key: Key, number: int) -> LogEvent | None:
@@ -224,7 +226,7 @@ class LogLookup:
         return []
 
     def _likely(self, process: str, key: Key, passed: Callable[[Record], bool]) -> Iterator[str]:
-        """Yield the file in which the states place the record, then some files before it."""
+        """Yield the file in which the openings' states place the record, then a few files before it, backwards."""
         paths = self._catalogue.paths.get(process, [])
         last = len(paths)
         # The first opening by which it had happened: it lies in the file before that.
@@ -272,6 +274,7 @@ def _event(segment: LogSegment, row: int) -> LogEvent:
         count=int(rows.count[row]),
         view=int(rows.view[row]),
         sender=process if kind == SEND else sender,
+        # A `confirm` has a number too, of a message that it neither sends nor delivers.
         number=int(rows.number[row]) if kind <= SKIP else -1,
         serial=int(rows.serial[row]),
         file=segment.path,

@@ -17,8 +17,8 @@ PASS, VIOLATED, UNDECIDED, IMPOSSIBLE = range(4)  # exit status
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """The result of one rule for one group. `verdict` is PASS, FAIL, UNKNOWN or VACUOUS; `reason` is of the first
-    unknown case.
+    """The result of one rule for one group. `verdict` is PASS, FAIL, UNKNOWN or VACUOUS; `reason` is that of the first
+    unknown case, and None for other verdicts.
     """
 
     rule: str
@@ -54,6 +54,8 @@ class AuditResult:
     """The result of the whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS.
 
     An instance in which nothing was sent or delivered counts only where no instance of its group has deliveries.
+    `coverage` says of each process whose log is there how complete it is: closed, open, torn or lost
+    (DELIVERY_LOG.md, Files). `positions` is the last position in each process's log.
     `unread` names logs, and gaps in logs, that may hide more groups: with one, no verdict is better than UNKNOWN.
     """
 
@@ -97,7 +99,7 @@ class AuditResult:
         return [rule for rule in RULES if rule in vacuous]
 
     def exit_status(self, allow_unknown: bool = False) -> int:
-        """Return the command's exit status (docs/audit.md)."""
+        """Return the command's exit status (docs/audit.md). `allow_unknown` accepts UNKNOWN and VACUOUS."""
         if self.verdict == "FAIL":
             return VIOLATED
         return PASS if self.verdict == "PASS" or allow_unknown else UNDECIDED
@@ -120,7 +122,7 @@ class AuditResult:
         return f"PASS: every promise held ({about})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the contract of `--json`, version 1."""
+        """Return the object that `--json` prints, by version 1 of its contract."""
         return {
             "version": 1,
             "verdict": self.verdict,
@@ -156,7 +158,7 @@ def result_of(outcome: PlanResult) -> AuditResult:
     logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types, outcome.unread)
     result = AuditResult("PASS", groups, *logs)
     found = {group.verdict for group in result.deciding}
-    # A log that nobody could read may be of any group: no verdict about the others is one about the whole.
+    # A log that nobody could read may be of any group, so the groups that were read do not decide the whole.
     found |= {"UNKNOWN"} if outcome.unread else set()
     found |= set() if groups else {"VACUOUS"}
     result.verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if each in found), "PASS")

@@ -22,7 +22,7 @@ def shiviz(records: dict[str, list[Record]]) -> str:
     for process, clock, record in _stamped(records):
         # ShiViz reads hosts up to a blank.
         stamp = {quote(who, safe="#.-_"): number for who, number in clock.items()}
-        lines += [f"{quote(process, safe='#.-_')} {json.dumps(stamp)}", _told(record)]
+        lines += [f"{quote(process, safe='#.-_')} {json.dumps(stamp)}", _text_of(record)]
     return "\n".join(lines) + "\n"
 
 
@@ -55,7 +55,7 @@ def _message(record: Record) -> _Message:
     return (record["sender"], record["number"]) if record["type"] == "deliver" else ("", 0)
 
 
-def _told(record: Record) -> str:
+def _text_of(record: Record) -> str:
     number, serial = record.get("number"), record.get("serial")
     match record["type"]:
         case "view":

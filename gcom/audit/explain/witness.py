@@ -41,10 +41,12 @@ _RECORDS_MAX = 2_000  # of a group that is taken whole
 _TRIALS_MAX = 600  # audits that one incident may cost
 # How many messages around the violation are tried: few suffice nearly always, and each candidate costs an audit.
 _RADII = (0, 1, 4, 12)
-_BEFORE = 400  # records in which what a violation follows is looked for
+_BEFORE = 400  # records before a violation in which its predecessors are looked for
 
 _Message = tuple[str, int]
-_Source = tuple[str, int, int]  # a record: whose, which of these, and which message of the run
+# The origin of a record of a witness: the process, the index among its chosen records, and the message's index in
+# the run (of a `confirm`, the index among its confirmations).
+_Source = tuple[str, int, int]
 
 
 @dataclass(slots=True)
@@ -156,7 +158,8 @@ class _Shrinking:
     """The search for a minimal log: the incident must stay, and no other promise may break.
 
     Pieces of the messages are left out first, large ones before small (Zeller, Hildebrandt 2002), then whole logs, then
-    records. The result is minimal: with any one record less the incident is gone, or another promise is broken.
+    records. The result is minimal, unless _TRIALS_MAX audits did not suffice: with any one record less the incident is
+    gone, or another promise is broken.
     """
 
     cutter: _Cutter
@@ -169,8 +172,8 @@ class _Shrinking:
     def shrunk(self) -> MinimalLog:
         self._messages()
         before = -1
-        # Again and again until nothing can go: what one log needed may be superfluous once another is gone (Zeller
-        # and Hildebrandt call the end 1-minimal).
+        # Until a round removes nothing (1-minimal, in Zeller and Hildebrandt's words): a record that one log needed
+        # may be superfluous once that log is gone.
         while before != self._size() and self.trials < _TRIALS_MAX:
             before = self._size()
             for who in sorted(self.witness.records):
@@ -379,6 +382,7 @@ class _Cutter:
 def _single(record: Record, step: int) -> Record:
     """Return one message of a run."""
     single = {name: value for name, value in record.items() if name not in ("at", "t", "held", "count", "digests")}
+    # A run has the number and the serial of its first message; those of the others follow one by one.
     for name in ("number", "serial"):
         if name in record:
             single[name] = record[name] + step
@@ -466,4 +470,5 @@ class _KeptMessages:
         return rebased
 
     def rank(self, sender: str, number: int) -> int:
+        """Return the new number of a kept message; of another one, that of the last kept message before it, or 0."""
         return bisect_right(self._numbers.get(sender, []), number)

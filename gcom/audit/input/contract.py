@@ -107,7 +107,7 @@ def _problem_of_numbers(record: Record) -> str:
     if not all(type(each) is int and -NUMBER_MAX <= each <= NUMBER_MAX for each in record.get("digests", ())):
         return "digests are not numbers"
     for name in ("clock", "base", "cut"):
-        # Of a type that has no such field, as a `clock` that is not a send's, anything may stand there.
+        # A record whose type has no such field, as a `deliver` with a `clock`, may have a value of any type there.
         numbers = record.get(name)
         if isinstance(numbers, dict) and not all(type(n) is int and 0 <= n <= NUMBER_MAX for n in numbers.values()):
             return f"{name} is not a map of numbers"
@@ -125,7 +125,7 @@ def is_succession(entry: object) -> bool:
         return False
     if not all(type(entry[name]) is wanted for name, wanted in _OF_SUCCESSION.items() if name in entry):
         return False
-    # Only the kinds of its fields, and that numbers are some: what a succession claims the rules judge
+    # Only types and ranges are checked here. Whether the succession's claims are true is for the rules to judge
     # (rules/views/succession.py).
     ranges = entry.get("without", {}).values()
     return (

@@ -99,6 +99,7 @@ def _list_remote(folder: str) -> dict[str, int]:
 
 
 def _system_of(name: str) -> tuple[Any, str]:
+    """Return Arrow's file system for a full name, and the path in it; raises AuditUnavailable."""
     from pyarrow import ArrowInvalid
     from pyarrow.fs import FileSystem
 

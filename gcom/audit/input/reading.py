@@ -30,7 +30,7 @@ class Listing:
     sizes: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     bare: list[str] = field(default_factory=list)
-    others: int = 0  # files that are none
+    others: int = 0  # files that are no segments
 
 
 def list_segments(folders: Iterable[str]) -> Listing:
@@ -78,7 +78,7 @@ def _sealed(path: str) -> str:
 
 
 def open_segment(path: str) -> LogSegment | str:
-    """Return the segment in a file, or the reason why it is none."""
+    """Return the segment in a file, or the reason why it is none. Raises OSError if the file cannot be read."""
     try:
         return from_parquet(path) if path.endswith(".parquet") else read_segment(path, _read(path, read_file))
     except FileNotFoundError:
@@ -95,15 +95,18 @@ def read_opening(path: str) -> tuple[Opening | None, str]:
     return opening_of(line) if line.endswith(b"\n") else (None, "no delivery log: it has no whole first line")
 
 
-def compact(listing: Listing, into: Path, told: Callable[[str], None]) -> int:
-    """Write each segment of the listing under `into`, which must be empty; return the number of bytes written."""
+def compact(listing: Listing, into: Path, tell: Callable[[str], None]) -> int:
+    """Write each segment of the listing under `into`, which must be empty; return the number of bytes written.
+
+    `tell` gets the path of each file before it is read. Raises BadValue, NotALog, or OSError.
+    """
     if into.exists() and any(into.iterdir()):
         raise BadValue(f"{into} is not empty: expected a new folder for the Parquet files; name another")
     size = 0
     for path in listing.sizes:
-        told(path)
+        tell(path)
         segment = open_segment(path)
-        # A file that is no segment would be missing from the copy without a word, and the copy's verdict be another.
+        # Without a file that is no segment the copy would get another verdict than the original, and nobody would know.
         if isinstance(segment, str):
             raise NotALog(segment)
         member, _, incarnation = segment.opening.process.partition("#")

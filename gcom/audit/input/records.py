@@ -41,18 +41,18 @@ _SCHEMA = pa.schema(
     + [("digests", pa.list_(pa.int64()))]
 )
 # Bytes parsed at a time: Arrow's table and the columns made of it are in memory beside the segment, of 64 MiB.
-_CHUNK_BYTES = 8 << 20  # what a scan holds of a segment at a time, times a few for its columns
-# Arrow has a price per call: a block of fewer lines is parsed faster one by one. Measured on logs in which every few
-# lines are a `confirm`: ten to thirty times as fast. Up to so many blocks per chunk the price does not matter.
+_CHUNK_BYTES = 8 << 20
+# Each call of Arrow has a fixed cost: lines of a shorter block are parsed faster one by one. Measured on logs in which
+# every few lines are a `confirm`: ten to thirty times as fast.
 _ARROW_LINES_MIN = 160
-_BLOCKS_MANY = 64
+_BLOCKS_MANY = 64  # blocks of a chunk; up to so many the fixed cost does not matter
 # Processes in the clocks of one block; with more it is parsed line by line. Arrow makes a column of each name that it
 # ever sees, so a log of ever new processes would cost rows times processes.
 _CLOCK_PROCESSES_MAX = 512
 
 
 def parse(data: bytes, begin: int, end: int) -> Rows:
-    """Return the lines of data[begin:end], each ended by a newline."""
+    """Return the lines of data[begin:end], each ended by a newline, as rows; a line that is no record is a BAD row."""
     builder = _RowBuilder()
     for first, last in _chunks(data, begin, end):
         _parse_chunk(builder, data, first, last)
@@ -84,7 +84,8 @@ def _parse_chunk(builder: _RowBuilder, data: bytes, begin: int, end: int) -> Non
     plain = _are_plain(whole, starts, ends)
     borders = np.flatnonzero(np.diff(plain)) + 1
     fragmented = len(borders) > _BLOCKS_MANY and len(borders) * _ARROW_LINES_MIN > len(plain)
-    # Few plain lines: another writer's style, with blanks or fields in another order.
+    # Line by line, where calls of Arrow would cost more than they save: many short blocks of plain lines, or few plain
+    # lines at all (another writer's style, with blanks or fields in another order).
     if len(plain) and (fragmented or plain.mean() < 0.5):
         builder.add_records(_loaded(data, begin, end))
         return
@@ -180,8 +181,8 @@ class _RowBuilder:
         numbers = {name: integers(table[name], 1 if name == "count" else -1) for name in NUMBERS}
         present = {name: valid(table[name]) for name in (*NUMBERS, *_TEXTS, "digests")}
         clocks = table["clock"] if "clock" in table.column_names else None
-        # Arrow fills in what a record lacks: whether each has what its type needs is checked as columns, and where
-        # one has not, the slow way finds which.
+        # Arrow reads a missing field as null and does not complain. So the columns are checked for the fields that
+        # each type needs; if one lacks a field, parsing line by line finds it.
         if not _are_sound(kind, numbers, present, clocks):
             return False
         if present["digests"].any() and not self._add_digests(table["digests"], kind):

@@ -68,8 +68,8 @@ class LogSegment:
 
 
 def read_segment(path: str, data: bytes) -> LogSegment | str:
-    """Return `data` as a segment, or the reason why it is none. Damage between the first line and the close is no
-    reason.
+    """Return `data` as a segment, or the reason why it is none: the first line. Damage behind that is in the segment's
+    `damage`, `damaged_tail` or BAD rows.
     """
     # The bytes after the last newline were being written when the process or the machine stopped.
     end = data.rfind(b"\n") + 1
@@ -109,8 +109,11 @@ def read_segment(path: str, data: bytes) -> LogSegment | str:
 
 
 def _keep_sound(segment: LogSegment, data: bytes, begin: int, end: int, *, whole: bool) -> None:
-    """Keep the sound rows of a segment that its close does not fit: those before the first line that shows the damage,
-    if one does; all of them if `whole`, as then the checksum fits.
+    """Keep the sound rows of a segment that its close does not fit.
+
+    1. The checksum fits (`whole`): all rows. 2. A line shows where the damage begins: the rows before it. 3. No line
+    does, and the close names another position than the last line's: all rows, as only the end is missing. 4. Else some
+    line was changed and still looks sound: no rows.
     """
     rows = parse(data, begin, end)
     ends = np.concatenate(([segment.opening.at], rows.at + rows.count))

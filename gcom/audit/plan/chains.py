@@ -36,8 +36,10 @@ def whole_chains(catalogue: Catalogue, processes: Iterable[str]) -> list[Chain]:
 
 
 def to_repeat(chains: dict[str, list[ChainSummary]]) -> list[str]:
-    """Return the processes to scan again in one chain: those with a later chain that began with another state than the
-    one before it ended with, or that goes on in a group which one before it left.
+    """Return the processes to scan again in one chain, of those that were cut into several.
+
+    Three reasons: a chain began with another state than the one before it ended with; a chain goes on in a group that
+    an earlier one left; a chain has a gap, a note, or a message outside of any session.
     """
     again = []
     for process, parts in chains.items():
@@ -62,8 +64,11 @@ def _fit(one: ChainSummary, other: ChainSummary) -> bool:
 
 
 def coverage_of(parts: list[ChainSummary]) -> str:
-    """Return the coverage of a process (DELIVERY_LOG.md, Files)."""
-    # The worst of its chains, as a process with one gap has a log with a gap. How it ends only the last one tells.
+    """Return the coverage of a process (DELIVERY_LOG.md, Files): closed, open, torn or lost.
+
+    `parts` are its chains in the log's order; without any it is lost.
+    """
+    # A gap in any chain is a gap in the log; how the log ends only its last chain tells.
     if not parts or any(part.gaps for part in parts):
         return "lost"
     if parts[-1].torn:
@@ -87,7 +92,7 @@ def starts_of(summaries: dict[int, ProcessSummary]) -> dict[int, tuple[int, int]
         elif summary.sections:
             inside = 0
         starts[chain] = sections, inside
-        # Prints of places count deliveries, second ones included: as the pass that reads them again does.
+        # Fingerprints of places count every delivery, also a message's second one; so does the second reading.
         counts = [sum(n for n, _, _ in section.order.values()) for section in summary.sections]
         if counts:
             inside = counts[-1] + (inside if len(counts) == 1 else 0)

@@ -63,7 +63,7 @@ def run(
     """Judge all logs of a catalogue, in this process if no `engine` is given.
 
     A chain, which one task goes through, has about `chain_bytes`. `seeds` are those of the fingerprints, drawn if not
-    given. With `cache` only segments that are new since then are read. `tell` gets a sentence about each stage that
+    given. With `cache` only segments without a kept result are read. `tell` gets a sentence about each stage that
     begins. With `all_rules` messages are also read for rules that a group does not promise.
     """
     engine = engine or InProcess()
@@ -104,7 +104,7 @@ def _scan(
     cache: IncrementalCache | None = None,
     catalogue: Catalogue | None = None,
 ) -> Any:
-    """Return the summaries of the chains whose indexes are in `which`; of kept ones without reading them."""
+    """Return the summaries of the chains whose indexes are in `which`; those that `cache` keeps are not read again."""
 
     def scanned(index: int) -> Iterator[TaskRow]:
         summaries, of_chain = scan(chains[index], seeds)

@@ -37,8 +37,8 @@ def junit_of(result: AuditResult, *, allow_unknown: bool = False) -> bytes:
     """Return a suite per group, with a case per rule that it promises.
 
     UNKNOWN, and a group in which there was nothing to judge, are errors, as they are not proof; with `allow_unknown`
-    they are skipped, and so is a life without deliveries of a group that has some. A promised rule for which the group
-    gave no occasion is skipped.
+    they are skipped. So is an instance without deliveries where another instance of its group has some, and a promised
+    rule of which the logs hold no case.
     """
     root = Xml.Element("testsuites", name="gcom audit")
     deciding = {(group.group, group.instance) for group in result.deciding}

@@ -43,7 +43,9 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """The latency of one process, or of all: the number of samples, and four percentiles, as text."""
+    """The latencies of one process, or of all (no name), as text: the number of samples, then four percentiles; no text
+    without samples. `own` is from a send to the process's own delivery, `held` the time in hold-back.
+    """
 
     name: str
     own: list[str]
@@ -75,8 +77,8 @@ def render(
             witnesses=witnesses or {},
             title=title,
         )
-        # More than ROWS times less is nothing: then names from the logs alone are too large, and the page
-        # is as it is.
+        # At a share above ROWS every list is empty. Then the names in the logs alone are too long, and the page stays
+        # too large.
         if len(text.encode("utf-8", "replace")) <= BYTES or share > ROWS:
             return text
         share *= 2

@@ -18,7 +18,9 @@ _LETTER = 5.9  # pixels
 
 @dataclass(slots=True)
 class DiagramNode:
-    """One record. `color` is the sender's lane, -1 for others'; `first` marks the violation itself."""
+    """One record. `color` is the sender's lane, -1 for a sender without one. `hot` marks the messages that the incident
+    names, and `first` the violation itself.
+    """
 
     kind: str
     x: float
@@ -125,5 +127,5 @@ def _title(event: LogEvent) -> str:
     what = {"send": "sent", "deliver": "delivered", "skip": "skipped", "view": "installed"}.get(event.kind, event.kind)
     of = f" of {event.sender}" if event.kind in ("deliver", "skip") and event.sender else ""
     serial = f", serial {event.serial}" if event.serial > 0 else ""
-    waited = f", in view {event.view}" if event.kind != "view" else ""
-    return f"{event.process} {what} {_label(event)}{of}{serial}{waited} · position {event.at} · line {event.line}"
+    inside = f", in view {event.view}" if event.kind != "view" else ""
+    return f"{event.process} {what} {_label(event)}{of}{serial}{inside} · position {event.at} · line {event.line}"

@@ -17,7 +17,11 @@ from gcom.audit.summary.tally import Tally
 
 @dataclass(slots=True)
 class InstanceLogs:
-    """The summaries of one (group, instance), one per process, with the coverage of each process."""
+    """The summaries of one (group, instance), one per process, with the coverage of each process.
+
+    `gaps` has, per process, the position of each gap and whether a state follows it; position 0 stands for a member
+    without any readable log.
+    """
 
     key: Key
     summaries: dict[str, ProcessSummary]
@@ -87,7 +91,7 @@ class InstanceLogs:
 
 
 def join(one: ProcessSummary, other: ProcessSummary) -> ProcessSummary:
-    """Return the sum of two summaries of one process, of stretches of its log that follow each other."""
+    """Add `other` to `one`, in place, and return it: summaries of consecutive parts of one process's log."""
     for rule, tally in other.tallies.items():
         one.tally(rule).add(tally)
     sections = other.sections
@@ -117,8 +121,9 @@ def join(one: ProcessSummary, other: ProcessSummary) -> ProcessSummary:
     one.deliveries += other.deliveries
     one.deliveries_without_serial += other.deliveries_without_serial
     one.late_serials |= other.late_serials
-    # Each part was scanned from its own beginning, so that neither saw serials fall between them.
-    if other.first_serial and other.first_serial <= one.last_serial:  # in a log that two claim
+    # Serials that fall from the first part to the second, as in a log that two processes claim: neither part's scan
+    # could see it.
+    if other.first_serial and other.first_serial <= one.last_serial:
         one.late_serials |= {bucket for bucket in other.serials if bucket <= one.last_serial // BUCKET}
     one.first_serial = one.first_serial or other.first_serial
     one.last_serial = max(one.last_serial, other.last_serial)

@@ -70,9 +70,11 @@ class AuditRule:
     judge_batch: Callable[[Batch], None] | None = None
     # What the summaries of all processes show together.
     judge: Callable[[Case, Tally], None] | None = None
-    # The messages that it takes to decide, None where the summaries do; by `judge_bucket`, which is given the request,
-    # what the bucket is of, all excerpts of it, and whose logs are complete; or by `judge_stream`, which is given all
-    # excerpts of the group, with their buckets, in order. `join` adds up tallies of buckets that are not independent.
+    # `ask` returns a request for the messages that decide the rule; None where the summaries decide it. The excerpts of
+    # these messages go to one of two functions. `judge_bucket` is called per bucket, with the request, the subject of
+    # the bucket (a sender, the index of a class, or ""), its excerpts, and the processes whose logs are complete.
+    # `judge_stream` is called once, with all excerpts of the group in the order of their buckets. `join` adds up the
+    # tallies of buckets that are not independent.
     ask: Callable[[Case, Tally], MessageRequest | None] | None = None
     judge_bucket: Callable[[MessageRequest, str, list[Excerpt], frozenset[str]], Tally] | None = None
     judge_stream: Callable[[MessageRequest, Iterable[tuple[int, Excerpt]]], Tally] | None = None
@@ -81,8 +83,8 @@ class AuditRule:
     marks: Callable[[Example], set[Mark]] | None = None
     other_is_sender: bool = False  # `other` in an example is no process that is compared
     more_messages: Callable[[Example], list[tuple[str, int]]] | None = None
-    # Which gaps in a log leave it open: any; only those that no `state` behind them makes up for; or none, as where a
-    # rule compares digests, of which a message that is missing has none.
+    # Which gaps in a log make the rule UNKNOWN: any; only gaps without a `state` behind them; or none, as for
+    # INTEGRITY, which compares only messages that are there.
     open_by_gaps: Literal["any", "without_state", "none"] = "any"
     needs_ends: bool = False  # has a case only where logs tell how processes went on from views
     projection: Projection = Projection()

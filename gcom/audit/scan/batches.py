@@ -119,10 +119,10 @@ class BatchScan:
         )
 
     def _end(self, following: int | str) -> None:
-        # Of the end of a session: the view is none from here on, until the process enters anew.
+        """End the session: no view is in force from here on."""
         self._close(following)
         self.position.view = None
-        # Behind the end a gap concerns this group no more, and a number is no jump.
+        # A gap behind the end does not concern this group any more (_on_gap).
         self.position.ended = True
 
     def _close(self, following: int | str) -> None:

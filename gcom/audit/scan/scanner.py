@@ -32,7 +32,7 @@ class Scanner:
         self.notes: list[str] = []
         self.unknown_types: dict[str, int] = {}
         self.gaps = 0
-        self.hides_groups = False  # a gap is more than a `lost` record, which views are never part of
+        self.hides_groups = False  # some gap may hide views, and so groups; a `lost` record hides no view
         self.expected = 1
         self.seeds = seeds
         self.recorders = recorders or {}
@@ -40,7 +40,7 @@ class Scanner:
         self._pending: list[Break] = []  # gaps of which the next opening may tell what they hid
         self._words: dict[str, int] = {}
         self._path = ""
-        self._kinds = np.zeros(0, np.int64)  # of the rows that breaks stand between
+        self._kinds = np.zeros(0, np.int64)  # of the segment's rows; `Break.row` is an index into them
         self._wall_ns = 0
 
     def restore(self, states: Record) -> None:

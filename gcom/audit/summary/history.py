@@ -26,6 +26,8 @@ class History:
     def violations(self, tally: Tally) -> dict[int, int]:
         """Return the number of a rule's violations in each bin of `whole`."""
         found: dict[int, int] = {}
+        # A violation has a position, and its process's own timeline turns that into a time. Without times it is in no
+        # bin.
         for (process, block), messages in tally.spread.blocks.items():
             timeline = self.timelines.get(process)
             when = timeline.when(block << tally.spread.shift) if timeline is not None else None

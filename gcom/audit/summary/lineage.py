@@ -15,8 +15,9 @@ from gcom.audit.summary.process import ProcessSummary
 # `next` of a section whose process went over, followed by the instance: two processes that went to different
 # instances are in different classes.
 INTO = "into"
-# Ends of who has left for good, or is out by a decision that kept all: nothing is owed to it, unless it goes `into`.
-_FOR_GOOD = ("request", "exit", "expelled", "defect")
+# Reasons of ends by which a process does not outlive the instance, unless it went `into` another: it has left for good,
+# or is out by a decision that kept all.
+_DOES_NOT_OUTLIVE = ("request", "exit", "expelled", "defect")
 
 
 def note_end(summary: ProcessSummary, position: LogPosition, record: Record) -> None:
@@ -157,7 +158,7 @@ class SessionSummary:
             return False
         # CONTINUITY, outlives: "ended by `leave` or `detach` with `into`, or it is `closed` without leaving". A log
         # that merely stops may be a crash: nothing shows that its process went on.
-        return (self.into is not None or self.reason not in _FOR_GOOD) if self.end else closed
+        return (self.into is not None or self.reason not in _DOES_NOT_OUTLIVE) if self.end else closed
 
 
 def session_of(summary: ProcessSummary, *, has_gap: bool) -> SessionSummary:

@@ -27,9 +27,10 @@ class SectionSummary:
     """A piece of a process's section: from installing `view`, or the beginning of the part scanned, to its end.
 
     `start` is the highest settled number of each member at the instant of installing, None if that is not certain or
-    was not seen. `next` is a view, "none", "unknown", or "open" where the log ends inside. `settled` are the messages
-    that the process had settled at the end of its whole session so far. `serial` is the last before the section, where
-    `start` is told.
+    was not seen. `next` tells how the process went on: to a view, or "into" and an instance (lineage.INTO); "none" if
+    it belongs to no class, "unknown" if a gap hides it, "open" where the log ends inside, which becomes "END" if the
+    log is complete (InstanceLogs.of). `settled` are the messages that it had settled by the end of this section, since
+    its session began. `serial` is the last one before the section, where `start` is not None.
     """
 
     view: int

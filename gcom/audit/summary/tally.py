@@ -7,7 +7,7 @@ from typing import Any
 
 from gcom.audit.summary.timeline import Spread
 
-EXAMPLES = 8  # violations of one rule by one process of which all is kept; the rest are counted
+EXAMPLES = 8  # violations that a tally keeps whole; the rest are only counted
 
 
 @dataclass(slots=True)

@@ -15,12 +15,11 @@ import numpy as np
 from gcom.audit.input.contract import DELIVER, SEND
 from gcom.audit.input.rows import Ints, Rows
 
-# As many as the plot's bars; the log may be an hour or a year long.
-BINS = 96  # as many as a picture in the report has room for
+BINS = 96  # the bars that a plot in the report has room for, whether the log is an hour or a year long
 STEPS = 8  # buckets of a histogram for each doubling: a percentile is off by 4.5 % at most
-_HALVES = 6  # low bits of a code of `Timeline.deliveries`: the doublings of the time that was waited
+_HELD_BITS = 6  # low bits of a code of `Timeline.deliveries`, which hold the doublings of the hold-back
 _LONGEST = 1 << 45  # microseconds, about a year; what claims more is no time
-_BLOCKS = 512
+_BLOCKS = 512  # of a Spread, over all processes of a group
 
 
 @dataclass(slots=True)
@@ -104,7 +103,7 @@ class Timeline:
         bucket[waited] = bucket_of(held[waited])
         self.held.add_many(bucket[waited], count[waited])
         # One sum for both: the bin above, the hold-back's doublings below. -(-a // b) rounds up.
-        self.deliveries.add_many(bins << _HALVES | -(-bucket // STEPS), count)
+        self.deliveries.add_many(bins << _HELD_BITS | -(-bucket // STEPS), count)
 
     def _note_own(self, rows: Rows, sends: Ints, delivers: Ints, process: str) -> None:
         if process not in rows.senders or not len(sends):
@@ -158,8 +157,8 @@ class Timeline:
 
     def by_bin(self) -> dict[int, Counts]:
         """Return per bin the hold-back of its deliveries: 0 for none, else 1 + the doublings, rounded up."""
-        bins = self.deliveries.codes >> _HALVES
-        low = self.deliveries.codes & ((1 << _HALVES) - 1)
+        bins = self.deliveries.codes >> _HELD_BITS
+        low = self.deliveries.codes & ((1 << _HELD_BITS) - 1)
         return {
             each: Counts(low[bins == each], self.deliveries.counts[bins == each]) for each in np.unique(bins).tolist()
         }
@@ -175,7 +174,7 @@ class Timeline:
 
 
 def _moved(codes: Ints, by: int) -> Ints:
-    return codes >> (by + _HALVES) << _HALVES | codes & ((1 << _HALVES) - 1)
+    return codes >> (by + _HELD_BITS) << _HELD_BITS | codes & ((1 << _HELD_BITS) - 1)
 
 
 def bucket_of(microseconds: Ints) -> Ints:

@@ -81,7 +81,7 @@ class _Writer:
         self._home.mkdir(parents=True)
         self._at, self._view, self._serial, self._records = 1, 0, 0, 0
         self._sent = [0] * plan.members
-        self._heard = [0] * plan.members  # the highest numbers delivered: `_sent`, but where a run is late
+        self._heard = [0] * plan.members  # the highest numbers delivered; below `_sent` only where a run is late
         self._late: list[tuple[str, int]] = []  # a delivery that waits for the end of the next round
         self._segment = Segment(self._home, 0)
         self._open()
@@ -154,8 +154,8 @@ class _Writer:
             self._open()
 
     def close(self) -> int:
-        # With `settled`, as a leaver's: so the last section is in a class as well, and every rule about views has its
-        # cases.
+        # With `settled`, as a leaver writes it: then the last section is in a class too, and every rule about views has
+        # a case.
         end = f'"at":{self._at},"group":"load","instance":"b1","view":{self._view}'
         self._line(f'{{"type":"leave",{end},"settled":{self._view + 1},"reason":"exit"}}', 1)
         self._segment.seal(self._at, "exit")

@@ -1,7 +1,7 @@
 """The cost of an audit: logs of a group are made, and `gcom audit` judges them in a process of its own.
 
-Resident memory is that of all its processes together (Java's and Python's), looked at ten times a second; the bytes
-that Spark shuffled are what its event log says.
+Resident memory is that of all its processes together (Java's and Python's), sampled ten times a second; the number of
+bytes that Spark shuffled is taken from its event log.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from time import monotonic
 from typing import Annotated
 
 from gcom.bench.audit.logs import LogPlan, write_member
-from gcom.bench.benchmark import BenchSetup, Between, Told
+from gcom.bench.benchmark import BenchSetup, Between, Tell
 from gcom.bench.processes import usage
 from gcom.errors import Unavailable
 from gcom.values import limits
 
-LOOK_S = 0.1  # a peak of memory that is shorter is missed; a look costs a millisecond
+SAMPLE_S = 0.1  # a peak of memory that is shorter is missed; a sample costs a millisecond
 START_DELIVERIES = 10_000  # the input by which the start-up is measured
 TRIALS = 3  # the median of three: one that was disturbed does not count
 
@@ -80,7 +80,7 @@ class AuditBenchResult:
         }
 
 
-def measure(setup: AuditBenchSetup, told: Told) -> Iterator[AuditBenchResult]:
+def measure(setup: AuditBenchSetup, tell: Tell) -> Iterator[AuditBenchResult]:
     """Measure the start-up, then the whole; with `twice` half of it between them, and each three times.
 
     Raises Unavailable.
@@ -94,9 +94,9 @@ def measure(setup: AuditBenchSetup, told: Told) -> Iterator[AuditBenchResult]:
         for size in sizes:
             folder = Path(scratch) / str(size)
             if size not in records:
-                told(f"writing logs of {size:,} deliveries")
+                tell(f"writing logs of {size:,} deliveries")
                 records[size] = _write(folder, setup.plan(size))
-            told(f"auditing {size:,} deliveries")
+            tell(f"auditing {size:,} deliveries")
             yield _audit(folder, setup, size, records[size])
 
 
@@ -113,8 +113,7 @@ def growth(outcomes: list[AuditBenchResult]) -> float | None:
 
 
 def _write(folder: Path, plan: LogPlan) -> int:
-    # Logs of 100 million deliveries are 17 GB; writing them is not what is measured.
-    # Spawned: a fork would copy locks that other threads of this process may hold.
+    # By all cores, as writing is not what is measured. Spawned: a fork would copy locks that other threads hold.
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         counts = [pool.submit(write_member, folder, plan, index) for index in range(plan.members)]
         return sum(count.result() for count in counts)
@@ -167,12 +166,12 @@ def _watched(process: int) -> Iterator[list[int]]:
     """Yield a list whose one item is the peak of a process's resident bytes, its descendants included."""
     peak, done = [0], Event()
 
-    def look() -> None:
-        while not done.wait(LOOK_S):
+    def sample() -> None:
+        while not done.wait(SAMPLE_S):
             with suppress(Unavailable):  # one of them has just ended
                 peak[0] = max(peak[0], usage.resident_bytes(process, descendants=True))
 
-    watcher = Thread(target=look, daemon=True)
+    watcher = Thread(target=sample, daemon=True)
     watcher.start()
     try:
         yield peak

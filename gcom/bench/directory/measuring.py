@@ -10,7 +10,7 @@ from threading import Event
 from time import monotonic
 from typing import Annotated
 
-from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Bounded, Told, verdict
+from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Bounded, Tell, verdict
 from gcom.bench.directory.members import PROCESSES
 from gcom.bench.directory.restart import listed_again
 from gcom.bench.processes import usage
@@ -40,7 +40,7 @@ class DirectoryBenchSetup(BenchSetup):
 
     @property
     def restarted(self) -> int:
-        """The groups with members."""
+        """Return the number of groups that have members when their registry is killed."""
         return min(self.groups, RESTARTED)
 
 
@@ -63,7 +63,7 @@ class DirectoryBenchResult:
 
     @property
     def sequenced(self) -> float:
-        """The rate of many groups by that of one, each over all turns: a median would be of one rhythm or the other."""
+        """Return the rate of many groups ÷ that of one, means over all turns: a median would be of one rhythm alone."""
         one, many = map(fmean, self.serials_per_s)
         return many / one
 
@@ -104,7 +104,7 @@ class DirectoryBenchResult:
         }
 
 
-def measure(setup: DirectoryBenchSetup, told: Told) -> DirectoryBenchResult:
+def measure(setup: DirectoryBenchSetup, tell: Tell) -> DirectoryBenchResult:
     """Renew the groups, then look them up as well. Raises Unavailable or GComTimeout if a process fails."""
     names, groups = setup.names, str(setup.groups)
     with tempfile.TemporaryDirectory(prefix="gcom-bench-") as folder, Children() as children:
@@ -114,21 +114,21 @@ def measure(setup: DirectoryBenchSetup, told: Told) -> DirectoryBenchResult:
         # Each group's first registration must be on the disk before it is answered. They are over by then, so that
         # none of them is measured as a renewal.
         children.gather("ready", ["renewer"], REGISTER_S)
-        told(f"{setup.groups:,} groups are registered; they are renewed for {setup.seconds:g} s")
+        tell(f"{setup.groups:,} groups are registered; they are renewed for {setup.seconds:g} s")
         renewals_per_s, processor, refused = _renewals(children, process, setup.seconds)
         for name in names:
             children.start(name, "gcom.bench.directory.asker", registry, groups)
         children.gather("ready", names, START_S)
-        told(f"{setup.members} clients look them up for {setup.seconds:g} s")
+        tell(f"{setup.members} clients look them up for {setup.seconds:g} s")
         children.tell_all(names, "ask", seconds=setup.seconds)
         asked = children.gather("asked", names, setup.seconds + QUIET_S).values()
         # While the clients are connected: their connections are a part of the cost.
         resident_mib = usage.resident_bytes(process) / MEBIBYTE
     # With processes of its own, when those above have ended: nothing of ours runs beside it.
-    serials_per_s = _serials(setup.seconds / (2 * SEQUENCE_TURNS), told)
+    serials_per_s = _serials(setup.seconds / (2 * SEQUENCE_TURNS), tell)
     lookups_per_s = sum(report["count"] / report["seconds"] for report in asked)
     longest_s = max(report["longest_s"] for report in asked)
-    listed_s = listed_again(setup.restarted, told)
+    listed_s = listed_again(setup.restarted, tell)
     return DirectoryBenchResult(
         setup, lookups_per_s, longest_s, renewals_per_s, refused, processor, resident_mib, serials_per_s, listed_s
     )
@@ -143,7 +143,7 @@ def _renewals(children: Children, process: int, seconds: float) -> tuple[float, 
     return (after["count"] - before["count"]) / (ended - began), share, after["refused"]
 
 
-def _serials(seconds: float, told: Told) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _serials(seconds: float, tell: Tell) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return serials a second of one group and of many, in turns; nothing else is asked of that registry meanwhile."""
     rates: dict[int, list[float]] = {1: [], SEQUENCED: []}
     with Children() as children:
@@ -155,7 +155,7 @@ def _serials(seconds: float, told: Told) -> tuple[tuple[float, ...], tuple[float
             for groups, found in rates.items():
                 children.tell("wanter", "want", groups=groups, seconds=seconds)
                 found.append(children.gather("wanted", ["wanter"], seconds + QUIET_S)["wanter"]["rate"])
-                told(f"{groups} groups: {found[-1]:,.0f} serials a second")
+                tell(f"{groups} groups: {found[-1]:,.0f} serials a second")
     return tuple(rates[1]), tuple(rates[SEQUENCED])
 
 

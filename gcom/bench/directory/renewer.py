@@ -37,12 +37,11 @@ def registration(number: int) -> Register:
 class Renewer:
     """A thread that renews its share of the groups until it is stopped."""
 
-    def __init__(self, registry: str, share: range, groups: int, stop: Event) -> None:
+    def __init__(self, registry: str, share: range, stop: Event) -> None:
         self.renewed = 0
         self.refused = 0
         self._registry = registry
         self._share = share
-        self._groups = groups
         self._stop = stop
         self.thread = Thread(target=self._run, name=f"renews {share.start}", daemon=True)
 
@@ -52,8 +51,7 @@ class Renewer:
             while not self._stop.is_set():
                 for number in self._share:
                     self._renew(client, number)
-                    # From when it was due, and not from now: a registry that is slow for a moment must not lower the
-                    # rate.
+                    # From when it was due: a registry that is slow for a moment must not lower the rate.
                     due += PERIOD_S / len(self._share)
                     self._stop.wait(max(0.0, due - monotonic()))
 
@@ -71,7 +69,7 @@ def main() -> None:
         for number in range(groups):
             client.ask(registration(number))
     stop = Event()
-    renewers = [Renewer(registry, range(first, groups, THREADS), groups, stop) for first in range(min(THREADS, groups))]
+    renewers = [Renewer(registry, range(first, groups, THREADS), stop) for first in range(min(THREADS, groups))]
     for renewer in renewers:
         renewer.thread.start()
     child.say("ready")

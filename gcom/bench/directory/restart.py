@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
-from gcom.bench.benchmark import Told
+from gcom.bench.benchmark import Tell
 from gcom.bench.directory.members import PROCESSES
 from gcom.bench.processes.children import START_S, Children
 from gcom.core.messages.registry import GroupInfo
@@ -26,7 +26,7 @@ POLL_S = 0.01
 LIMIT_S = 60.0  # for what hangs, not a figure
 
 
-def listed_again(groups: int, told: Told) -> tuple[float, ...]:
+def listed_again(groups: int, tell: Tell) -> tuple[float, ...]:
     """Return the seconds of each round, from the first dial that is taken until all groups are listed, whole and alive.
 
     Raises Unavailable or GComTimeout if a process fails, or a group is not listed again.
@@ -39,18 +39,18 @@ def listed_again(groups: int, told: Told) -> tuple[float, ...]:
         children.gather("ready", members, JOINED_S)
         # Whole once before the kill: a group that never was would not be listed as whole after it either.
         _await_all(registry, groups)
-        told(f"{groups * PROCESSES} members are in {groups} groups; their registry is killed, and started again")
-        return tuple(_round(children, registry, Path(folder), groups, told) for _ in range(ROUNDS))
+        tell(f"{groups * PROCESSES} members are in {groups} groups; their registry is killed, and started again")
+        return tuple(_round(children, registry, Path(folder), groups, tell) for _ in range(ROUNDS))
 
 
-def _round(children: Children, registry: Address, folder: Path, groups: int, told: Told) -> float:
+def _round(children: Children, registry: Address, folder: Path, groups: int, tell: Tell) -> float:
     # As a crash: nothing that a registry does at a good end may be needed for this.
     children.kill_one("registry")
     dialling = _FirstDial(registry)
     # It begins to listen some time before it says that it is ready.
     children.start_registry(names.split_address(registry)[1], data=folder)
     seconds = _await_all(registry, groups) - dialling.taken()
-    told(f"all are listed again after {seconds:.2f} s")
+    tell(f"all are listed again after {seconds:.2f} s")
     return seconds
 
 

@@ -34,7 +34,7 @@ class SerialAsker:
         return decode_answer(self._caller.call(encode_request(request), ASK_S))
 
     def want(self, number: int, stable: int) -> int:
-        """Want a serial for one more message of a group; return whether the answer has it."""
+        """Want a serial for one more message of a group; return 1 if the answer has it, else 0."""
         self._numbers[number] += 1
         upto = self._numbers[number]
         answer = self.ask(Want(*name(number), 1, self.process, upto, self.after[number], stable))

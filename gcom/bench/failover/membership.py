@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-from gcom.bench.benchmark import Figure, Goal, Told
+from gcom.bench.benchmark import Figure, Goal, Tell
 from gcom.bench.failover.scenario import Reporter, Scenario
 from gcom.bench.processes.children import Report
 from gcom.errors import GComTimeout
@@ -23,7 +23,7 @@ LIMIT_S = 12.0  # the figure is None if it has not happened by then
 PAUSE_S = 30.0  # at most; it ends a second after the others have gone on
 APART_S = 1.0  # the least time that a split lasts after it was noticed
 GENTLY_S = 0.2  # between a sender's messages, where what eight of them do to two processors would be measured
-START_S = 1.0  # for the word to join to reach all
+START_S = 1.0  # for the order to join to reach all members
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +36,22 @@ class Scene:
     times: int = 1  # of a round
     network: bool = False
 
-    def rounds(self, kind: Definition, count: int, told: Told) -> list[tuple[float | None, ...]]:
+    def rounds(self, kind: Definition, count: int, tell: Tell) -> list[tuple[float | None, ...]]:
         found = []
         with ExitStack() as stack:
             scenario = stack.enter_context(Scenario(_network(stack) if self.network else None))
             for number in range(1, count + 1):
                 found.append(self.play(scenario, kind))
-                told(f"{self.name}, {number} of {count}: {', '.join(map(_shown, found[-1], self.goals))}")
+                values = zip(self.goals, found[-1], strict=True)
+                shown = ", ".join(f"{goal.name} {goal.shown(value)}" for goal, value in values)
+                tell(f"{self.name}, {number} of {count}: {shown}")
         return found
 
 
-def measure(kind: Definition, rounds: int, told: Told) -> Iterator[Figure]:
-    """Play all scenes; `told` is called after each round. Raises Unavailable or GComTimeout when a process fails."""
+def measure(kind: Definition, rounds: int, tell: Tell) -> Iterator[Figure]:
+    """Play all scenes; `tell` is called after each round. Raises Unavailable or GComTimeout when a process fails."""
     for scene in SCENES:
-        found = scene.rounds(kind, rounds * scene.times, told)
+        found = scene.rounds(kind, rounds * scene.times, tell)
         for place, goal in enumerate(scene.goals):
             yield Figure(goal, tuple(values[place] for values in found))
 
@@ -60,10 +62,6 @@ def _network(stack: ExitStack) -> dict[str, str]:
     path = Path(folder) / "faults"
     path.touch()
     return {fault_injection.VARIABLE: f"@{path}"}
-
-
-def _shown(value: float | None, goal: Goal) -> str:
-    return f"{goal.name} {goal.shown(value)}"
 
 
 def _after(
@@ -223,5 +221,5 @@ SCENES = (
 
 
 def steps(rounds: int) -> int:
-    """Return how many times `measure` calls `told`."""
+    """Return how many times `measure` calls `tell`."""
     return rounds * sum(scene.times for scene in SCENES)

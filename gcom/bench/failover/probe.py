@@ -136,16 +136,17 @@ class ProbeProcess:
     def _take(self, seen: SeenDelivery) -> None:
         with self._lock:
             self._seen.append(seen)
-            self._look(seen)
+            self._show_to_watch(seen)
 
     def _begin_watch(self, watch: DeliveryWatch) -> None:
         with self._lock:
             self._watch = watch
             # What is waited for may have come before the order to wait.
             for seen in self._seen:
-                self._look(seen)
+                self._show_to_watch(seen)
 
-    def _look(self, seen: SeenDelivery) -> None:
+    def _show_to_watch(self, seen: SeenDelivery) -> None:
+        """Show a delivery to the watch, and report the watch's end if that was its last one. The lock is held."""
         watch = self._watch
         if watch is not None and watch.take(seen, self._views.get(seen.view, ())):
             self._watch = None

@@ -14,7 +14,7 @@ from random import Random
 from statistics import median
 from typing import Annotated
 
-from gcom.bench.benchmark import BenchSetup, Between, Figure, Goal, Told
+from gcom.bench.benchmark import BenchSetup, Between, Figure, Goal, Tell
 from gcom.bench.failover.scenario import REGISTRY, Reporter, Scenario
 from gcom.bench.throughput.load import percentile
 from gcom.errors import BadValue, GComTimeout
@@ -121,8 +121,8 @@ def spread_ms(seconds: list[float]) -> dict[str, float | None]:
     return {name: round(value * 1000, 1) for name, value in values.items()}
 
 
-def measure(setup: FailoverSetup, scenario: Scenario, told: Told) -> Iterator[FailoverResult]:
-    """Run every trial; `told` is called after each. Raises Unavailable or GComTimeout when a process fails."""
+def measure(setup: FailoverSetup, scenario: Scenario, tell: Tell) -> Iterator[FailoverResult]:
+    """Run every trial; `tell` is called after each. Raises Unavailable or GComTimeout when a process fails."""
     # One stream for all kinds: the same seed chooses the same instants and victims.
     rng = Random(setup.seed)
     for kill in setup.wanted:
@@ -131,7 +131,7 @@ def measure(setup: FailoverSetup, scenario: Scenario, told: Told) -> Iterator[Fa
             trial = _trial(setup, kill, scenario, rng)
             trials.append(trial)
             took = "not" if trial.resumed_s is None else f"after {trial.resumed_s * 1000:.0f} ms"
-            told(f"{kill} killed, {number} of {setup.trials}: the rest went on {took}")
+            tell(f"{kill} killed, {number} of {setup.trials}: the rest went on {took}")
         yield FailoverResult(kill, tuple(trials))
 
 

@@ -12,7 +12,7 @@ from threading import Event
 from time import monotonic
 from typing import Annotated
 
-from gcom.bench.benchmark import BenchSetup, Between, Bounded, Told, verdict
+from gcom.bench.benchmark import BenchSetup, Between, Bounded, Tell, verdict
 from gcom.bench.processes import usage
 from gcom.bench.processes.children import START_S, Children, Report
 
@@ -57,7 +57,7 @@ class IdleResult:
         }
 
 
-def measure(setup: IdleSetup, told: Told = lambda _text: None) -> IdleResult:
+def measure(setup: IdleSetup, tell: Tell = lambda _text: None) -> IdleResult:
     """Look for `seconds` at groups in which nothing is sent. Raises Unavailable or GComTimeout if a process fails."""
     usage.require()
     names, pause = setup.names, Event()
@@ -66,7 +66,7 @@ def measure(setup: IdleSetup, told: Told = lambda _text: None) -> IdleResult:
         for name in names:
             children.start(name, "gcom.bench.idle.member", name, str(setup.groups), *setup.words(registry))
         children.gather("joined", names, START_S)
-        told(f"{setup.members} members are in {setup.groups} groups")
+        tell(f"{setup.members} members are in {setup.groups} groups")
         pause.wait(SETTLE_S)
         early, before, began = _used(children, names), usage.cpu_s_of(children.process_id("registry")), monotonic()
         pause.wait(setup.seconds)

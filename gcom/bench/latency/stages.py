@@ -31,10 +31,10 @@ class Stamps(NamedTuple):
     taken_s: float
 
 
-def stages_ms(told: Mapping[str, Iterable[Stamps]]) -> dict[str, float]:
-    """Return the median length of each stage at the slowest receiver, of stamps by receiver; empty without any."""
-    sent = {(it.sender, it.number): (it.sent_s, it.received_s) for of in told.values() for it in of if it.sent_s}
-    ways = [[_lengths(it, *sent[it[:2]]) for it in stamps if it[:2] in sent] for stamps in told.values()]
+def stages_ms(taken: Mapping[str, Iterable[Stamps]]) -> dict[str, float]:
+    """Return the median length of each stage at the slowest receiver, from stamps by receiver; empty without any."""
+    sent = {(it.sender, it.number): (it.sent_s, it.received_s) for of in taken.values() for it in of if it.sent_s}
+    ways = [[_lengths(it, *sent[it[:2]]) for it in stamps if it[:2] in sent] for stamps in taken.values()]
     # By the whole way, not by each stage: stages of different receivers do not add up to any message's time.
     slowest = max((way for way in ways if way), key=lambda way: median(map(sum, way)), default=[])
     return {name: median(lengths) * 1000 for name, lengths in zip(STAGES, zip(*slowest, strict=True), strict=False)}

@@ -12,7 +12,7 @@ from statistics import median
 from time import monotonic
 from typing import Annotated
 
-from gcom.bench.benchmark import BenchSetup, Between, Told, refused_load
+from gcom.bench.benchmark import BenchSetup, Between, Tell, refused_load
 from gcom.bench.latency.member import STALL_S
 from gcom.bench.latency.pacing import SIZE_MIN
 from gcom.bench.latency.stages import Stamps, stages_ms
@@ -151,19 +151,19 @@ def _row(spreads: list[AgeSpread]) -> dict[str, object]:
     return {"p50": round(p50, 3), "p99": round(p99, 3), "turns_p50": turns_p50}
 
 
-def measure(setup: LatencySetup, told: Told = lambda _text: None) -> LatencyResult:
-    """Run every turn; `told` is called after each. Raises Unavailable or GComTimeout when a process fails."""
+def measure(setup: LatencySetup, tell: Tell = lambda _text: None) -> LatencyResult:
+    """Run every turn; `tell` is called after each. Raises Unavailable or GComTimeout when a process fails."""
     turns: list[LatencyTurn] = []
     with Children() as children:
         start(children, setup)
         take_turn(children, setup)  # not counted: connections are made, code is warm
         for number in range(1, setup.turns + 1):
             turns.append(turn := take_turn(children, setup))
-            told(f"turn {number} of {setup.turns}: p50 {turn.slowest.p50:.3f} ms")
+            tell(f"turn {number} of {setup.turns}: p50 {turn.slowest.p50:.3f} ms")
         # Behind all that count: stamps cost time, and the same processes, warm by now, have the stages.
         taken = _taken(children, setup, watched=True)
-    told_by = {name: [Stamps(*row) for row in report["stamps"]] for name, report in taken.items()}
-    return LatencyResult(setup, tuple(turns), stages_ms(told_by))
+    stamps = {name: [Stamps(*row) for row in report["stamps"]] for name, report in taken.items()}
+    return LatencyResult(setup, tuple(turns), stages_ms(stamps))
 
 
 def start(children: Children, setup: LatencySetup) -> Address:

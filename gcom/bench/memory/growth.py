@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Figure, Goal, Told
+from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Figure, Goal, Tell
 from gcom.bench.processes import usage
 from gcom.bench.processes.children import START_S, Children, Report
 
@@ -34,8 +34,7 @@ class MemoryResult:
 
     @property
     def growth_mib(self) -> float:
-        """Return the growth of the process that grew most."""
-        # The one that grew most: a sum would let a process that shrank hide one that leaks.
+        """Return the growth of the process that grew most: in a sum one that shrank would hide one that leaks."""
         return max(self.late[name] - self.early[name] for name in self.late) / MEBIBYTE
 
     @property
@@ -61,8 +60,8 @@ class MemoryResult:
         }
 
 
-def measure(setup: MemorySetup, told: Told) -> MemoryResult:
-    """Send a tenth, then the rest; `told` hears the progress. Raises Unavailable or GComTimeout if a process fails."""
+def measure(setup: MemorySetup, tell: Tell) -> MemoryResult:
+    """Send a tenth, then the rest; `tell` hears the progress. Raises Unavailable or GComTimeout if a process fails."""
     names = setup.names
     tenth = setup.messages // 10 // setup.members
     rest = setup.messages // setup.members - tenth
@@ -73,17 +72,17 @@ def measure(setup: MemorySetup, told: Told) -> MemoryResult:
         children.gather("joined", names, START_S)
         # 1. A tenth of the messages fills every buffer, pool and cache to its usual size. 2. What grows after that
         #    grows with the number of messages, and would grow for ever.
-        _fill(children, names, tenth, tenth * setup.members, told)
+        _fill(children, names, tenth, tenth * setup.members, tell)
         early = _resident(children, names)
-        filled = _fill(children, names, rest, (tenth + rest) * setup.members, told)
+        filled = _fill(children, names, rest, (tenth + rest) * setup.members, tell)
         late = _resident(children, names)
     return MemoryResult(setup, early, late, sum(int(report["wrong"]) for report in filled.values()))
 
 
-def _fill(children: Children, names: list[str], each: int, total: int, told: Told) -> dict[str, Report]:
+def _fill(children: Children, names: list[str], each: int, total: int, tell: Tell) -> dict[str, Report]:
     def heard(name: str, report: Report) -> None:
         if name == names[0] and report["say"] == "delivered":
-            told(f"{report['count']:,} of {total:,} messages delivered")
+            tell(f"{report['count']:,} of {total:,} messages delivered")
 
     children.tell_all(names, "fill", send=each, total=total)
     return children.gather("filled", names, QUIET_S, heard)

@@ -33,8 +33,7 @@ _OTHERS = """
 
 
 def refuse(out: Path) -> None:
-    """Raise BadValue for a file that cannot be written, Unavailable where the plots cannot be drawn."""
-    # Asked before the measurement, which takes a quarter of an hour.
+    """Raise, before all work, BadValue if the file cannot be written, Unavailable if the plots cannot be drawn."""
     if out.suffix != ".md" or not out.parent.is_dir():
         raise BadValue(f"--out {str(out)!r} must be a file NAME.md in a folder that is there")
     plots.require()

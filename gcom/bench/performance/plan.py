@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gcom.bench.benchmark import Told
-from gcom.bench.failover import trials as killing
+from gcom.bench.benchmark import Tell
+from gcom.bench.failover import trials as failover_trials
 from gcom.bench.failover.scenario import Scenario
 from gcom.bench.failover.trials import FailoverResult, FailoverSetup, Kill
-from gcom.bench.idle import cost as living
+from gcom.bench.idle import cost as idle_cost
 from gcom.bench.idle.cost import IdleResult, IdleSetup
-from gcom.bench.latency import turns as pacing
+from gcom.bench.latency import turns as latency_turns
 from gcom.bench.latency.turns import LatencyResult, LatencySetup
-from gcom.bench.scale import sizes as growing
+from gcom.bench.scale import sizes as group_sizes
 from gcom.bench.scale.sizes import ScaleResult, ScaleSetup
-from gcom.bench.throughput import turns as flooding
+from gcom.bench.throughput import turns as throughput_turns
 from gcom.bench.throughput.turns import ThroughputResult, ThroughputSetup
 from gcom.values.definition import Definition, Multicast, Ordering
 
@@ -84,29 +84,29 @@ def _flood(
     return ThroughputSetup(kind, MEMBERS, senders, size, 1.5 if quick else 10.0, baseline)
 
 
-def measure(wanted: PerformancePlan, told: Told = lambda _text: None) -> Findings:
-    """Measure everything; `told` hears of each part. Raises Unavailable or GComTimeout when a process fails."""
+def measure(wanted: PerformancePlan, tell: Tell = lambda _text: None) -> Findings:
+    """Measure everything; `tell` hears of each part. Raises Unavailable or GComTimeout when a process fails."""
     return Findings(
-        tuple(_single(setup, told) for setup in wanted.single),
-        tuple(living.measure(setup, told) for setup in wanted.idle),
-        tuple(_flooded(setup, told) for setup in wanted.floods),
-        ScaleResult(wanted.scale, tuple(growing.measure(wanted.scale, told))),
-        tuple(_killed(wanted.failover, told)) if wanted.failover else (),
+        tuple(_single(setup, tell) for setup in wanted.single),
+        tuple(idle_cost.measure(setup, tell) for setup in wanted.idle),
+        tuple(_flooded(setup, tell) for setup in wanted.floods),
+        ScaleResult(wanted.scale, tuple(group_sizes.measure(wanted.scale, tell))),
+        tuple(_killed(wanted.failover, tell)) if wanted.failover else (),
     )
 
 
-def _single(setup: LatencySetup, told: Told) -> LatencyResult:
-    result = pacing.measure(setup)
-    told(f"{setup.kind}, {setup.size} B, {setup.rate:g} messages/s: p50 {result.p50:.3f} ms")
+def _single(setup: LatencySetup, tell: Tell) -> LatencyResult:
+    result = latency_turns.measure(setup)
+    tell(f"{setup.kind}, {setup.size} B, {setup.rate:g} messages/s: p50 {result.p50:.3f} ms")
     return result
 
 
-def _flooded(setup: ThroughputSetup, told: Told) -> ThroughputResult:
-    result = flooding.measure(setup)
-    told(f"{setup.kind}, {setup.size} B, beside {setup.baseline}: {result.ours.rate:,.0f} messages/s")
+def _flooded(setup: ThroughputSetup, tell: Tell) -> ThroughputResult:
+    result = throughput_turns.measure(setup)
+    tell(f"{setup.kind}, {setup.size} B, beside {setup.baseline}: {result.ours.rate:,.0f} messages/s")
     return result
 
 
-def _killed(setup: FailoverSetup, told: Told) -> Iterator[FailoverResult]:
+def _killed(setup: FailoverSetup, tell: Tell) -> Iterator[FailoverResult]:
     with Scenario() as scenario:
-        yield from killing.measure(setup, scenario, told)
+        yield from failover_trials.measure(setup, scenario, tell)

@@ -252,7 +252,6 @@ def _report(line: bytes) -> Report:
 
 
 def _path() -> str:
-    """Return the PYTHONPATH under which a child finds the packages that this process runs, from any folder."""
-    # A checkout that is not installed: `python -m` in the child must find the package that this process runs.
+    """Return the PYTHONPATH under which a child finds the package that this process runs, installed or not."""
     root = str(Path(__file__).resolve().parent.parent.parent)
     return os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])

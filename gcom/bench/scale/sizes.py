@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Annotated
 
-from gcom.bench.benchmark import BenchSetup, Between, Told
-from gcom.bench.latency import turns as pacing
+from gcom.bench.benchmark import BenchSetup, Between, Tell
+from gcom.bench.latency import turns as latency_turns
 from gcom.bench.latency.turns import LatencyResult, LatencySetup
-from gcom.bench.throughput import turns as flooding
+from gcom.bench.throughput import turns as throughput_turns
 from gcom.bench.throughput.load import SIZE_MAX, SIZE_MIN, percentile
 from gcom.bench.throughput.turns import Side, ThroughputSetup
 from gcom.errors import BadValue
@@ -121,11 +121,11 @@ class ScaleResult:
         return [what for step in self.steps for what in step.wrong]
 
 
-def measure(setup: ScaleSetup, told: Told = lambda _text: None) -> Iterator[ScaleStep]:
+def measure(setup: ScaleSetup, tell: Tell = lambda _text: None) -> Iterator[ScaleStep]:
     """Yield the figures of each size. Raises Unavailable or GComTimeout when a process fails."""
     for members in setup.sizes:
         # One turn: no two sides are compared here, but one size with the next.
-        flood = Side((flooding.take_turn(setup.flood(members), flooding.OURS, 1),))
-        step = ScaleStep(members, flood, pacing.measure(setup.steady(members)))
-        told(f"{members} members: {step.deliveries_per_s:,.0f} deliveries/s in all, p50 {step.single.p50:.3f} ms")
+        flood = Side((throughput_turns.take_turn(setup.flood(members), throughput_turns.OURS, 1),))
+        step = ScaleStep(members, flood, latency_turns.measure(setup.steady(members)))
+        tell(f"{members} members: {step.deliveries_per_s:,.0f} deliveries/s in all, p50 {step.single.p50:.3f} ms")
         yield step

@@ -18,7 +18,7 @@ from gcom.bench.processes import child
 from gcom.values import names
 
 REDIAL_S = 1.0  # faster, the kernel's queue would be measured, and not the server
-LOOK_S = 0.02  # a slow look would be a gentle attack
+STEP_S = 0.02  # between two steps over all connections; longer, and the attack would be gentle
 # The head of a TLS record that announces 65,535 bytes, more than a record may have.
 GARBAGE = b"\x16\x03\x01\xff\xff" + b"\xaa" * 500
 # Each holds another place: a worker that waits for a first byte, one within a handshake, one that every byte seems to
@@ -72,8 +72,7 @@ class HostileConnection:
         said = {"garbage": GARBAGE, "half": self._hello[: len(self._hello) // 2], "silent": b""}.get(self._kind)
         with suppress(BlockingIOError):
             if said is None and now >= self._next_byte:
-                # A byte a second: a limit that begins anew with
-                # each byte would let it hold a worker for ever.
+                # A byte per second: a limit that begins anew with each byte would let it hold a worker for ever.
                 self._at += self.sock.send(self._hello[self._at : self._at + 1])
                 self._next_byte = now + REDIAL_S
             elif said and self._at == 0:
@@ -117,7 +116,7 @@ class Attack:
                 self.most = max(self.most, self.open)
 
     def _step(self, selector: selectors.BaseSelector) -> None:
-        # A little for each connection at each look, and nothing that waits: so one thread holds a thousand of them.
+        # A little for each connection at each step, and nothing that waits: so one thread holds a thousand of them.
         now = monotonic()
         for it in self._all:
             if it.due <= now and it.sock is None:
@@ -127,7 +126,7 @@ class Attack:
                     selector.register(sock, selectors.EVENT_READ, it)
             elif it.sock is not None:
                 self._speak(it, now, selector)
-        for key, _ in selector.select(LOOK_S):
+        for key, _ in selector.select(STEP_S):
             self._hear(key.data, selector)
 
     def _speak(self, it: HostileConnection, now: float, selector: selectors.BaseSelector) -> None:

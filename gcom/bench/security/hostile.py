@@ -10,8 +10,8 @@ from statistics import median
 from threading import Event
 from typing import Annotated
 
-from gcom.bench.benchmark import BenchSetup, Between, Bounded, Told, verdict
-from gcom.bench.latency import turns as pacing
+from gcom.bench.benchmark import BenchSetup, Between, Bounded, Tell, verdict
+from gcom.bench.latency import turns as latency_turns
 from gcom.bench.latency.turns import LatencySetup
 from gcom.bench.processes.children import START_S, Children, Report
 from gcom.bench.security import certificates
@@ -78,30 +78,30 @@ class HostileBenchResult:
         }
 
 
-def measure(setup: HostileBenchSetup, told: Told = lambda _text: None) -> HostileBenchResult:
+def measure(setup: HostileBenchSetup, tell: Tell = lambda _text: None) -> HostileBenchResult:
     """Take all turns. Raises Unavailable or GComTimeout if a process fails."""
     p99s_ms: dict[bool, list[float]] = {False: [], True: []}
     wrong: list[str] = []
     with tempfile.TemporaryDirectory(prefix="gcom-bench-") as folder:
         files = certificates.issued(Path(folder), setup.names)
         with Children(certificates.environment(files)) as children:
-            registry = pacing.start(children, setup.latency)
+            registry = latency_turns.start(children, setup.latency)
             with closing(DirectoryClient(registry, ASK_S, credentials=pyro.Credentials(files))) as client:
                 members = [place_of(address) for address in client.lookup(setup.definition.group).addresses]
             children.start(
                 ATTACKER, "gcom.bench.security.attacker", str(setup.connections), place_of(registry), *members
             )
             children.gather("ready", [ATTACKER], START_S)
-            pacing.take_turn(children, setup.latency)  # not counted: connections are made, code is warm
+            latency_turns.take_turn(children, setup.latency)  # not counted: connections are made, code is warm
             for number in range(1, setup.rounds + 1):
                 # Quiet and attacked within one round, so that what else the machine does falls on both.
                 for attacked in (False, True):
                     _switch(children, attacked)
-                    turn = pacing.take_turn(children, setup.latency)
+                    turn = latency_turns.take_turn(children, setup.latency)
                     p99s_ms[attacked].append(turn.slowest.p99)
                     wrong += turn.wrong
                     beside = f"beside {setup.connections:,} hostile connections" if attacked else "undisturbed"
-                    told(f"round {number} of {setup.rounds}: p99 {turn.slowest.p99:.2f} ms {beside}")
+                    tell(f"round {number} of {setup.rounds}: p99 {turn.slowest.p99:.2f} ms {beside}")
             # Off once more, which changes nothing: its answer tells what was done in all.
             did = _switch(children, False)
     counts = did["dialled"], did["ended"], did["most"]

@@ -1,4 +1,4 @@
-"""A process that joins and leaves: `python -m gcom.bench.security.joiner REGISTRY GROUP ORDERING MULTICAST SAFE`."""
+"""A process that joins and leaves: `python -m gcom.bench.security.joiner REGISTRY GROUP ORDERING ...`."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated
 
-from gcom.bench.benchmark import BenchSetup, Between, Bounded, Told, verdict
-from gcom.bench.latency import turns as pacing
+from gcom.bench.benchmark import BenchSetup, Between, Bounded, Tell, verdict
+from gcom.bench.latency import turns as latency_turns
 from gcom.bench.latency.turns import LatencySetup
 from gcom.bench.processes.children import START_S, Children
 from gcom.bench.security import certificates
 from gcom.bench.security.joiner import NAME as JOINER
-from gcom.bench.throughput import turns as loading
+from gcom.bench.throughput import turns as throughput_turns
 from gcom.bench.throughput.load import SIZE_MAX, SIZE_MIN
 from gcom.bench.throughput.turns import OURS, ThroughputSetup
 from gcom.values.definition import Definition
@@ -106,7 +106,7 @@ def _ratio(values: Mapping[str, list[float]], side: str = TLS, to: str = PLAIN) 
     return median(values[side]) / median(values[to])
 
 
-def measure(setup: TlsBenchSetup, told: Told = lambda _text: None) -> TlsBenchResult:
+def measure(setup: TlsBenchSetup, tell: Tell = lambda _text: None) -> TlsBenchResult:
     """Take all turns. Raises Unavailable or GComTimeout if a process fails."""
     wrong: list[str] = []
     result = TlsBenchResult(setup, _sides(), _sides(), _sides(), _sides(), wrong)
@@ -116,8 +116,8 @@ def measure(setup: TlsBenchSetup, told: Told = lambda _text: None) -> TlsBenchRe
         sides: dict[str, dict[str, str]] = {PLAIN: {}, TLS: secure, SIGNED: secure}
         # One after the other: throughput keeps all processors busy, and would be measured as latency.
         # Both are generators: they measure while `+=` reads them.
-        wrong += _throughput(setup, sides, result, told)
-        wrong += _latency(setup, sides, result, told)
+        wrong += _throughput(setup, sides, result, tell)
+        wrong += _latency(setup, sides, result, tell)
     return result
 
 
@@ -126,34 +126,34 @@ def _sides() -> dict[str, list[float]]:
 
 
 def _throughput(
-    setup: TlsBenchSetup, sides: Mapping[str, Mapping[str, str]], result: TlsBenchResult, told: Told
+    setup: TlsBenchSetup, sides: Mapping[str, Mapping[str, str]], result: TlsBenchResult, tell: Tell
 ) -> Iterator[str]:
     """Take the turns of throughput; yield what was wrong."""
     for number in range(1, setup.rounds + 1):
         for side, environment in sides.items():
-            turn = loading.take_turn(setup.throughput(side), OURS, number, environment=environment)
-            told(f"round {number} of {setup.rounds}: {side}, {turn.rate:,.0f} messages/s")
+            turn = throughput_turns.take_turn(setup.throughput(side), OURS, number, environment=environment)
+            tell(f"round {number} of {setup.rounds}: {side}, {turn.rate:,.0f} messages/s")
             result.rates[side].append(turn.rate)
             yield from (f"{side}: {what}" for what in turn.wrong)
 
 
 def _latency(
-    setup: TlsBenchSetup, sides: Mapping[str, Mapping[str, str]], result: TlsBenchResult, told: Told
+    setup: TlsBenchSetup, sides: Mapping[str, Mapping[str, str]], result: TlsBenchResult, tell: Tell
 ) -> Iterator[str]:
     """Take the turns of latency and joining, with the processes of both sides alive; yield what was wrong."""
     with ExitStack() as stack:
         running = {side: stack.enter_context(Children(environment)) for side, environment in sides.items()}
         for side, children in running.items():
             paced = setup.latency(side)
-            registry = pacing.start(children, paced)
+            registry = latency_turns.start(children, paced)
             children.start(JOINER, "gcom.bench.security.joiner", *paced.words(registry))
             children.gather("ready", [JOINER], START_S)
-            pacing.take_turn(children, paced)  # not counted: connections are made, code is warm
+            latency_turns.take_turn(children, paced)  # not counted: connections are made, code is warm
             _join(children)
         for number in range(1, setup.rounds + 1):
             for side, children in running.items():
-                turn = pacing.take_turn(children, setup.latency(side))
-                told(f"round {number} of {setup.rounds}: {side}, p50 {turn.slowest.p50:.3f} ms")
+                turn = latency_turns.take_turn(children, setup.latency(side))
+                tell(f"round {number} of {setup.rounds}: {side}, p50 {turn.slowest.p50:.3f} ms")
                 result.p50s_ms[side].append(turn.slowest.p50)
                 yield from (f"{side}: {what}" for what in turn.wrong)
                 for _ in range(JOINS):

@@ -1,7 +1,7 @@
 """A turn of the benchmark inside one member process; GCom and bare frames differ in the `Transport`.
 
-Told and said in this order: ready, peers, joined, go, sent, expect, result. A member says how many messages it sent,
-is told how many the others sent, and waits until it has them all, so that a loss at the very end is seen too.
+The member and its parent speak by turns: ready, peers, joined, go, sent, expect, result. The member says how many
+messages it sent, hears how many the others sent, and waits for all of these, so that a loss at the very end shows too.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Told, refused_load
+from gcom.bench.benchmark import MEBIBYTE, BenchSetup, Between, Tell, refused_load
 from gcom.bench.processes.children import START_S, Children, Report
 from gcom.bench.throughput.load import SIZE_MAX, SIZE_MIN, percentile
 from gcom.bench.throughput.turn import STALL_S, TurnPlan
@@ -94,8 +94,7 @@ class Turn:
 
     @property
     def rate(self) -> float:
-        """Return the messages per second of the slowest member."""
-        # Not the mean: a group is as fast as the member whose reading opens the windows.
+        """Return the messages per second of the slowest member: a group is as fast as that one opens the windows."""
         return min(member.rate for member in self.members)
 
 
@@ -186,15 +185,15 @@ class ThroughputResult:
         return row
 
 
-def measure(setup: ThroughputSetup, told: Told = lambda _text: None) -> ThroughputResult:
-    """Run every turn; `told` is called after each. Raises Unavailable or GComTimeout when a process fails."""
+def measure(setup: ThroughputSetup, tell: Tell = lambda _text: None) -> ThroughputResult:
+    """Run every turn; `tell` is called after each. Raises Unavailable or GComTimeout when a process fails."""
     turns: dict[str, list[Turn]] = {}
     with _log_folder(setup) as logs:
         for number, side in enumerate(setup.turns, 1):
             # Before it begins as well: a turn may take minutes, and somebody watches.
-            told(f"turn {number} of {len(setup.turns)}: {side}")
+            tell(f"turn {number} of {len(setup.turns)}: {side}")
             turn = take_turn(setup, side, number, logs if side == OURS else "")
-            told(f"turn {number} of {len(setup.turns)}: {side}, {turn.rate:,.0f} messages/s")
+            tell(f"turn {number} of {len(setup.turns)}: {side}, {turn.rate:,.0f} messages/s")
             turns.setdefault(side, []).append(turn)
     sides = {side: Side(tuple(found)) for side, found in turns.items()}
     return ThroughputResult(setup, sides[OURS], sides.get(setup.baseline or ""), sides.get(UNLOGGED))

@@ -17,22 +17,22 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from gcom.bench.audit import run as judging
-from gcom.bench.benchmark import MEBIBYTE, Figure, Told
-from gcom.bench.directory import measuring as asking
+from gcom.bench.audit import run as audit_run
+from gcom.bench.benchmark import MEBIBYTE, Figure, Tell
+from gcom.bench.directory import measuring as directory_bench
 from gcom.bench.failover import membership
-from gcom.bench.failover import trials as killing
+from gcom.bench.failover import trials as failover_trials
 from gcom.bench.failover.scenario import Scenario
-from gcom.bench.idle import cost as living
-from gcom.bench.latency import turns as pacing
-from gcom.bench.memory import growth as remembering
+from gcom.bench.idle import cost as idle_cost
+from gcom.bench.latency import turns as latency_turns
+from gcom.bench.memory import growth as memory_growth
 from gcom.bench.performance import page
 from gcom.bench.performance import plan as performance
 from gcom.bench.performance.machine import Machine
 from gcom.bench.processes import usage
-from gcom.bench.scale import sizes as growing
-from gcom.bench.security import hostile as attacking
-from gcom.bench.security import tls as ciphering
+from gcom.bench.scale import sizes as group_sizes
+from gcom.bench.security import hostile as hostile_bench
+from gcom.bench.security import tls as tls_bench
 from gcom.bench.throughput.load import percentile
 from gcom.cli.output import Output, notice
 from gcom.cli.progress import show
@@ -43,20 +43,20 @@ ROUNDS_MAX = 3  # of each scene of the membership
 NOTICE_S = 5.0  # where there is no terminal, a line this often
 
 
-def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int:
+def failover(setup: failover_trials.FailoverSetup, output: Output, as_json: bool) -> int:
     """Return 1 if a group did not go on."""
     # Whoever asks for one kind of kill wants that figure and not ten minutes of scenes.
-    everything = setup.kills == tuple(killing.Kill)
+    everything = setup.kills == tuple(failover_trials.Kill)
     rounds = min(ROUNDS_MAX, setup.trials) if everything else 0
-    kills: list[killing.FailoverResult] = []
+    kills: list[failover_trials.FailoverResult] = []
     figures: list[Figure] = []
-    with _progress(setup.trials * len(setup.wanted) + membership.steps(rounds)) as told:
+    with _progress(setup.trials * len(setup.wanted) + membership.steps(rounds)) as tell:
         with Scenario() as scenario:
-            for outcome in killing.measure(setup, scenario, told):
+            for outcome in failover_trials.measure(setup, scenario, tell):
                 kills.append(outcome)
                 _row(outcome.row(), output, as_json)
         if everything:
-            for figure in membership.measure(setup.definition, rounds, told):
+            for figure in membership.measure(setup.definition, rounds, tell):
                 figures.append(figure)
                 _row(figure.row(), output, as_json)
     if not as_json:
@@ -64,17 +64,17 @@ def failover(setup: killing.FailoverSetup, output: Output, as_json: bool) -> int
         if figures:
             show(_figure_table(figures), output)
     failed = sum(outcome.failed for outcome in kills)
-    text = f"in {failed} trials the survivors did not go on within {killing.RESUME_S:g} s"
-    return _told([text] if failed else [])
+    text = f"in {failed} trials the survivors did not go on within {failover_trials.RESUME_S:g} s"
+    return _report_faults([text] if failed else [])
 
 
-def scale(setup: growing.ScaleSetup, output: Output, as_json: bool) -> int:
-    steps: list[growing.ScaleStep] = []
-    with _progress(len(setup.sizes)) as told:
-        for step in growing.measure(setup, told):
+def scale(setup: group_sizes.ScaleSetup, output: Output, as_json: bool) -> int:
+    steps: list[group_sizes.ScaleStep] = []
+    with _progress(len(setup.sizes)) as tell:
+        for step in group_sizes.measure(setup, tell):
             steps.append(step)
             _row(step.row(setup), output, as_json)
-    outcome = growing.ScaleResult(setup, tuple(steps))
+    outcome = group_sizes.ScaleResult(setup, tuple(steps))
     # Null where no two of the sizes can be compared.
     _row({"type": "scale ratio", "ratio": outcome.ratio and round(outcome.ratio, 3)}, output, as_json)
     if not as_json:
@@ -88,26 +88,26 @@ def everything(out: Path, quick: bool, output: Output, as_json: bool) -> int:
     page.refuse(out)
     usage.require()
     machine = Machine.here()  # before the measurement, which is itself a load
-    with _progress(None) as told:
-        findings = performance.measure(performance.plan(quick), told)
+    with _progress(None) as tell:
+        findings = performance.measure(performance.plan(quick), tell)
     for row in findings.rows():
         _row(row, output, as_json)
     for path in page.write(out, findings, machine, quick):
         notice(f"written: {path}")
-    return _told([f"wrong: {wrong}" for wrong in findings.wrong])
+    return _report_faults([f"wrong: {wrong}" for wrong in findings.wrong])
 
 
-def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
+def audit(setup: audit_run.AuditBenchSetup, output: Output, as_json: bool) -> int:
     """Return 1 if a log was not found to be as it was made."""
-    outcomes: list[judging.AuditBenchResult] = []
-    with _progress(None) as told:
-        for outcome in judging.measure(setup, told):
+    outcomes: list[audit_run.AuditBenchResult] = []
+    with _progress(None) as tell:
+        for outcome in audit_run.measure(setup, tell):
             outcomes.append(outcome)
             _row(outcome.row(), output, as_json)
     if not as_json:
         show(_audit_table(setup, outcomes), output)
     if setup.twice:
-        times = judging.growth(outcomes)
+        times = audit_run.growth(outcomes)
         _row({"twice_the_input": times and round(times, 2)}, output, as_json)
         if times is None:
             notice("half of the input takes no longer than the start-up: measure with more --deliveries")
@@ -115,37 +115,37 @@ def audit(setup: judging.AuditBenchSetup, output: Output, as_json: bool) -> int:
     return 1 if any(outcome.verdict != ("FAIL" if setup.broken else "PASS") for outcome in outcomes) else 0
 
 
-def latency(setup: pacing.LatencySetup, output: Output, as_json: bool) -> int:
-    outcome = _measured(partial(pacing.measure, setup), setup.turns, _latency_table, output, as_json)
+def latency(setup: latency_turns.LatencySetup, output: Output, as_json: bool) -> int:
+    outcome = _measured(partial(latency_turns.measure, setup), setup.turns, _latency_table, output, as_json)
     return _wrong_deliveries(outcome.wrong)
 
 
-def memory(setup: remembering.MemorySetup, output: Output, as_json: bool) -> int:
-    outcome = _measured(partial(remembering.measure, setup), None, _memory_table, output, as_json)
-    return _told([f"{outcome.wrong} deliveries were wrong"] if outcome.wrong else [])
+def memory(setup: memory_growth.MemorySetup, output: Output, as_json: bool) -> int:
+    outcome = _measured(partial(memory_growth.measure, setup), None, _memory_table, output, as_json)
+    return _report_faults([f"{outcome.wrong} deliveries were wrong"] if outcome.wrong else [])
 
 
-def idle(setup: living.IdleSetup, output: Output, as_json: bool) -> int:
-    _measured(partial(living.measure, setup), None, _idle_table, output, as_json)
+def idle(setup: idle_cost.IdleSetup, output: Output, as_json: bool) -> int:
+    _measured(partial(idle_cost.measure, setup), None, _idle_table, output, as_json)
     return 0
 
 
-def registry(setup: asking.DirectoryBenchSetup, output: Output, as_json: bool) -> int:
+def registry(setup: directory_bench.DirectoryBenchSetup, output: Output, as_json: bool) -> int:
     """Return 1 if a renewal was refused."""
-    outcome = _measured(partial(asking.measure, setup), None, _registry_table, output, as_json)
-    return _told([f"{outcome.refused} renewals were refused"] if outcome.refused else [])
+    outcome = _measured(partial(directory_bench.measure, setup), None, _registry_table, output, as_json)
+    return _report_faults([f"{outcome.refused} renewals were refused"] if outcome.refused else [])
 
 
-def tls(setup: ciphering.TlsBenchSetup, output: Output, as_json: bool) -> int:
+def tls(setup: tls_bench.TlsBenchSetup, output: Output, as_json: bool) -> int:
     table = partial(_reach_table, f"TLS beside plain loopback: {setup.members} members")
-    steps = 2 * len(ciphering.SIDES) * setup.rounds
-    return _wrong_deliveries(_measured(partial(ciphering.measure, setup), steps, table, output, as_json).wrong)
+    steps = 2 * len(tls_bench.SIDES) * setup.rounds
+    return _wrong_deliveries(_measured(partial(tls_bench.measure, setup), steps, table, output, as_json).wrong)
 
 
-def hostile(setup: attacking.HostileBenchSetup, output: Output, as_json: bool) -> int:
+def hostile(setup: hostile_bench.HostileBenchSetup, output: Output, as_json: bool) -> int:
     table = partial(_reach_table, f"{setup.members} members beside {setup.connections:,} hostile connections")
     return _wrong_deliveries(
-        _measured(partial(attacking.measure, setup), 2 * setup.rounds, table, output, as_json).wrong
+        _measured(partial(hostile_bench.measure, setup), 2 * setup.rounds, table, output, as_json).wrong
     )
 
 
@@ -157,11 +157,11 @@ R = TypeVar("R", bound=_BenchResult)
 
 
 def _measured(
-    measure: Callable[[Told], R], steps: int | None, table: Callable[[R], Table], output: Output, as_json: bool
+    measure: Callable[[Tell], R], steps: int | None, table: Callable[[R], Table], output: Output, as_json: bool
 ) -> R:
     """Measure and show a bench's one result, and return it."""
-    with _progress(steps) as told:
-        outcome = measure(told)
+    with _progress(steps) as tell:
+        outcome = measure(tell)
     _row(outcome.row(), output, as_json)
     if not as_json:
         show(table(outcome), output)
@@ -169,10 +169,10 @@ def _measured(
 
 
 def _wrong_deliveries(wrong: Sequence[str]) -> int:
-    return _told([f"wrong delivery: {each}" for each in wrong])
+    return _report_faults([f"wrong delivery: {each}" for each in wrong])
 
 
-def _told(faults: Sequence[str]) -> int:
+def _report_faults(faults: Sequence[str]) -> int:
     """Print each fault; return the exit status."""
     for text in faults:
         notice(text)
@@ -187,7 +187,7 @@ def _table(title: str, titles: Sequence[str], left: Sequence[str] = ("",)) -> Ta
     return table
 
 
-def _reach_table(title: str, outcome: ciphering.TlsBenchResult | attacking.HostileBenchResult) -> Table:
+def _reach_table(title: str, outcome: tls_bench.TlsBenchResult | hostile_bench.HostileBenchResult) -> Table:
     table = _table(title, ("", "value", "to reach", " "), ("", " "))
     for it in outcome.figures:
         table.add_row(it.name, f"{it.value:,.2f}", f"{it.bound:,.2f}", _met(it.met))
@@ -201,20 +201,20 @@ def _row(row: dict[str, object], output: Output, as_json: bool) -> None:
         output.flush()
 
 
-def _kill_table(setup: killing.FailoverSetup, kills: list[killing.FailoverResult]) -> Table:
+def _kill_table(setup: failover_trials.FailoverSetup, kills: list[failover_trials.FailoverResult]) -> Table:
     titles = ("killed", "trials", "median ms", "p90 ms", "worst ms", "first message, worst ms", "to reach", "")
     title = f"From a kill until the rest goes on: {setup.members} members, {setup.promises}"
     table = _table(title, titles, ("killed", ""))
     # Judged by the stricter time, which ends with a view without the dead. Beside it the other one: an order that
     # waits for nobody goes on delivering before that view.
     for outcome in kills:
-        resumed = killing.spread_ms(outcome.resumed_s)
+        resumed = failover_trials.spread_ms(outcome.resumed_s)
         table.add_row(
             str(outcome.kill),
             f"{len(outcome.trials)}",
             *[_number(resumed[name]) for name in ("median", "p90", "worst")],
-            _number(killing.spread_ms(outcome.first_s)["worst"]),
-            ", ".join(f"{goal.most * 1000:.0f}" for goal in killing.GOALS),
+            _number(failover_trials.spread_ms(outcome.first_s)["worst"]),
+            ", ".join(f"{goal.most * 1000:.0f}" for goal in failover_trials.GOALS),
             _met(outcome.met),
         )
     return table
@@ -229,7 +229,7 @@ def _figure_table(figures: list[Figure]) -> Table:
     return table
 
 
-def _latency_table(outcome: pacing.LatencyResult) -> Table:
+def _latency_table(outcome: latency_turns.LatencyResult) -> Table:
     setup, turns = outcome.setup, outcome.turns
     title = f"{setup.rate:g} messages of {setup.size} B a second, {setup.members} members"
     table = _table(title, ("", "p50 ms", "p99 ms", "share of a core", "waited for one"))
@@ -249,7 +249,7 @@ def _latency_table(outcome: pacing.LatencyResult) -> Table:
     return table
 
 
-def _scale_table(outcome: growing.ScaleResult) -> Table:
+def _scale_table(outcome: group_sizes.ScaleResult) -> Table:
     setup = outcome.setup
     titles = ("members", "deliveries/s in all", "messages/s", "flood p50 ms", "p50 ms", "p99 ms", "sender", "receiver")
     table = _table(f"All send {setup.size} B; then one sends {setup.rate:g} messages a second", titles)
@@ -270,7 +270,7 @@ def _scale_table(outcome: growing.ScaleResult) -> Table:
     return table
 
 
-def _memory_table(outcome: remembering.MemoryResult) -> Table:
+def _memory_table(outcome: memory_growth.MemoryResult) -> Table:
     messages = outcome.setup.messages
     titles = ("process", f"after {messages // 10:,}", f"after {messages:,}", "growth")
     table = _table(f"Resident MiB: {outcome.setup.members} members, {messages:,} messages", titles, ("process",))
@@ -281,7 +281,7 @@ def _memory_table(outcome: remembering.MemoryResult) -> Table:
     return table
 
 
-def _idle_table(outcome: living.IdleResult) -> Table:
+def _idle_table(outcome: idle_cost.IdleResult) -> Table:
     setup = outcome.setup
     title = f"Nothing is sent: {setup.members} members, {setup.groups} groups, {setup.promises}"
     table = _table(title, ("", "percent of a core", "to reach", "switches per s", " "), ("", " "))
@@ -292,7 +292,7 @@ def _idle_table(outcome: living.IdleResult) -> Table:
     return table
 
 
-def _audit_table(setup: judging.AuditBenchSetup, outcomes: list[judging.AuditBenchResult]) -> Table:
+def _audit_table(setup: audit_run.AuditBenchSetup, outcomes: list[audit_run.AuditBenchResult]) -> Table:
     titles = ("deliveries", "records", "log MiB", "seconds", "deliveries/s", "peak MiB", "shuffled", "verdict")
     title = f"The audit of {setup.members} members' logs, runs of {setup.run_length} on average"
     table = _table(title, titles, ("verdict",))
@@ -308,12 +308,12 @@ def _audit_table(setup: judging.AuditBenchSetup, outcomes: list[judging.AuditBen
             each.verdict,
         )
     if setup.twice:
-        times = judging.growth(outcomes)
+        times = audit_run.growth(outcomes)
         table.add_row("twice the input", "", "", f"x {times:.2f}" if times else "-")
     return table
 
 
-def _registry_table(outcome: asking.DirectoryBenchResult) -> Table:
+def _registry_table(outcome: directory_bench.DirectoryBenchResult) -> Table:
     setup = outcome.setup
     table = _table(
         f"A registry of {setup.groups:,} groups, {setup.members} clients", ("", "value", "to reach", " "), ("", " ")
@@ -335,7 +335,7 @@ def _met(met: bool) -> str:
 
 
 @contextmanager
-def _progress(total: int | None) -> Iterator[Told]:
+def _progress(total: int | None) -> Iterator[Tell]:
     """Yield a callable for the text of each step, shown by a bar on a terminal, else by a line every few seconds."""
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -348,13 +348,13 @@ def _progress(total: int | None) -> Iterator[Told]:
 
 
 # The log of a build would have thousands of lines else; a line now and then shows that the bench goes on.
-def _throttled() -> Told:
+def _throttled() -> Tell:
     last_s = 0.0
 
-    def told(text: str) -> None:
+    def tell(text: str) -> None:
         nonlocal last_s
         if monotonic() - last_s >= NOTICE_S:
             last_s = monotonic()
             notice(text)
 
-    return told
+    return tell

@@ -70,8 +70,8 @@ def issue(
     if admin and registry:
         raise BadValue("--admin is for members: leave out --registry, or --admin")
     who = identity.registry(name) if registry else identity.member(name, admin=admin)
-    # Made by whoever issues, so the key travels with its
-    # certificate. An invitation does without (gcom-registry invite).
+    # The issuer makes the key here, so it has to be carried to its owner. With an invitation the owner makes it
+    # (gcom-registry invite).
     signer, key = _authority(authority), keys.new_key()
     certificate = signer.issue(key.public_key(), who, now_utc(), days, host or ())
     files = (keys.key_pem(key), certificate, signer.pem)

@@ -89,8 +89,7 @@ def _tell_state(entry: GroupInfo, dead: Sequence[Process]) -> None:
 
 
 def create(directory: DirectoryClient, output: Output, wanted: Definition, as_json: bool) -> None:
-    """Create a group, and print what is there now."""
-    # What is there now is shown: an equal group may have been made before, by somebody else.
+    """Create a group, and print the registry's entry: somebody else may have made an equal group before."""
     entry = directory.create(wanted)
     if as_json:
         output.row(_row(entry))
@@ -127,7 +126,7 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
         _tell_price(left, dead)
     if beside:
         notice(f"{', '.join(beside)} may be in service, or have what the group had: given up as well")
-    if not yes and not _typed(group):
+    if not yes and not _is_confirmed(group):
         notice("nothing was changed")
         return 1
     # With the instance that was looked at: if another one has begun meanwhile,
@@ -143,7 +142,7 @@ def _free(directory: DirectoryClient, entry: GroupInfo, yes: bool) -> int:
     notice("the group is PARTITIONABLE: each side that runs goes on by itself, and a fork gives nobody up")
     notice(f"it frees the name: if nobody registers, in {free_s} s the first that asks begins {group!r},")
     notice("and sides that run again merge with it")
-    if not yes and not _typed(group):
+    if not yes and not _is_confirmed(group):
         notice("nothing was changed")
         return 1
     directory.fork(entry)
@@ -177,7 +176,7 @@ def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
     )
 
 
-def _typed(group: str) -> bool:
+def _is_confirmed(group: str) -> bool:
     """Ask for the group's name; return whether it was typed."""
     notice(f"to go on, type the group's name ({group}):")
     # The name and not "y": the operator must have read which group it is.
@@ -201,9 +200,8 @@ def _is_forgotten(entry: GroupInfo) -> bool:
 
 
 def _proven_dead(entry: GroupInfo) -> list[Process]:
-    """Return the members that this machine's kernel knows to be over; it knows nothing of other machines."""
+    """Return the members that this machine's kernel knows to be over. Those of other machines count as living."""
     seats = zip(entry.members, entry.addresses, strict=True)
-    # Proof is the kernel's word about a process of this machine; of others it says nothing, and they count as living.
     return [process for process, address in seats if is_dead(address)]
 
 

@@ -27,7 +27,7 @@ CLOCK_S = 120.0  # clocks may be so far apart: certificates begin five minutes b
 DIAL_S, CALL_S = 3.0, 5.0  # a person waits: longer than a slow network needs, shorter than patience
 
 
-class Ill(Exception):
+class CheckFailed(Exception):
     """A failure that ends the checks of one registry."""
 
     def __init__(self, code: str, text: str) -> None:
@@ -39,8 +39,8 @@ def examine(registry: str | None = None, name: str | None = None) -> Iterator[Fi
     """Yield what is found: of each registry up to the first that is wrong, then whether others reach this process."""
     try:
         addresses, security = _identity(registry, name)
-    except Ill as ill:
-        yield ill.finding
+    except CheckFailed as failed:
+        yield failed.finding
         return
     of = "registry" if len(addresses) == 1 else "registries"
     # Without the brackets of a repr: this is read by users.
@@ -52,20 +52,20 @@ def examine(registry: str | None = None, name: str | None = None) -> Iterator[Fi
     sound: list[Address] = []
     for address in addresses:
         try:
-            yield from _looks(address, security)
+            yield from _check_registry(address, security)
             sound.append(address)
-        except Ill as ill:
-            yield ill.finding
+        except CheckFailed as failed:
+            yield failed.finding
     # One is enough: all would dial the same address.
     if sound and isinstance(security, pyro.Credentials):
         try:
             yield _reachable(sound[0], security)
-        except Ill as ill:
-            yield ill.finding
+        except CheckFailed as failed:
+            yield failed.finding
 
 
-def _looks(address: Address, security: Security) -> Iterator[Finding]:
-    """Check one registry; raises Ill."""
+def _check_registry(address: Address, security: Security) -> Iterator[Finding]:
+    """Check one registry; raises CheckFailed."""
     _dial(address)
     yield Finding("listens", True, f"{address} answers a dial")
     if isinstance(security, pyro.Credentials):
@@ -80,7 +80,7 @@ def _identity(registry: str | None, name: str | None) -> tuple[tuple[Address, ..
         addresses = registry_addresses(registry, name)
         return addresses, credentials_for(addresses[0], name)
     except BadValue as error:
-        raise Ill("identity", str(error)) from error
+        raise CheckFailed("identity", str(error)) from error
 
 
 def _ends_soon(mine: pyro.Credentials) -> Finding:
@@ -98,38 +98,40 @@ def _dial(address: Address) -> None:
         pyro.dial(host, port, time.monotonic() + DIAL_S).close()
     # From the most particular to the most general: all three are OSErrors, of which each has another remedy.
     except ConnectionRefusedError as error:
-        raise Ill("nobody", f"nobody listens at {address}: start gcom-registry there, or say --registry") from error
+        raise CheckFailed(
+            "nobody", f"nobody listens at {address}: start gcom-registry there, or say --registry"
+        ) from error
     except TimeoutError as error:
         text = f"{address} does not answer: is that machine on, and does a firewall let port {port} through?"
-        raise Ill("unreachable", text) from error
+        raise CheckFailed("unreachable", text) from error
     except socket.gaierror as error:
         text = f"no machine is known here as {host!r} ({error.strerror}): mend that name, or use its IP address"
-        raise Ill("unknown host", text) from error
+        raise CheckFailed("unknown host", text) from error
     except OSError as error:
-        raise Ill("unreachable", f"no way leads to {address}: {error.strerror}; is the network up?") from error
+        raise CheckFailed("unreachable", f"no way leads to {address}: {error.strerror}; is the network up?") from error
 
 
 def _authority(address: Address, mine: pyro.Credentials) -> Iterator[Finding]:
     """Check the authority, the clock and the version that the registry tells everybody."""
     # What a registry tells everybody, so that an identity that is not believed any more still finds out why.
-    match _told(address):
+    match _public_answer(address):
         case {"authority": str() as pem, "protocol": int() as protocol, "time": float() as clock}:
             # By fingerprint, not by text: a PEM may be wrapped or commented in another way and be the same certificate.
             if fingerprint_of(pem) != fingerprint_of(Path(mine.files.ca).read_text()):
                 text = f"{address} is of another authority than our certificate: accept an invitation of that registry"
-                raise Ill("authority", text)
+                raise CheckFailed("authority", text)
             yield Finding("authority", True, "the registry's authority is ours")
             _clock(clock - time.time())
             yield Finding("clock", True, "our clock and the registry's agree")
             if protocol != limits.PROTOCOL_VERSION:
-                raise Ill("version", _versions(protocol))
+                raise CheckFailed("version", _versions(protocol))
         case None:  # one with certificates of another's authority tells nothing to everybody
             return
         case _:
-            raise Ill("stranger", f"what answers at {address} speaks TLS, and is no gcom-registry")
+            raise CheckFailed("stranger", f"what answers at {address} speaks TLS, and is no gcom-registry")
 
 
-def _told(address: Address) -> object:
+def _public_answer(address: Address) -> object:
     try:
         return ask(address, {"ask": "authority"}, pyro.Newcomer(None), CALL_S)
     except Untrusted as error:
@@ -137,19 +139,25 @@ def _told(address: Address) -> object:
         # A registry that wants a certificate of everybody has no authority's records.
         if "wants a certificate" in str(error):
             return None
-        raise Ill("stranger", f"what answers at {address} is no gcom-registry that speaks TLS: {error}") from error
+        raise CheckFailed(
+            "stranger", f"what answers at {address} is no gcom-registry that speaks TLS: {error}"
+        ) from error
     except PeerError as error:
-        raise Ill("stranger", f"what answers at {address} is no gcom-registry that speaks TLS: {error}") from error
+        raise CheckFailed(
+            "stranger", f"what answers at {address} is no gcom-registry that speaks TLS: {error}"
+        ) from error
     except RegistryUnavailable as error:
         text = f"what answers at {address} is no gcom-registry that speaks TLS, or is overloaded: {error}"
-        raise Ill("stranger", text) from error
+        raise CheckFailed("stranger", text) from error
 
 
 def _clock(ahead_s: float) -> None:
     # Of certificates it would only be seen as one that has expired, or is not valid yet.
     if abs(ahead_s) > CLOCK_S:
         which = "slow" if ahead_s > 0 else "fast"
-        raise Ill("clock", f"this machine's clock is {abs(ahead_s):.0f} s {which} by the registry's: set one of them")
+        raise CheckFailed(
+            "clock", f"this machine's clock is {abs(ahead_s):.0f} s {which} by the registry's: set one of them"
+        )
 
 
 def _versions(theirs: int) -> str:
@@ -165,11 +173,11 @@ def _directory(address: Address, security: Security) -> None:
             # A name that nobody has, most likely: a refusal shows as well that the directory answers.
             client.ask(Lookup("gcom"))
         except VersionMismatch as error:
-            raise Ill("version", str(error)) from error
+            raise CheckFailed("version", str(error)) from error
         except Untrusted as error:
-            raise Ill("trust", str(error)) from error
+            raise CheckFailed("trust", str(error)) from error
         except GComError as error:
-            raise Ill("stranger", str(error)) from error
+            raise CheckFailed("stranger", str(error)) from error
 
 
 def _reachable(address: Address, mine: pyro.Credentials) -> Finding:
@@ -185,13 +193,13 @@ def _reachable(address: Address, mine: pyro.Credentials) -> Finding:
                     return Finding("reachable", True, f"the registry reaches us at {server.address}")
                 # The registry dialled us, since this process itself may reach an address that nobody else does.
                 case {"reached": str() as why}:
-                    raise Ill(
+                    raise CheckFailed(
                         "advertised",
                         f"others cannot reach us at {server.address} ({why}): say the right one with --advertise, or "
                         "have the firewall let it through (--listen HOST:FIRST-LAST)",
                     )
     except Untrusted as error:
-        raise Ill("trust", str(error)) from error
+        raise CheckFailed("trust", str(error)) from error
     except GComError as error:
-        raise Ill("advertised", str(error)) from error
+        raise CheckFailed("advertised", str(error)) from error
     return Finding("reachable", True, "whether others reach us, this registry does not tell")

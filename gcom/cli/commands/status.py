@@ -52,7 +52,7 @@ def show(directory: DirectoryClient, output: Output, group: str, as_json: bool) 
 
 
 def watch(directory: DirectoryClient, output: Output, group: str, as_json: bool, every_s: float) -> None:
-    """Print it again and again, until a signal ends it."""
+    """Print how the group stands every `every_s` seconds, until a signal ends it."""
     pause = Event()
     while True:
         if output.terminal and not as_json:
@@ -92,8 +92,8 @@ def lines(entry: GroupInfo, answers: Sequence[MemberAnswer]) -> Iterator[str]:
     """Yield the page for people."""
     yield f"{entry.definition.group}: {describe(entry.definition)}; view {entry.view}, {state_of(entry)}"
     told = [answer.status for answer in answers if answer.status]
-    # By one member, the eldest that told: the order is the same
-    # for all, and how much of it each knows differs by a moment.
+    # By the eldest member that answered: the order is the same for all, and how much of it each knows differs by a
+    # moment.
     for status in told[:1]:
         if order := status.sequencer:
             doubt = ", which does not answer" if order.doubted else ""

@@ -163,7 +163,7 @@ def _compact(folders: list[str], into: Path) -> int:
 
 
 def _saved(share: float) -> str:
-    # Told either way: whoever compacts small segments is to know that it does not pay.
+    # Tell either way: whoever compacts small segments is to know that it does not pay.
     if share < 1:
         return f"{share:.0%} of the space"
     return f"{share:.1f} times the space, as each file has a head of its own: it pays for segments of megabytes"
@@ -202,10 +202,10 @@ def _judged_by_spark(found: Catalogue, how: Judging, cache: IncrementalCache | N
         notice(f"Spark starts, which takes some seconds, and then judges {many(len(found.sizes), 'segment')}")
     with _progress() as tell, _spark(how, tell) as spark:
         engine = job.SparkEngine(spark)
-        return _apart(lambda: result_of(run(found, engine=engine, cache=cache, tell=tell, all_rules=how.all_rules)))
+        return _in_thread(lambda: result_of(run(found, engine=engine, cache=cache, tell=tell, all_rules=how.all_rules)))
 
 
-def _apart(work: Callable[[], AuditResult]) -> AuditResult:
+def _in_thread(work: Callable[[], AuditResult]) -> AuditResult:
     """Run the work in a thread of its own, away from signals, which Python handles in this one.
 
     1. A signal interrupts a call to Java before its answer was read. 2. The next call, to stop Spark say, would read
@@ -226,7 +226,7 @@ def _apart(work: Callable[[], AuditResult]) -> AuditResult:
 
 
 @contextmanager
-def _spark(how: Judging, tell: _Telling) -> Iterator[Any]:
+def _spark(how: Judging, tell: _StepProgress) -> Iterator[Any]:
     """Open a Spark session whose progress is told.
 
     A signal to the whole process group ends Java too, so that every later call to it fails.
@@ -254,7 +254,7 @@ def _spark(how: Judging, tell: _Telling) -> Iterator[Any]:
         logging.disable(logging.NOTSET)
 
 
-class _Telling:
+class _StepProgress:
     """The current step and its progress, on a terminal's standard error."""
 
     def __init__(self, progress: Progress) -> None:
@@ -270,7 +270,7 @@ class _Telling:
 
 
 @contextmanager
-def _progress() -> Iterator[_Telling]:
+def _progress() -> Iterator[_StepProgress]:
     console = Console(stderr=True)
     columns = (
         SpinnerColumn(),
@@ -281,7 +281,7 @@ def _progress() -> Iterator[_Telling]:
     )
     # On standard error, and gone at the end: standard output has the verdict alone.
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        yield _Telling(progress)
+        yield _StepProgress(progress)
 
 
 def _line(text: str) -> str:

@@ -6,8 +6,8 @@ A message is *confirmed* when an application was handed it under SAFE, or when a
 sent delivered it: so many hold it, and `held_by` would have said so. From then on it is in every state that an
 application is given, as far as that application had it before, or its member held it while it awaited the state. So a
 state that goes back is noticed at the member whose state it replaces, and a branch at the members whose branch gives
-way; members that crashed or left are not checked. An
-instance that all have left is dissolved, and the next instance of the name begins anew.
+way; members that crashed or left are not checked. An instance that all have left is dissolved, and the next instance of
+the name begins anew.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Continuity:
         self._promised = definition.multicast is Multicast.RELIABLE and definition.netsplit is Netsplit.PRIMARY
         self._safe = definition.safe
         self._views: dict[_Where, View] = {}
-        self._delivered: dict[tuple[_Where, Process], dict[Process, int]] = {}  # of each sender's, who has how much
+        self._delivered: dict[tuple[_Where, Process], dict[Process, int]] = {}  # by view and sender: who has how many
         self._dissolved: set[str] = set()  # instances that all have left; members cut off then are told, and end
         self._confirmed: dict[Process, int] = {}  # of each sender how many, from the first on
         # In a successor a process' numbers begin again: how many of its messages there were before, and are at each.
@@ -40,8 +40,8 @@ class Continuity:
         self._count: dict[tuple[Process, Process], int] = {}
         # States count from a loss on: how many messages of each sender there were before it.
         self._lost: dict[tuple[int, Process], int] = {}
-        self._restored: set[int] = set()  # ranks of losses after which somebody went on with what it had of its own
-        self._forked = False  # an operator gave some up, perhaps, and what only these had
+        self._restored: set[int] = set()  # ranks of the views from which a group goes on with one member's own state
+        self._forked = False  # an operator ordered a fork: members, and what only they had, may be given up
         self._given_up: set[str] = set()  # instances that may go on with members that an operator gave up
         self._named: dict[tuple[str, Process, Process], int] = {}  # who was named as a holder of how many of whose
 
@@ -126,9 +126,10 @@ class Continuity:
                 )
 
     def on_given(self, who: Process, before: State, given: State, told: bool = False, aside: bool = False) -> None:
-        """Check the state that replaces an application's own; `told`: it was handed its own, to keep it aside.
+        """Check the state that replaces an application's own.
 
-        `aside`: it was, since its instance does not go on in this one, which counts only after an operator's order.
+        `told`: this event hands it its own state, to keep aside. `aside`: it was handed that earlier, since its former
+        instance does not go on in this one; this excuses a loss only after an operator's fork.
         """
         if not self._promised:
             return

@@ -136,7 +136,7 @@ class Envelopes:
     # outstanding
 
     def waiting(self, members: set[Process]) -> Iterator[str]:
-        """Return the unicasts and results that have not come, between members that are all in one view."""
+        """Yield a sentence per unicast stream and call that is not complete; `members` are all in one view."""
         for (sender, receiver), pair in self._pairs.items():
             if {sender, receiver} <= members and pair.delivered < len(pair.posted):
                 yield f"{receiver} has {pair.delivered} of {len(pair.posted)} envelopes of {sender}"

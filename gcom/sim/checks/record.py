@@ -52,7 +52,7 @@ class NumberSet:
         if first == self.prefix + 1 and not self.beyond:  # the usual case
             self.prefix = last
             return
-        # NumberSet beyond a gap are few and soon joined, so a set of single numbers will do.
+        # Numbers beyond a gap are few and soon joined to the prefix, so a set of single numbers will do.
         self.beyond.update(range(max(first, self.prefix + 1), last + 1))
         while self.prefix + 1 in self.beyond:
             self.prefix += 1
@@ -143,7 +143,7 @@ class InstanceHistory:
         self.streams: dict[Process, SentStream] = {}
         self.views: dict[int, Installed] = {}
         self.suspected: set[Process] = set()  # by anybody, ever
-        self.suspecting: set[Process] = set()  # anybody, ever
+        self.suspecting: set[Process] = set()  # the processes that suspected anybody, ever
         self.detached: set[Process] = set()  # ever
         self.given_up: set[Process] = set()  # by an operator, in a later instance
         self.messages = 0

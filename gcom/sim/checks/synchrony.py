@@ -145,6 +145,10 @@ class _Obligation(TransitionRule):
         self._closed: dict[int, list[ProcessHistory]] = {}  # by view, those in a class
 
     def claim(self, by: Process, view: int, span: Span, succession: bool = False) -> None:
+        """Record that every class of the view must have settled the span, and check the classes closed so far.
+
+        With `succession` a successor begins with the span: then the classes closed so far are not checked.
+        """
         known = self._claims.setdefault(view, [])
         mine = next((claim for claim in known if claim.by == by), None)
         if mine is None:

@@ -72,6 +72,7 @@ class PrecedenceGraph:
         return path[::-1]
 
     def _reaching(self, one: _Message, lowest: int) -> list[_Message]:
+        """Return `one` and the messages that must come before it, of those placed behind `lowest`."""
         found = {one: None}
         todo = [one]
         while todo:

@@ -19,21 +19,24 @@ from gcom.sim.session import SessionNode, SimSession
 from gcom.sim.simulation import Simulation
 from gcom.values.names import Process
 
-ECHOED = TroubleEvent(Fault.SLOW_MEMBER, 0, 300, count=200)
-CHUNKS_MIN = 4  # put before the crash that interrupts a state
+ECHOED = TroubleEvent(Fault.SLOW_MEMBER, 0, 300, count=200)  # slows the caller of an echo: for 300 ms, by 200 at most
+CHUNKS_MIN = 4  # chunks of a state that are sent before the crash that interrupts it
 
 
 @dataclass(slots=True)
 class _Armed:
     event: TroubleEvent
     victim: Process = ""  # of calls and replies: the first that made one of the kind
-    cause: Process = ""  # only runs that were sent when something of it had been delivered
-    informed: set[Process] = field(default_factory=set)
+    cause: Process = ""  # fires only over runs that depend on a message of this process
+    informed: set[Process] = field(default_factory=set)  # the peers to which the victim sent such a frame
 
 
 @dataclass(slots=True)
 class _Stalled:
-    """A process that is paused over a call; a proposer until a rival has proposed."""
+    """A process that is paused over a call, until another one sends an item of the kind `event.until`.
+
+    `rival`: a rival has proposed meanwhile. A proposer sleeps until then; for others it is true from the start.
+    """
 
     event: TroubleEvent
     node: SessionNode
@@ -62,7 +65,7 @@ class Failpoints:
         self._echoes: list[_ArmedEcho] = []
         self._accepts: list[TroubleEvent] = []  # hit the proposer of a succession when the registry has accepted it
         self._heirs: dict[Process, tuple[TroubleEvent, set[Process]]] = {}  # by dead process: event and heirs
-        self._told: dict[tuple[str, int], Process] = {}  # by instance and view number, the first to tell
+        self._deciders: dict[tuple[str, int], Process] = {}  # by instance and view: the first sender of its Install
 
     def arm(self, event: TroubleEvent) -> None:
         if event.kind is Fault.ECHO:
@@ -99,9 +102,10 @@ class Failpoints:
     def at_call(self, session: SimSession, frame: Frame) -> TroubleEvent | None:
         """Return the event by which a process crashes or pauses over the frame that it is about to send, or None."""
         self._wake(session, frame)
-        first = self._tells_first(session, frame)
+        first = self._is_decider(session, frame)
         for armed in self._calls:
-            # Only the first teller of a decision counts: once another has told it too, a crash leaves nothing in doubt.
+            # Only the decider's crash leaves a decision in doubt: once another process has sent the Install too, the
+            # decision is known.
             if not _carries(frame, armed.event.detail) or (armed.event.detail == "Install" and not first):
                 continue
             # Only a leaver: the others wait for its promise, and go on without it while it sleeps.
@@ -171,10 +175,10 @@ class Failpoints:
             elif _carries(frame, echo.event.detail):
                 echo.view, echo.made_ms, echo.again, echo.caller = view, now_ms, again, session.node.name
 
-    def _tells_first(self, session: SimSession, frame: Frame) -> bool:
-        """Tell whether the sender of a frame made the decision that it tells: nobody has told of it before."""
+    def _is_decider(self, session: SimSession, frame: Frame) -> bool:
+        """Tell whether the frame has an Install that its sender was the first of all to send."""
         numbers = [item.decision.view.number for item in frame.control if isinstance(item, Install)]
-        return any(self._told.setdefault((frame.instance, n), session.process) == session.process for n in numbers)
+        return any(self._deciders.setdefault((frame.instance, n), session.process) == session.process for n in numbers)
 
     def _count(self, armed: _Armed, session: SimSession) -> int:
         """Return how many peers are told before the failpoint fires; at least one peer is not."""

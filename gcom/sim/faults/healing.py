@@ -20,9 +20,10 @@ from gcom.sim.simulation import Simulation
 from gcom.values.definition import Multicast
 from gcom.values.names import Process
 
-LIVE_MS = 60_000  # the bound for all progress after the heal; both are scaled as the group's detection is
+# Scaled as the group's detection is: the bound for all progress after the heal, and the time by which silence has put a
+# dead member out of every quorum's view.
+LIVE_MS, SILENT_MS = 60_000, 15_000
 STORM_MS = 300  # shorter than any silence that counts
-SILENT_MS = 15_000  # by then silence has put a dead member out of every quorum's view
 
 
 class Healing:
@@ -125,7 +126,9 @@ class Healing:
                 self._population.restart(node, same_port=self._rng.random() < 0.3)
 
     def _bury(self) -> None:
-        """Have lost machines refuse calls. Until now only silence told of their death, which suffices for a quorum."""
+        """Check that every majority has put out the processes of lost machines, by their silence alone; then let the
+        machines refuse calls, which proves those deaths to the others as well.
+        """
         silent = [node for node in self._population.everybody if node.crashed and not node.refuses]
         gone = {process for node in silent for process in node.sessions}
         members = [node.session for node in self._running if node.is_member]
@@ -255,5 +258,6 @@ class Healing:
         for session in [node.session for node in self._running]:
             checker, process = session.checker, session.process
             for sender, number in self._marks:
+                # A mark that was given up is settled, and missing all the same.
                 if not checker.settled_by(process, sender, number) or not checker.delivered_by(process, sender, number):
                     yield process, sender, number

@@ -178,8 +178,8 @@ def _apart(names: tuple[str, ...], at_ms: int, for_ms: int) -> TroubleEvent:
 
 
 def phases(seed: int, names: tuple[str, ...], at_ms: int, static: bool, registries: int) -> Ambush | None:
-    """Return phase after phase of long trouble for a seed, or None: each ambush is a story that somebody thought of,
-    and these are the others.
+    """Return phases of long trouble that chance puts together, or None. An ambush is a story that somebody thought of;
+    phases find the stories of which nobody did.
 
     A phase begins before the group has got over the one before, and what begins in it may outlast it.
     """

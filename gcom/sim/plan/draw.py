@@ -205,8 +205,8 @@ def _episodes(rng: Random, names: list[str], last_ms: int) -> list[TroubleEvent]
         )
         trouble = _EVENTS[kind](rng, at_ms, _order(rng, names))
         found.append(replace(trouble, for_ms=rng.randint(5, 500)))
-        if kind is not Fault.CRASH and rng.random() < 0.8:  # an event that waits for a view change gets one
-            # Most ambushes wait for a view change: the leave makes one.
+        if kind is not Fault.CRASH and rng.random() < 0.8:
+            # The other kinds may wait for a view change: the leave makes one.
             leave_ms = at_ms + rng.randint(10, 100)
             found.append(TroubleEvent(Move.LEAVE, leave_ms, rng.randint(50, 800), _order(rng, names)))
         at_ms += rng.randint(500, 1_200)

@@ -14,11 +14,11 @@ ACCEPTED = "accepted"  # when the registry has accepted its succession, a propos
 NOTED = "noted"  # the registry goes out of reach once it has noted a joiner for the next view
 LISTENS = "listens"  # the joiner comes at the port of a dead process
 NEVER = "never"  # no call ends the pause, only time
-RUNS = "runs"
+RUNS = "runs"  # a frame with messages
 LATE_RUNS = "late runs"  # runs that arrive when the sender's end is long known
 CHUNK = "StateChunk"  # one in the middle of a state
-LEAVER, HEIR = "leaver", "heir"
-ORDER, VOTE = "order", "vote"
+LEAVER, HEIR = "leaver", "heir"  # the processes that a failpoint hits (TroubleEvent.whom)
+ORDER, VOTE = "order", "vote"  # the registry restarts right after its next answer with serials, or with a vote
 
 
 class Fault(StrEnum):

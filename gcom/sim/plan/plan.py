@@ -25,7 +25,7 @@ class Plan:
     fault_ms: int  # faults happen until then; afterwards all is healed
     delay_ms: int  # a call's usual one-way delay is 1…delay_ms
     rates: dict[Fault, float]
-    drift: tuple[tuple[int, int], ...]  # of each member: thousandths of true time a unit, and an offset
+    drift: tuple[tuple[int, int], ...]  # per member: local milliseconds per thousand true ones, and an offset in ms
     crashed_max: int  # at a time
     answering: float  # how often a delivery is answered from inside its callback
     size: int  # the largest message, in words

@@ -21,7 +21,8 @@ def _judge(case: Case, tally: Tally) -> None:
     for who, section in group.sections():
         everyone[section.view].append((who, section))
     for (view, _), members in sorted(group.classes().items(), key=str):
-        # Where a quorum is dead, messages that only it held are gone: what a successor owes is CONTINUITY's to judge.
+        # In a SAFE group all who go on owe also what a member delivered that crashed in the view. Not those who go over
+        # into a successor: where a quorum is dead, messages that only it held are gone, and CONTINUITY judges the rest.
         heard = members
         if safe and not _goes_over(members[0]):
             heard = [each for each in everyone[view] if not _goes_over(each)]
@@ -45,8 +46,8 @@ def _judge_class(view: int, members: list[_Member], heard: list[_Member], tally:
     for _, section in heard:
         add_numbers(demanded, section.delivered)
     for who, section in members:
-        # Settled and not delivered: what a skip or a base covers is not owed. And at any time so far: a joiner of the
-        # class may have it from its state.
+        # A settled message is not owed: a skip or a base covers it, or a delivery at any time so far, as a joiner's
+        # state may contain it.
         for sender, numbers in sorted(demanded.items()) if section.covered else ():
             missing = numbers.minus(section.settled.get(sender, Intervals()))
             if missing:

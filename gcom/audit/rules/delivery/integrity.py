@@ -56,6 +56,7 @@ def _note_digested(batch: Batch, told: Ints, lengths: Ints) -> None:
     rows, summary = batch.rows, batch.summary
     first = rows.number[told]
     for a, b, code in runs_of(first, first + lengths - 1, rows.sender[told]) if len(told) else ():
+        # A send has no sender in its record, so its code is -1: the message is the process's own.
         of = (
             summary.sent_with_digest
             if code < 0

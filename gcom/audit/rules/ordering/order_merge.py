@@ -77,7 +77,7 @@ class OrderMerge:
         if self._cycle:
             return
         self._advance()
-        self._cycle = self._waiting_round()
+        self._cycle = self._shortest_cycle()
         if self._cycle:
             self._fronts = [self._queues[process][0] for process in self._cycle]
             # What is queued was fed before the cycle was found, so it would not pass through feed() again.
@@ -92,13 +92,13 @@ class OrderMerge:
         for place in range(len(self._cycle)):
             mine, other = (1 - place) % len(self._cycle), -place % len(self._cycle)
             front, behind = self._fronts[mine], self._fronts[other]
-            # A front that its process never delivers again in what was fed: the step is told without a place.
+            # Where the other's front was not found behind this one in the deliveries fed, the step has no position.
             named = {"process": front.excerpt["process"], "sender": behind.sender, "number": behind.number}
             found.append((front.where(front.number), self._behind.get(other, named)))
         return found
 
-    def is_told(self) -> bool:
-        """Tell whether a cycle was found, with where each step of it is: more deliveries change nothing."""
+    def is_located(self) -> bool:
+        """Tell whether a cycle was found, and the position of each of its steps: more deliveries change nothing."""
         return bool(self._cycle) and len(self._behind) == len(self._cycle)
 
     def is_done(self) -> bool:
@@ -163,7 +163,7 @@ class OrderMerge:
             self._held[sender] = number, last, held
         return held, last
 
-    def _waiting_round(self) -> list[int]:
+    def _shortest_cycle(self) -> list[int]:
         """Return the shortest cycle of processes with a front that waits for another's; empty if there is none yet."""
         waits: dict[int, list[int]] = {}
         for process, queue in enumerate(self._queues):
@@ -177,12 +177,13 @@ class OrderMerge:
         found: list[int] = []
         # The shortest one: a contradiction of two processes is easier to read than one through all of them.
         for start in waits:
-            cycle = _way_round(start, waits)
+            cycle = _cycle_through(start, waits)
             found = cycle if cycle and (not found or len(cycle) < len(found)) else found
         return found
 
     def _look_behind(self, process: int, runs: list[_Run]) -> None:
         """Find the front of the process that waits for this one."""
+        # The process before this one in the cycle waits for it. Of a process outside of the cycle nothing is sought.
         place = (self._cycle.index(process) - 1) % len(self._cycle) if process in self._cycle else -1
         if place < 0 or place in self._behind:
             return
@@ -192,7 +193,7 @@ class OrderMerge:
             self._behind[place] = found.where(front.number)
 
 
-def _way_round(start: int, after: dict[int, list[int]]) -> list[int]:
+def _cycle_through(start: int, after: dict[int, list[int]]) -> list[int]:
     """Return the shortest cycle through `start`, breadth first; empty if there is none."""
     came_from: dict[int, int] = {}
     ring = [start]

@@ -67,7 +67,7 @@ def _judge_stream(request: MessageRequest, excerpts: Iterable[tuple[int, Excerpt
         if fed > _AT_ONCE or bucket != fed_bucket:
             merge.merge()
             fed, fed_bucket = 0, bucket
-        if merge.is_told():
+        if merge.is_located():
             break
         merge.feed(excerpt)
         fed += int(excerpt["count"].sum())

@@ -81,7 +81,7 @@ def _at(table: MessageTable, rows: list[int], place: int) -> dict[str, Any] | No
 
 
 def _join(found: Iterable[Tally]) -> Tally:
-    """Join two tallies of a class: two sequences that differ are one violation, told where they differ first."""
+    """Join the tallies of all buckets: two sequences that differ are one violation, told where they differ first."""
     first: dict[tuple[int, int], Example] = {}
     for example in (example for tally in found for example in tally.examples):
         known = first.setdefault(example["pair"], example)

@@ -2,10 +2,10 @@
 
 The clauses (a) to (d) of DELIVERY_LOG.md, as decision 0005 reads them:
 
-a. `_Lineage` judges what succeeds what: one origin, one predecessor and at most one successor of an instance, and no
-   process that goes on above the view that was succeeded.
-b. `judge_succession` judges what goes over: the cut is what each process had settled, and has what was confirmed.
-   `Inheritance` judges this where there is no cut, and for who was put out and comes back.
+a. `_Lineage` judges the order of instances: one origin, one predecessor and at most one successor each.
+   `judge_later_views` judges that no process goes on above the view that was succeeded.
+b. `judge_succession` judges the messages that go over: the cut is what each process had settled, and contains what was
+   confirmed. `Inheritance` judges this where there is no cut, and for processes that were put out and come back.
 c. `_Lineage._judge_destinations` judges that `into` leads to descendants.
 d. `_Lineage._judge_adoptions` judges that a process without the cut takes over a state that has it.
 
@@ -72,7 +72,7 @@ class _Lineage:
             # Where the name was founded anew there is no cut: `Inheritance` tells what is lost.
             if link.claim.by != ENDED:
                 notes += judge_succession(link)
-        # Of an instance that succeeds itself, which is a violation, nobody can say what it began with.
+        # An instance that succeeds itself is a violation already, and what it began with cannot be worked out.
         if not any(self._descends(name, name) for name in self._instances):
             Inheritance(self._instances, self._links, lambda name: self._ancestors(name)[0], self._idle).judge()
         self._judge_adoptions()
@@ -105,7 +105,9 @@ class _Lineage:
                 each.tally.doubt(1, f"{len(origins)} instances of the name do not say which they succeed")
 
     def _falls_apart(self) -> bool:
-        """Tell whether the instances are in parts with no succession, and no process that went over, between them."""
+        """Tell whether the graph of the instances is not connected: its edges are successions, and processes that went
+        over.
+        """
         beside: dict[str, set[str]] = {name: set() for name in self._instances}
         for name, each in self._instances.items():
             for other in {*each.parents(), *each.destinations()} & beside.keys():

@@ -1,12 +1,12 @@
-"""The messages that an instance has of those before it, and the loss of what somebody had who came back (CONTINUITY).
+"""The messages that an instance takes over from earlier ones, and those that a returning process lost (CONTINUITY).
 
-Numbers begin again in each instance, so no `adopt` tells what a state has of an earlier one. The first member tells:
+Numbers begin again in each instance, so no `adopt` tells what a state has of an earlier one. View 1 tells:
 
 - A view 1 that succeeds a view has the cut of that view, and all that its predecessor had.
 - A view 1 that follows an instance which is over (`ended`) has what its founder had: an earlier incarnation of it, put
   out and on its way back, takes its state along; anybody else has nothing.
 
-All who enter are given that state. So a process that comes back, and adopts a state there, has lost what is not in it.
+Every joiner is given that state. So a process that comes back and adopts a state there has lost what the state lacks.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ from gcom.audit.summary.intervals import Numbers, add_numbers
 from gcom.audit.summary.lineage import SessionSummary
 from gcom.values.names import name_of
 
-# Ends of who brings nothing back: by its own will, by a defect, or as all have left.
-_FOR_GOOD = ("request", "exit", "defect", "dissolved")
-
-
+# Reasons of ends after which a process brings no state back: its own will, a defect, or that all had left.
+_BRINGS_NOTHING_BACK = ("request", "exit", "defect", "dissolved")
 _NOTHING_OWED = Share(owed=frozenset())
 
 
@@ -60,18 +58,21 @@ class Inheritance:
                     self._sessions[name_of(session.process)].append((each, session))
 
     def judge(self) -> None:
-        """Judge what was lost where a name was founded anew, and what they lost who came back."""
+        """Judge the losses where a name was founded anew, and those of processes that came back."""
         for link in self._links:
             if link.claim.by == ENDED and _is_judged(link.old) and not link.old.is_dissolved:
                 self._judge_founding(link)
+        # An instance that all have left by their own will owes nothing to anybody.
         for old in self._instances.values():
             if _is_judged(old) and not old.is_dissolved:
                 for session in old.sessions.values():
                     self._judge_return(old, session)
 
     def _judge_founding(self, link: SuccessionLink) -> None:
-        """Judge that the new instance has what was confirmed in the old one, and before, and goes on at somebody."""
-        judge_confirmed(link, self._of(link.new.name)[link.old.name])
+        """Judge that the new instance has each message, confirmed in the old one or earlier, that a process which
+        outlives the old one had.
+        """
+        judge_confirmed(link, self._shares_of(link.new.name)[link.old.name])
         for session in link.old.outliving(link.claim.gives_up):
             inherited = [(each, had) for each, had in self._had(link.old, session) if each is not link.old]
             self._lose(
@@ -90,28 +91,29 @@ class Inheritance:
             told = f"{session.process} came back to {new.name}, and no log tells whether that follows {old.name}"
             old.tally.doubt(1, told)
             return
-        # 1. It is put out, and its node ends on the way back. 2. It is started again under that name, with nothing.
-        # The way back has a log of its own, of an incarnation that got in nowhere.
+        # A loss is certain only if the returning process still had its state. 1. It is put out, and its node ends on
+        # the way back. 2. It is started again under that name, without a state. 3. The log of the way back shows it: an
+        # incarnation that is in no view (`idle`).
         name = name_of(session.process)
-        adopted = any(each is new and _is_founders(new, other, set()) for each, other in self._sessions[name])
+        adopted = any(each is new and _has_founders_state(new, other, set()) for each, other in self._sessions[name])
         sure = adopted and session.process in old.closed and name not in self._idle
         self._lose(new, old, session, had, "returned", sure=sure)
 
     def _back(self, old: JudgedInstance, session: SessionSummary) -> tuple[JudgedInstance, bool] | None:
         """Return the instance to which the process came back first, and whether that follows the one that it left.
 
-        None: to none, or to one of which another judgement tells.
+        None if it came back to none, or if another judgement covers its return.
         """
-        if not session.views or not session.end or session.reason in _FOR_GOOD:
+        if not session.views or not session.end or session.reason in _BRINGS_NOTHING_BACK:
             return None
         found = self._sessions[name_of(session.process)]
-        # Back in the same instance, which tells for both.
+        # It came back to the same instance: nothing goes over.
         if any(each is old and other.views[0] > session.views[-1] for each, other in found):
             return None
         names = {each.name for each, _ in found} - {old.name} - self._before[old.name]
         after = [name for name in names if old.name in self._before[name]]
         if not after:
-            # Of who went `into` an instance (c) tells.
+            # Clause (c) judges a process that went `into` an instance.
             strange = names and session.into is None
             return (self._instances[min(names)], False) if strange else None
         new = self._instances[min(after, key=lambda name: (len(self._before[name]), name))]
@@ -119,7 +121,7 @@ class Inheritance:
         if not _is_judged(new) or any(session.process in link.claim.gives_up for link in on_the_way):
             return None
         outlives = session.outlives(session.process in old.closed)
-        # Who outlives the old instance is judged with the link that follows it.
+        # A process that outlives the old instance is judged with the succession itself (judge_confirmed).
         judged = outlives and any(link.old is old and link.new is new for link in self._links)
         return None if judged else (new, True)
 
@@ -133,9 +135,9 @@ class Inheritance:
         *,
         sure: bool,
     ) -> None:
-        """Record each confirmed message of those that a process had which the new instance has not."""
+        """Record the loss of each confirmed message that the process had and the new instance lacks."""
         for each, numbers in had:
-            share = self._of(new.name).get(each.name, _NOTHING_OWED)
+            share = self._shares_of(new.name).get(each.name, _NOTHING_OWED)
             for sender, lost in share.lacks(common(each.confirmed, numbers)).items():
                 loss = Loss(kind, session.process, each.name, new.name, sender, lost)
                 record_loss(old, loss, sure=sure and share.sure)
@@ -143,13 +145,14 @@ class Inheritance:
     def _had(self, old: JudgedInstance, session: SessionSummary) -> Iterator[tuple[JudgedInstance, Numbers]]:
         """Yield the messages that a process had, by the instance of their numbers."""
         yield old, session.delivered
-        # What was before, it has with the state that the instance began with.
+        # Messages of earlier instances came with the state that this one began with: to its founders, and by `adopt`.
         if session.first or session.adopts:
-            for name, share in self._of(old.name).items():
+            for name, share in self._shares_of(old.name).items():
                 yield self._instances[name], share.numbers
 
-    def _of(self, name: str) -> dict[str, Share]:
+    def _shares_of(self, name: str) -> dict[str, Share]:
         """Return what an instance begins with, by each instance before it."""
+        # Kept, as each instance asks for those before it, back to the origin.
         if name not in self._shares:
             shares: dict[str, Share] = {}
             for link in self._links:
@@ -160,9 +163,9 @@ class Inheritance:
 
     def _by_cut(self, link: SuccessionLink) -> dict[str, Share]:
         claim = link.claim
-        # Without a cut it is unknown what it has (`_judge_beginning`).
+        # Without a cut nobody knows what the new instance has; _judge_beginning() has recorded that doubt.
         cut = _NOTHING_OWED if claim.cut is None else link.share
-        return {**self._of(link.old.name), link.old.name: cut}
+        return {**self._shares_of(link.old.name), link.old.name: cut}
 
     def _by_founder(self, link: SuccessionLink) -> dict[str, Share]:
         names = {link.old.name, *self._before[link.old.name]}
@@ -170,11 +173,11 @@ class Inheritance:
             return dict.fromkeys(names, _NOTHING_OWED)  # all left, and nobody is owed anything
         founder = link.new.founders[0].process
         shares = dict.fromkeys(names, Share())
-        # The latest instance in which it was: with the most before it.
+        # The latest instance that the founder's member was in: the one with the most instances before it.
         for name in sorted(names, key=lambda name: (len(self._before[name]), name), reverse=True):
             own = _own_share(self._instances[name], founder)
             if own is not None:
-                return {**shares, **self._of(name), name: own}
+                return {**shares, **self._shares_of(name), name: own}
         return shares
 
 
@@ -186,7 +189,9 @@ def _own_share(instance: JudgedInstance, founder: str) -> Share | None:
     sessions = [session for session in sessions if session.views]
     # A session without an end, of a log that merely stops, may have had one.
     kept = [
-        each for each in sessions if (each.reason not in _FOR_GOOD if each.end else each.process not in instance.closed)
+        each
+        for each in sessions
+        if (each.reason not in _BRINGS_NOTHING_BACK if each.end else each.process not in instance.closed)
     ]
     sure = len(sessions) == len(former) and all(each.end and not each.has_gap for each in kept)
     if not kept:
@@ -194,7 +199,7 @@ def _own_share(instance: JudgedInstance, founder: str) -> Share | None:
     numbers: Numbers = {}
     for session in kept:
         add_numbers(numbers, session.settled)
-    # What ended before its first view it was given with the state.
+    # Messages of senders that were gone before its first view came with its state. No log tells which: none is owed.
     since = min(session.views[0] for session in kept)
     senders = (who for view, members in instance.members.items() if view >= since for who in members)
     return Share(numbers, frozenset(senders), sure)
@@ -210,13 +215,16 @@ def common(some: Numbers, others: Numbers) -> Numbers:
     return {who: each for who, each in both.items() if each}
 
 
-def _is_founders(new: JudgedInstance, session: SessionSummary, asked: set[str]) -> bool:
-    """Tell whether a process was given the state with which the instance began, by whatever hands."""
-    # Else a donor may have given what it had itself, put out as this one was, as the founder's state was lost.
+def _has_founders_state(new: JudgedInstance, session: SessionSummary, asked: set[str]) -> bool:
+    """Tell whether the process's state came from a founder, directly or through other donors; `asked` are the donors
+    followed so far.
+    """
+    # Otherwise it may be the donor's own: where the founder's state was lost, a donor that was put out, as this process
+    # was, goes on with the state that it kept.
     for adopt in session.adopts:
         giver = new.sessions.get(adopt["from"])
         if giver is None or giver.process in asked:
             continue
-        if giver.first or _is_founders(new, giver, asked | {giver.process}):
+        if giver.first or _has_founders_state(new, giver, asked | {giver.process}):
             return True
     return False

@@ -29,7 +29,7 @@ def _sentence(e: Example) -> str:
 
 
 # Blamed for another leader in one process's record of the view. VIEW_AGREEMENT compares the leader as well; this rule
-# also hears what was said of elections.
+# also reads `elect` records.
 RULE = AuditRule(
     "ONE_LEADER",
     "A view has one leader.",

@@ -167,6 +167,7 @@ def judge_last(old: JudgedInstance) -> None:
 
 
 def judge_succession(link: SuccessionLink) -> list[str]:
+    """Judge clause (b) for one succession; return notes on messages that an operator gave up."""
     old, claim = link.old, link.claim
     if old.primary and claim.view is not None:
         _judge_coverage(link, claim.view)
@@ -303,6 +304,10 @@ def has_cut(link: SuccessionLink, process: str) -> bool:
 
 
 def judge_adoption(link: SuccessionLink, session: SessionSummary, *, returns: bool) -> None:
+    """Judge clause (d) for a process that entered `link.new` without the cut.
+
+    `returns` says that its member was in an earlier instance, of a name whose processes take over states.
+    """
     # Who delivered nothing, or was no member before, may have entered without a state; that owes nothing.
     if not session.adopts and (not session.deliveries or not returns):
         return

@@ -13,7 +13,7 @@ from gcom.audit.summary.position import LogPosition
 from gcom.audit.summary.process import ProcessSummary
 from gcom.audit.summary.tally import Tally
 
-_VIEWS = 100  # that a jump passes over, at most
+_VIEWS = 100  # of the views that a jump passes over, so many get a mark
 
 
 def judge_installation(summary: ProcessSummary, position: LogPosition, record: Record) -> None:
