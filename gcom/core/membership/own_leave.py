@@ -29,7 +29,7 @@ class OwnLeave:
         self._ahead.clear()
 
     def begin(self, decision: Decision, members: set[Process], now_ms: int) -> None:
-        """Take a decision that is in force out of the view with these members."""
+        """Begin to wait, where a decision takes this process out of its view; `members` are the others of that view."""
         # Where an instance is succeeded all who stay have accepted already, and the registry last.
         if self._until_ms is None and self._process in decision.left and decision.succession is None:
             stay = members & set(decision.view.members)
