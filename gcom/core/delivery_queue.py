@@ -49,7 +49,8 @@ _Own = TypeVar("_Own")  # what a driver adds
 
 
 class DeliveryQueue(Generic[_Own]):
-    """The application reads `queued` from the left. New effects go to `tail`, the same while the queue is open.
+    """The application reads `queued` from the left. New effects go to `tail`, which is `queued` while the
+    queue is open.
 
     It has no bound of its own: credit bounds the deliveries, the driver counts the rest.
     """

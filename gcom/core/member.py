@@ -31,7 +31,7 @@ from gcom.values.view import View
 
 
 class Member:
-    """A process in the view. `ended` is set when its session is over; nothing is to be called after that."""
+    """A process in the view. `ended` is set when its session is over: after that it is only read."""
 
     def __init__(
         self,

@@ -133,8 +133,9 @@ JOINS_GATHER_MAX_MS = 60  # the first of them waits so long at most
 LAG_MS = 200  # a timer later than this says that the process itself was paused
 RENEW_MS = 1_000  # a leader renews its entry this often
 LEASE_MS = 4_000  # a directory entry not renewed for this long is doubted
-# A registry that starts, or was itself paused, grants no claim for so long of its own running time: a living group's
-# members register every RENEW_MS. One that keeps nothing on a disk waits longer, since all depends on that.
+# A registry that starts grants no claim for so long of its own running time (after a pause of its own, 2 * RENEW_MS):
+# a living group's members register every RENEW_MS. One that keeps nothing on a disk knows no group at first, and
+# waits longer.
 START_GRACE_MS = LEASE_MS + RENEW_MS
 FORGOTTEN_GRACE_MS = 8_000
 TICK_MS = 250  # a registry's clock goes on by twice this at the most: the rest was a pause

@@ -225,7 +225,7 @@ class Detector:
                 watch.mended = watch.mended and watch.reason == "stuck"  # its link fails again
                 continue
             meaning = watch.timeout.meaning(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
-            # Somebody hears it: the link is bad, not the peer. It changes no view before a quorum shares it.
+            # Somebody hears it: the link is bad, not the peer. Alone, such a suspicion changes no view (`contested`).
             reason = CUT_OFF if watch.timeout.has_indirect_ack(now_ms) else "silence"
             if meaning is Meaning.SILENT and self.suspect(peer, reason):
                 suspected.append(peer)
@@ -241,7 +241,7 @@ class Detector:
         return suspected, asked
 
     def _is_deaf(self, watch: _Watch, now_ms: int) -> bool:
-        """Return whether no call reaches a peer that is heard, and that does not know it."""
+        """Return whether a peer is heard, has long answered no call, and does not suspect this process in turn."""
         # Only its side can open a connection (a firewall, say): it would hear replies for ever, and no call.
         since_ms = watch.unanswered_ms
         late = since_ms is not None and now_ms - since_ms >= self._detection.silence_max_ms

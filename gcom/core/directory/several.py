@@ -5,7 +5,7 @@ joiners and votes for its successors, so two registries never decide the same th
 (docs/protocols/registries.md). All others hold copies, which members register: they tell newcomers where the group is.
 
 A registry does not know by which address it is known. So a definition names the home as its holder sees it: empty means
-the registry that it came from, or goes to (`told`, `heard`).
+the registry that it came from, or goes to (`for_registry`, `from_registry`).
 """
 
 from __future__ import annotations
@@ -97,14 +97,14 @@ def converse(request: Request, registries: Sequence[Address], homes: Homes) -> I
 def _ask(
     request: Request, registries: Sequence[Address], homes: Homes
 ) -> Generator[Puts, Answers, dict[Address, Answer | None]]:
-    """Put a request to registries, translated by `told`; return the answers by `heard`, in the order of the list."""
-    answers = yield {at: told(request, at) for at in registries}
-    heard_of = {at: heard(answers.get(at), at) for at in registries}
+    """Put a request to registries; return their answers, in the order of the list. Definitions are translated."""
+    answers = yield {at: for_registry(request, at) for at in registries}
+    translated = {at: from_registry(answers.get(at), at) for at in registries}
     # Any answer tells a home, a list of groups too: a vote may have to be asked of it when it is silent.
-    for answer in heard_of.values():
+    for answer in translated.values():
         for entry in _entries(answer):
             homes.learn(entry.instance, entry.definition)
-    return heard_of
+    return translated
 
 
 def _create(definition: Definition, registries: Sequence[Address], homes: Homes) -> Inquiry:
@@ -131,11 +131,11 @@ def _is_unknown(answer: Answer | None) -> bool:
     return isinstance(answer, Refusal) and answer.code == "UnknownGroup"
 
 
-# how a definition is seen
+# a definition, as registries and this process see it
 
 
-def told(request: Request, at: Address) -> Request:
-    """Return a request as the registry at an address is told it: its own groups have no other home."""
+def for_registry(request: Request, at: Address) -> Request:
+    """Return a request as the registry at an address sees it: where that is a group's home, no home is named."""
     match request:
         case Create() | Register():
             return replace(request, definition=_with_home(request.definition, at, ""))
@@ -143,8 +143,8 @@ def told(request: Request, at: Address) -> Request:
             return request
 
 
-def heard(answer: Answer | None, at: Address) -> Answer | None:
-    """Return a registry's answer as this process takes it: what has no other home is at home there."""
+def from_registry(answer: Answer | None, at: Address) -> Answer | None:
+    """Return a registry's answer as this process sees it: a group without a home is at home at that registry."""
     match answer:
         case GroupInfo():
             return _at_home(answer, at)

@@ -30,7 +30,7 @@ _MAY_LIVE = (CUT_OFF, "accused", "gone", "silence", "stuck")
 
 
 def _cut_off(left: Mapping[Process, str]) -> set[str]:
-    """Return the names of members that go because some other does not hear them."""
+    """Return the names of members that go, and may be alive behind a bad link."""
     return {names.name_of(who) for who, why in left.items() if why in _MAY_LIVE}
 
 
@@ -44,7 +44,7 @@ class FlapDamping:
         return name in self._known
 
     def count(self, left: Mapping[Process, str], now_ms: int) -> None:
-        """Count the names that left as a view began, for these reasons."""
+        """Count the names that `left`, as a view began, for a link that failed: others heard them (CUT_OFF)."""
         for name in [names.name_of(who) for who, why in left.items() if why == CUT_OFF]:
             # Taken out first, so that it comes to the end: the bound forgets whoever went longest ago.
             times, _ = self._known.pop(name, (0, 0))

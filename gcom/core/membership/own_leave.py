@@ -21,7 +21,7 @@ class OwnLeave:
         self._stay: set[Process] = set()  # and have not gone on
         self._count = 0  # of those who stay
         self._until_ms: int | None = None
-        self._ahead: set[Process] = set()
+        self._ahead: set[Process] = set()  # in a later view
 
     def clear(self) -> None:
         """Begin a view."""

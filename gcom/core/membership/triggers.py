@@ -26,10 +26,11 @@ def is_started(definition: Definition, members: tuple[Process, ...], before: boo
 
 
 class Triggers:
-    """The reasons for a change of the view that this process knows: suspects, leavers, joiners, wedged members, members
-    that wait for state which their donor cannot give, and states that were brought.
+    """The reasons for a change of the view that this process knows.
 
-    `wedged`: a member has promised to a change that this process may know nothing of.
+    They are suspects, members to drop for links that fail, leavers, joiners, wedged members, members that wait for
+    state which their donor cannot give, states that were brought, and another place for the sequencer. `wedged`: a
+    member has promised to a change that this process may know nothing of.
     """
 
     def __init__(self, process: Process, definition: Definition, instance: str, view: View) -> None:

@@ -1,7 +1,7 @@
 """Routes of a view change: between failure detection, consensus, payloads and streams (ARCHITECTURE 8, 9).
 
 The parts do not know each other: `Consensus` (agreement on the next view), `Flush` (the cut's payloads), `Triggers`
-(why there should be another view, who may propose it, and what), `Tombstones` (who left). `view` changes in `_install`.
+(why there should be another view, who may propose it, and what), `Tombstones` (who left). Views begin in `_begin_view`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gcom.values.view import View
 
 
 class ViewChanger:
-    """One member's way through its views. Nothing may be called once `ended` is set: its session is over."""
+    """One member's way through its views. Once `ended` is set its session is over, and it is only read."""
 
     def __init__(
         self,
