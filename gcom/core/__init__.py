@@ -3,7 +3,7 @@
 A driver (gcom/runtime, gcom/sim, a test) gives `machine.GroupMachine` events and the time, and carries out the effects
 that it answers with, in order. The same machine under a seeded simulator makes one seed one run.
 
-    machine      a process's whole session: joining, then member, then ended          joining/  membership/
+    machine      a process's whole session: joining, member, time-wait, ended         joining/  membership/
     member       routes of a member: data, links, joiners, view changes
     streams      the data path: numbers, clock, delivery                               multicast/  ordering/
     outgoing     what the next frame to a peer carries; intake: what one brings; links: what is owed to each peer

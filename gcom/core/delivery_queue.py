@@ -42,14 +42,15 @@ Handed = (
     | MergeState
 )
 _COVERED = Deliver | Skip | Installed | Suspected | MergeState  # by a state of a later barrier
-# To this process, not to the group: part of no state. One who is told that its messages are settled, or that it hears a
-# quorum again, was told before of the doubt.
+# About this process, so no state covers it; handed over even where the session ends before the state has come. (An
+# application that was told of a doubt is told how it was settled.)
 _Told = Quorum | DoubtSettled | DeliverUnicast | UnicastLost
 _Own = TypeVar("_Own")  # what a driver adds
 
 
 class DeliveryQueue(Generic[_Own]):
-    """The application reads `queued` from the left. New effects go to `tail`, the same while the queue is open.
+    """The application reads `queued` from the left. New effects go to `tail`, which is `queued` while the
+    queue is open.
 
     It has no bound of its own: credit bounds the deliveries, the driver counts the rest.
     """
@@ -70,7 +71,7 @@ class DeliveryQueue(Generic[_Own]):
         return [] if self.is_open else [*self._carried, *self.tail]
 
     def put(self, effect: Handed | AwaitState) -> list[Deliver | Skip]:
-        """Take what is to be handed over; return what will not be, for the state covers it: it counts as read."""
+        """Queue an effect; return the deliveries and skips that a SetState covers: the caller counts them as read."""
         covered: list[Deliver | Skip] = []
         match effect:
             case AwaitState():
@@ -85,9 +86,10 @@ class DeliveryQueue(Generic[_Own]):
                 held = list(self.tail) if not self.is_open else []
                 # The state is a donor's at the barrier of `view`, so it has all messages before that
                 # (docs/protocols/state.md). What the joiner held back of them was handed to nobody, and is dropped.
-                covered, kept = _since(held, view)
-                # A donor that is whole has all of the predecessor; one that is LATER may lack what came before it
-                # entered (LIMITS). Of that nobody takes credit any more.
+                covered, kept = _split_at_barrier(held, view)
+                # What is carried from former sessions is covered, too: a WHOLE donor has all of the predecessor (one
+                # that is LATER may lack what came before it entered: LIMITS). It is not returned: no sender waits for
+                # credit of a session that is over.
                 former = [it for it in self._carried if not isinstance(it, _COVERED)]
                 self._open()
                 # The state in front of what was held: the application's own order is that of the donor.
@@ -97,15 +99,15 @@ class DeliveryQueue(Generic[_Own]):
         return covered
 
     def tell(self, own: _Own) -> None:
-        """Append the driver's own, which waits for no state."""
+        """Append an item of the driver's own, which waits for no state."""
         self.queued.append(own)
 
     def begin(self, own: _Own) -> None:
-        """Append the first of a session, behind what is held of the session before."""
+        """Append the driver's first item of a session, behind what is held of the session before."""
         (self._carried or self.queued).append(own)
 
     def end(self, own: _Own, *, goes_on: bool = False) -> None:
-        """Append the last of a session; `goes_on`: the same process begins the next one, in a successor."""
+        """Append the driver's last item of a session; `goes_on`: its process begins the next one, in a successor."""
         # 1. B waits for A's state. 2. m is confirmed: A and B hold it. 3. A dies, and B alone goes on as a successor.
         # If what it holds ended here, m would be lost, though B lives. So B goes on waiting, and the successor names
         # its donor.
@@ -121,7 +123,7 @@ class DeliveryQueue(Generic[_Own]):
         self.queued.extend((*told, own))
 
     def shut(self) -> None:
-        """Hand over nothing more but the end."""
+        """Drop all that waits; what is put from now on is held, and `end` alone hands over more."""
         self.queued.clear()
         self._carried.clear()
         self.tail = deque()
@@ -131,8 +133,8 @@ class DeliveryQueue(Generic[_Own]):
         self._carried.clear()
 
 
-def _since(held: list[Handed | _Own], view: int) -> tuple[list[Deliver | Skip], list[Handed | _Own]]:
-    """Split what is held: before the barrier of a view, and all else."""
+def _split_at_barrier(held: list[Handed | _Own], view: int) -> tuple[list[Deliver | Skip], list[Handed | _Own]]:
+    """Split what is held: deliveries and skips before the barrier of a view, and what is still handed over."""
     barriers = [place for place, it in enumerate(held) if isinstance(it, Installed) and it.view.number >= view]
     barrier = barriers[0] if barriers else len(held)
     covered = [it for it in held[:barrier] if isinstance(it, Deliver | Skip)]

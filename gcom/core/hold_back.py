@@ -39,7 +39,7 @@ class HoldTimes:
     def __init__(self) -> None:
         self._marks: dict[Process, list[tuple[int, int]]] = {}  # (number, ms), both rising
 
-    def look(self, received: Mapping[Process, int], delivered: Mapping[Process, int], now_ms: int) -> None:
+    def mark(self, received: Mapping[Process, int], delivered: Mapping[Process, int], now_ms: int) -> None:
         """Mark how far the streams that are held back have come."""
         for sender, number in received.items():
             behind = delivered.get(sender, 0)

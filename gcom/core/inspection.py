@@ -1,4 +1,4 @@
-"""One look at a member: the part of a snapshot that the core knows. It changes nothing, and costs nothing before."""
+"""One look at a member: the part of a snapshot that the core knows. Only the hold times are kept for it beforehand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gcom.values.view import View
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """The fields of a `Snapshot` of the same names; `unnumbered` lacks what the driver keeps."""
+    """The fields of a `Snapshot` of the same names; `window.unnumbered` lacks what the driver still buffers."""
 
     view: View
     clocks: dict[str, VectorClock]

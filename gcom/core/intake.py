@@ -21,7 +21,7 @@ class Intake:
         self._view_change = view_change
 
     def take(self, frame: Frame, now_ms: int) -> list[Effect]:
-        """Take what a member's frame brings; return what follows."""
+        """Take the runs and fragments of a member's frame; return the effects."""
         effects: list[Effect] = []
         for run in frame.runs:
             effects += self._take_run(run, {frame.source}, now_ms)
@@ -30,9 +30,13 @@ class Intake:
         return effects
 
     def _take_run(self, run: Run, by: set[Process], now_ms: int) -> list[Effect]:
-        """Take a run that these brought, unless it is forged: then the one who did brings nothing more."""
+        """Take a run that the peers in `by` brought, unless it is forged.
+
+        A peer that alone brought a forged run is suspected, and nothing is taken from it any more.
+        """
         if self._streams.is_forged(run):
-            # Who relays has judged before. Of several who brought fragments of it nobody can say which of them lied.
+            # A relay counts as well: it checked the run before it stored it. Where several peers brought fragments of
+            # it, nobody can say which of them lied.
             for liar in by if len(by) == 1 else ():
                 self.liars.add(liar)
                 self._view_change.suspect(liar, FORGED)

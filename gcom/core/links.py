@@ -22,7 +22,7 @@ from gcom.values.names import Address, Process, life_of
 _OF_A_CHANGE = (Join, Prepare, Promise, Nack, Cut, CutOk, Fetch, Probe, IndirectAck)
 # Answers to the proposer of a change, which asks again for those that do not come. One that is ready when the
 # question's call ends goes with the reply: so a view change takes three calls to each, one after the other, not five.
-# A decision is an answer, too, of one that has gone on to a successor of the instance.
+# (A reply may also carry an INSTALL: `succession.told_of_successor` makes that, and no link owes it.)
 ANSWERS = (Promise, Nack, CutOk)
 
 
@@ -34,7 +34,7 @@ class Readiness(Enum):
     WAITING = "waiting"  # the last call failed: none before `due_ms`
 
 
-# Every state and what may follow it. A link that was closed and opened again may hear how a call of the old one ended.
+# Every state and what may follow it: any, as a link that was closed and opened again hears how the old one's calls end.
 READINESS: dict[Readiness, tuple[Readiness, ...]] = {
     Readiness.FREE: (Readiness.FREE, Readiness.IN_FLIGHT, Readiness.WAITING),
     Readiness.IN_FLIGHT: (Readiness.FREE, Readiness.IN_FLIGHT, Readiness.WAITING),
@@ -44,7 +44,7 @@ READINESS: dict[Readiness, tuple[Readiness, ...]] = {
 
 @dataclass(slots=True)
 class Relay:
-    """A peer's question for a sender's stream: after `after` and `at_byte` bytes of the next run, up to `last`."""
+    """A FETCH to serve: messages after `after` up to `last`; the peer has `at_byte` bytes of the next run."""
 
     view: int
     after: int
@@ -93,14 +93,14 @@ class PeerLink:
     def takes_load(self, paced: bool, now_ms: int) -> bool:
         """Return whether a frame with data may go: so few are under way that nothing waits for long behind them.
 
-        `paced`: the answers of a sequencer say when, and what they came for collected meanwhile.
+        `paced`: the answers of the registry's sequencer already pace what this process sends (`Streams.paced`).
         """
         # After a large load there is enough for another, and the peer should not wait for it.
         if not self.loads or paced or self.last_load >= limits.LARGE_LOAD_BYTES:
             return self.loads < limits.LOADS_IN_FLIGHT_MAX
         # After a small one the next waits for the answer, and collects meanwhile (Nagle 1984): a frame costs as much as
-        # hundreds of messages. But after a millisecond whatever looks at the link next may put it: a driver may take
-        # answers late that nobody waits for.
+        # hundreds of messages. After a millisecond the next look at the link may put one all the same: a driver may
+        # read an answer late if nobody waits for it.
         return now_ms > self.loaded_ms and self.loads < limits.SMALL_LOADS_IN_FLIGHT_MAX
 
     def due(self, now_ms: int, loads: bool = True) -> bool:
@@ -110,7 +110,7 @@ class PeerLink:
         return bool(self.control or self.owed or beats or (self.relays and loads))
 
     def drop(self, wanted: Callable[[Control], bool]) -> None:
-        """Owe no more the items that are not wanted, be it again."""
+        """Forget the items that are not wanted; of those in flight too, which a failure would make owed again."""
         self.control = [item for item in self.control if wanted(item)]
         for flight in self.unanswered:
             flight.items = [item for item in flight.items if wanted(item)]
@@ -186,7 +186,7 @@ class Links(dict[Process, PeerLink]):
         for link in self.values():
             link.drop(lambda item: not isinstance(item, _OF_A_CHANGE))
             link.later = None  # a Join: this process is in
-        # Each must hear who has installed the view: until all have, it keeps what the last one left.
+        # Each member must hear which others have installed the view: until all have, it keeps the last view's payloads.
         self.owe_status(members)
 
     def keep_only(self, kind: type[Control]) -> None:
@@ -226,7 +226,7 @@ class Links(dict[Process, PeerLink]):
         link.become(Readiness.IN_FLIGHT)
         link.owed = False
         link.due_ms = now_ms + limits.HEARTBEAT_MS  # its answer or its failure says when the next is due
-        # What has been said since stands: this repeats an older word.
+        # A newer item of its kind stands; `later` would only repeat an older one.
         if link.later and not any(_replaces(item, link.later) for item in link.control):
             link.control.append(link.later)
         link.later = None
@@ -262,7 +262,7 @@ class Links(dict[Process, PeerLink]):
     def bring_forward(self, peer: Process, now_ms: int, within_ms: int = limits.TOGETHER_MS) -> None:
         """Have a heartbeat that is due soon go now, beside one of another group to the same node."""
         link = self.get(peer)
-        # No redial: it has waited on purpose.
+        # Not a redial, which waits on purpose.
         if link and link.readiness is Readiness.FREE and link.due_ms <= now_ms + within_ms:
             link.due_ms = min(link.due_ms, now_ms)
 

@@ -40,7 +40,7 @@ class Stage(Enum):
     ENTERING = "entering"  # asks the registry and members to be let in
     MEMBER = "member"  # in the view, by a claim that was granted or by an INSTALL that names it
     TIME_WAIT = "time_wait"  # out of the view, and still telling others which view goes on
-    ENDED = "ended"  # refused, given up, or all who had to be told were; at once but for a leaver, 5 s at most
+    ENDED = "ended"  # it did not get in, or its time-wait is over: all were told, nobody was to be told, or 5 s passed
 
 
 # Every stage and what may follow it.
@@ -51,7 +51,7 @@ STAGES: dict[Stage, tuple[Stage, ...]] = {
     Stage.ENDED: (),
 }
 
-RETURNS = ("expelled", "succession", "fork", "merge")  # ends that the application did not ask for, and comes back after
+RETURNS = ("expelled", "succession", "fork", "merge")  # ends that the application did not ask for: it goes on
 TELLS = (*LEAVES_FOR, "succession")  # ends whose decision the others may not have heard of
 
 
@@ -91,9 +91,9 @@ class GroupMachine:
         self._leaves_for = ""  # why it leaves as soon as it is in
 
     def again(self, process: Process) -> GroupMachine:
-        """Return the machine of this process's next incarnation, which enters the group anew and does not give up.
+        """Return the machine that goes on where this session ended for a reason in RETURNS, or could not get in again.
 
-        For a process whose session ended for a reason in RETURNS, or that could not get in again.
+        After a succession it is this process in the successor, else the next incarnation, which does not give up.
         """
         if self.succeeded:
             return self._successor(self.succeeded)
@@ -172,7 +172,7 @@ class GroupMachine:
         Each is put once, in order; its end is a Replied, in the same order, or one CallFailed for all unanswered.
         """
         link, member = self._links.get(peer), self._member if self.stage is Stage.MEMBER else None
-        # Members alone are told more before they have answered.
+        # Several frames in flight are for members only; another peer is called again once it has answered.
         if link is None or not link.callable(now_ms, member is not None and member.outgoing.is_beside(peer)):
             return None, []
         # A CUT or PROMISE of a full group takes up to 40 KiB of the frame: no data goes with it, or it might not fit.
@@ -260,7 +260,7 @@ class GroupMachine:
 
     @property
     def in_doubt(self) -> tuple[int, int] | None:
-        """The first and last of this process's messages that were in doubt and are not settled."""
+        """The first and last of this process's messages that are in doubt, that is, not settled yet; None: none is."""
         return self._member.in_doubt if self._member else None
 
     @property
@@ -270,7 +270,7 @@ class GroupMachine:
 
     @property
     def flushed(self) -> bool:
-        """Return whether every member holds all that has a number, and what was sent to it alone."""
+        """Return whether every member holds all that has a number, and the unicasts and answers sent to it."""
         return self._member is None or (self._member.streams.multicast.out.all_stable and self.unicast_settled)
 
     @property
@@ -293,7 +293,7 @@ class GroupMachine:
 
     @property
     def waits_for(self) -> str:
-        """The answer that an entering process awaits, or the member that holds up a full window; in words."""
+        """The reason why an entering process is not in yet, or why a member can number nothing now; empty: it can."""
         if self._member is None:
             return self._joining.waits_for
         return self._member.streams.waits_for
@@ -335,13 +335,13 @@ class GroupMachine:
         if isinstance(event, events.Leave | events.Exit):
             self._become_ended()
             return
-        # In the successor of its instance it is from the start: there is nothing to ask.
+        # It is in the successor of its instance from the start (`inherit`), and asks nobody.
         if not self._joining.entered:
             self._joining.handle(event, now_ms)
         self._arrive(now_ms)
 
     def _arrive(self, now_ms: int) -> None:
-        """Take what came of a step on the way in."""
+        """Take over the effects of a step on the way in; become a member if it succeeded, end if it failed."""
         joining = self._joining
         self.instance = joining.instance
         self._effects += joining.effects

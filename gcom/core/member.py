@@ -31,7 +31,7 @@ from gcom.values.view import View
 
 
 class Member:
-    """A process in the view. `ended` is set when its session is over; nothing is to be called after that."""
+    """A process in the view. `ended` is set when its session is over: after that it is only read."""
 
     def __init__(
         self,
@@ -41,9 +41,9 @@ class Member:
         transfer: Transfer,
         entry: Install,
         now_ms: int,
-        away: Iterable[tuple[Process, Address]] = (),
-        succeeds: Succeeds | None = None,
-        signer: RunSigner | None = None,
+        away: Iterable[tuple[Process, Address]],
+        succeeds: Succeeds | None,
+        signer: RunSigner | None,
     ) -> None:
         self.group, self.instance, self.definition = found.definition.group, found.instance, found.definition
         self.process = process
@@ -141,7 +141,7 @@ class Member:
         self._proceed(now_ms)
 
     def settle(self, now_ms: int) -> None:
-        """Tell what a step leaves to be told: news for the peers, and what the sequencer is to be asked."""
+        """Owe the peers a status if the step had news for them; ask the registry's sequencer for what is due."""
         if self._view_change.ended:
             return
         if self._view_change.doubt.span:
@@ -196,7 +196,7 @@ class Member:
             return self._reply(frame.source)  # whose status says that it is suspected
         if frame.source in self._view_change.view.members:
             self._on_member_frame(frame, now_ms)
-            # Who suspects this process may not hear the replies.
+            # A peer that suspects this process may not hear its replies, so the heartbeat is not put off.
             if self.process not in frame.status.suspects and not self.outgoing.is_owed(frame.source):
                 self._links.heard(frame.source, now_ms)
             return self._reply(frame.source, self._links.answers(frame.source))
@@ -339,7 +339,7 @@ class Member:
         if reply.code == "expelled":
             self._view_change.expel(reply.settled)
         elif reply.code in ("ended", "returning"):
-            self._triggers.told_of(reply.reach)
+            self._triggers.on_returning(reply.reach)
             self._view_change.proven(peer, frames.ENDED)  # either way that session is over, and votes no more
         elif reply.code == "unknown" and self._links.is_other_life(peer, reply.life):
             self._view_change.proven(peer, frames.DEAD)  # no two lives are at one address at a time
@@ -459,10 +459,10 @@ class Member:
         self._view_change.tick(now_ms)
         if self.ended:
             return
-        self._merge.look(now_ms)
+        self._merge.call_rival(now_ms)
         self._merge.discover(self.view, self._view_change.tombstones.leavers, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
-        self.streams.look(now_ms)
+        self.streams.mark_hold_times(now_ms)
         if self.streams.go_ahead():
             self._links.wake_all()  # a small run waits for its order until the next tick at most
         self.effects += self.unicast.tick(now_ms)

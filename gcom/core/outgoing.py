@@ -28,7 +28,7 @@ def size_of(load: Load, envelopes: list[Envelope], state: tuple[StateItem, ...])
 
 
 class Outgoing:
-    """Reader of what the parts have for a peer. Forming a run has `effects`, which are put to those of the step."""
+    """Reader of what the parts have for a peer. A run that is formed has effects: they are added to `effects`."""
 
     def __init__(
         self, links: Links, streams: Streams, channels: Channels, transfer: Transfer, effects: list[Effect]
@@ -44,16 +44,17 @@ class Outgoing:
         return peer in self._streams.multicast.out.peers
 
     def cargo_for(self, peer: Process, due: bool, now_ms: int) -> tuple[Load, list[Envelope], tuple[StateItem, ...]]:
-        """Return what to put to a peer now: runs, envelopes, and of the state; `due`: a frame goes anyway."""
+        """Return the data of the next frame: runs or fragments, envelopes, state; `due`: a frame goes in any case."""
         state = self._state_for(peer, now_ms) if self._transfer.owes else None
-        load, envelopes = self._mixed_for(peer, due or state is not None, state)
+        load, envelopes = self._load_and_envelopes_for(peer, due or state is not None, state)
         return load, envelopes, () if state is None else (state,)
 
     def _state_for(self, peer: Process, now_ms: int) -> StateItem | None:
-        """Return what to put to a peer now of the state that it is given."""
+        """Return the chunk of state, or the refusal of it, to put to a peer now, if any."""
         multicast = self._streams.multicast
         known = multicast.out.peers.get(peer)
-        # Before its install it can make nothing of a chunk; and a view change waits for what it fetches.
+        # A peer that has not installed the view can make nothing of a chunk. What a peer fetches goes first: a view
+        # change waits for that.
         if known is None or known.view != multicast.view or self._links[peer].relays:
             return None
         data_waits = multicast.open_to(peer) and (self._streams.may_form or multicast.has_for(peer))
@@ -75,8 +76,10 @@ class Outgoing:
         link = self._links[peer]
         return link.takes_load(self._streams.paced, now_ms) and (bool(link.relays) or self.has_for(peer))
 
-    def _mixed_for(self, peer: Process, due: bool, beside: StateItem | None) -> tuple[Load, list[Envelope]]:
-        """Return what to put to a peer now; `due`: a frame goes anyway."""
+    def _load_and_envelopes_for(
+        self, peer: Process, due: bool, beside: StateItem | None
+    ) -> tuple[Load, list[Envelope]]:
+        """Return runs and envelopes to put to a peer, `beside` a piece of state; `due`: a frame goes in any case."""
         link = self._links[peer]
         budget = limits.LOAD_BYTES_MAX
         # A piece of state takes its room first: together with a full load it would not fit a frame.
@@ -100,7 +103,7 @@ class Outgoing:
         return load, envelopes
 
     def _load_for(self, peer: Process, budget: int) -> Load:
-        """Return what a peer asked for, else what follows in this process's stream."""
+        """Return the part of a stream that a peer fetches, else what follows for it in this process's own."""
         multicast = self._streams.multicast
         relays = self._links[peer].relays
         if relays and (relayed := relay(relays, multicast, budget)).size:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import accumulate, chain
 
 from gcom.core.codec import frames as codec
-from gcom.core.holders import Holders
 from gcom.core.hold_back import MAJORITY, PLACE, VIEW, HeldRun, HoldTimes
+from gcom.core.holders import Holders
 from gcom.core.messages.effects import Deliver, Delivery, Effect, Sent, Skip
 from gcom.core.messages.frames import NO_MISSES, NO_RECEIPT, ORDER, Decision, Misses, Status
 from gcom.core.messages.orders import Orders
@@ -50,10 +50,10 @@ class Streams:
         kind = Basic if definition.multicast is Multicast.BASIC else Safe if definition.safe else Reliable
         self.multicast: Reliable | Basic = kind(process)
         self.serials = OrderAgreement(process, group, instance, definition.detection) if definition.total else None
-        # Delivered in this view: by whom, its number
+        # delivered in this view: sender, number, state
         self.states_to_merge: list[tuple[Process, int, StateToMerge]] = []
         self.delivered = 0  # of this process's own messages
-        self.news = False  # news that the others wait for
+        self.news = False  # the others wait for a status of this process
         self._merges = definition.netsplit is Netsplit.PARTITIONABLE
         self._safe = definition.safe
         self._basic = definition.multicast is Multicast.BASIC
@@ -69,9 +69,9 @@ class Streams:
         # last run; over BASIC, where a run may be lost, what the view's runs have told (ARCHITECTURE 6).
         self._highest = {sender: entry.cut[sender] for sender in entry.cut if sender in view.members}
         self._clock = {sender: number for sender, number in self._highest.items() if number}
-        self._told: dict[Process, int] = {}
-        self._untold: dict[Process, tuple[int, int]] = {}  # consumed and not yet told: messages, bytes
-        self._heard: dict[Process, dict[Process, int]] = {}  # what changed of each sender's clock in this view
+        self._clock_told: dict[Process, int] = {}
+        self._credit_untold: dict[Process, tuple[int, int]] = {}  # consumed and not yet told: messages, bytes
+        self._clock_changes: dict[Process, dict[Process, int]] = {}  # what changed of each sender's clock in this view
         self.hold_times = HoldTimes()
         self._last_size = 0  # bytes of the last run
         self._ahead = 0  # runs up to this number wait for no order
@@ -82,9 +82,9 @@ class Streams:
         view = self._view = decision.view
         # Over BASIC a run repeats what the view's runs have told. Each member has delivered the cut, so a new
         # view starts empty.
-        self._told = {}
+        self._clock_told = {}
         self._base = decision.cut  # what every member has delivered as the view begins
-        self._heard = {member: {} for member in view.members}
+        self._clock_changes = {member: {} for member in view.members}
         if self._signatures:
             self._signatures.install()
         self._ordering.install(view.number, view.members, decision.cut, serial)
@@ -136,7 +136,7 @@ class Streams:
         self._last_size = len(run.encoded)
         self.holders.on_formed(run)
         if self._basic:
-            self._told |= self._clock
+            self._clock_told |= self._clock
         # The next run tells only what is delivered from now on: runs of a sender are released in order.
         self._clock = {}
         effects = [Sent(run), *self._pass_up(self.multicast.submit(run))]
@@ -147,7 +147,7 @@ class Streams:
         bytes_max -= self._signatures.overhead if self._signatures else 0
         count = self._count(bytes_max)
         first = self.multicast.out.number + 1
-        clock = {**self._told, **self._clock} if self._told else self._clock
+        clock = {**self._clock_told, **self._clock} if self._clock_told else self._clock
         while True:
             payloads = self.unsent[:count]
             encoded = codec.encode_run(self.process, self._view.number, first, clock, payloads)
@@ -165,7 +165,7 @@ class Streams:
         if StateToMerge in set(map(type, self.unsent[:count])):
             count = max(1, next(at for at, it in enumerate(self.unsent) if type(it) is StateToMerge))
         lengths = list(accumulate(map(len, self.unsent[:count])))
-        budget = bytes_max - 5 * count - 64 * (len(self._clock) + len(self._told) + 2)
+        budget = bytes_max - 5 * count - 64 * (len(self._clock) + len(self._clock_told) + 2)
         return max(1, bisect_right(lengths, budget))
 
     def receive(self, run: Run, now_ms: int) -> list[Effect]:
@@ -177,13 +177,13 @@ class Streams:
         effects: list[Effect] = []
         for run in runs:
             # As it comes up, not as it is delivered: a held-back run shows in a snapshot what it waits for.
-            self._heard[run.sender].update(run.clock)
+            self._clock_changes[run.sender].update(run.clock)
             if ups := self._ordering.receive(run):
                 effects += self._hand_over(ups)
         return effects
 
     def may_bring(self, peer: Process, item: Run | Fragment) -> bool:
-        """Return whether a peer may bring this: its own, and what the change of the view has members fetch."""
+        """Return whether a peer may bring this: its own always, another's only in a view change, which fetches."""
         return item.sender == peer or self.multicast.wedged
 
     def is_forged(self, run: Run) -> bool:
@@ -191,7 +191,7 @@ class Streams:
         return bool(self._signatures and self.multicast.awaits(run) and self._signatures.is_forged(run))
 
     def on_status(self, peer: Process, status: Status) -> list[Effect]:
-        """Take a peer's word of what it holds, and knows of the view."""
+        """Take the acknowledgements in a peer's status, and its word on stability and order."""
         self.multicast.on_status(peer, status)
         # A member behind counts in another order and by other stores: its words on stability and order are of
         # that view.
@@ -249,12 +249,12 @@ class Streams:
     # for those who look at it
 
     def clocks(self) -> dict[Process, dict[Process, int]]:
-        """Return each member's vector clock: its own as it is, the others' as their last runs said that came up."""
+        """Return each member's vector clock; another member's as the last of its runs that came up here told it."""
         members = self._view.members
         received = self.multicast.holdings()
         found = {}
         for member in members:
-            known = {**self._base, **self._heard[member], member: received.get(member, 0)}
+            known = {**self._base, **self._clock_changes[member], member: received.get(member, 0)}
             found[member] = {sender: known.get(sender, 0) for sender in members}
         return found | {self.process: {**self._highest, self.process: self.delivered}}
 
@@ -273,13 +273,13 @@ class Streams:
         """The last serial that was delivered or given up here; 0 without a total order."""
         return self._ordering.serial
 
-    def look(self, now_ms: int) -> None:
-        """Note how far streams are that are held back, so that it can be told for how long."""
-        self.hold_times.look(self.multicast.holdings(), {**self._highest, self.process: self.delivered}, now_ms)
+    def mark_hold_times(self, now_ms: int) -> None:
+        """Mark how far the streams that are held back have come, so that a snapshot can say for how long."""
+        self.hold_times.mark(self.multicast.holdings(), {**self._highest, self.process: self.delivered}, now_ms)
         # A liar's clocks may name processes that never were.
-        for sender, clock in self._heard.items():
+        for sender, clock in self._clock_changes.items():
             if len(clock) > limits.MEMBERS_MAX:
-                self._heard[sender] = {each: clock[each] for each in clock if each in self._view.members}
+                self._clock_changes[sender] = {each: clock[each] for each in clock if each in self._view.members}
 
     # the order of the view
 
@@ -338,7 +338,7 @@ class Streams:
         return agreed and self.multicast.within(cut)
 
     def can_end(self, decision: Decision) -> bool:
-        """Return whether the view can end with a decision of whose cut nothing is missing; a peer's mistake, if not."""
+        """Return whether the view can end with a decision whose cut is all here; if not, its proposer is wrong."""
         return self.multicast.can_end(decision.cut) and self.serial_after(decision) <= limits.NUMBER_MAX
 
     def serial_after(self, decision: Decision) -> int:
@@ -355,7 +355,7 @@ class Streams:
         effects += self._hand_over(self._ordering.close())
         if not decision.succession:
             return effects
-        # The successor says where each stream ended, and whoever goes over has settled just that, no more.
+        # The successor says where each stream ended: a process that goes over has settled that much, and no more.
         for place, up in enumerate(effects):
             if isinstance(up, Skip) and up.first > decision.cut.get(up.sender, 0):
                 effects[place] = replace(up, no_op=True)
@@ -376,7 +376,7 @@ class Streams:
         # A departed sender's stream ended at the cut, which all have: no clock needs to name it again.
         self._clock = {sender: number for sender, number in self._clock.items() if sender in members}
         self._highest = {sender: number for sender, number in self._highest.items() if sender in members}
-        self._untold = {sender: told for sender, told in self._untold.items() if sender in members}
+        self._credit_untold = {sender: told for sender, told in self._credit_untold.items() if sender in members}
         self._begin(decision, serial)
 
     def release_previous(self) -> None:
@@ -391,8 +391,8 @@ class Streams:
         # Its own messages, and those of one that left: nobody waits for credit for them.
         if sender not in self.multicast.consumed:
             return False
-        told, waiting = self._untold.get(sender, (number, 0))
-        self._untold[sender] = (told, waiting + size)
+        told, waiting = self._credit_untold.get(sender, (number, 0))
+        self._credit_untold[sender] = (told, waiting + size)
         # A quarter of the window: later, a sender at full speed would stop; sooner, each read would cost a frame.
         return number - told >= limits.WINDOW_MESSAGES_MAX // 4 or waiting + size >= limits.WINDOW_BYTES_MAX // 4
 
@@ -414,7 +414,7 @@ class Streams:
         # Only for a member of the view: a status for a stranger tells nobody, and the next one would wait for
         # a quarter of a window again.
         if known:
-            self._untold[peer] = (consumed, 0)
+            self._credit_untold[peer] = (consumed, 0)
         return Status(
             view=self._view.number,
             held=self.multicast.held(peer),

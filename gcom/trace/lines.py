@@ -43,7 +43,7 @@ class Delivered(NamedTuple):
 
 
 class Confirmed(NamedTuple):
-    """The sender was told that its message is held by so many."""
+    """The sender was told who holds its message; `by`: majority, or all."""
 
     view: int
     number: int
@@ -51,7 +51,7 @@ class Confirmed(NamedTuple):
 
 
 class Adopted(NamedTuple):
-    """An entrant took over the state that `donor` had at the barrier of `view`."""
+    """A joiner took over the state that `donor` had at the barrier of `view`."""
 
     view: int
     donor: Process

@@ -31,13 +31,13 @@ class Segment:
         self._file = os.open(folder / f".{self._name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
 
     def append(self, line: str) -> None:
-        """Add a line, given without its end; ASCII, so that its length is its size."""
+        """Add a line, given without its line break. It must be ASCII: its length counts as its size in bytes."""
         self._lines.append(line)
         self.records += 1
         self.size += len(line) + 1
 
     def write(self) -> None:
-        """Give the operating system all lines; on an error, take back the half line and raise."""
+        """Write all lines that wait; on an OSError cut the file back to its last whole line, and raise."""
         if not self._lines:
             return
         data = "\n".join([*self._lines, ""]).encode("ascii")

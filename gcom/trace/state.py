@@ -39,9 +39,9 @@ class SettledNumbers:
 class LoggedSession:
     """The log's knowledge of one process in one instance of a group.
 
-    `true_clock` is the highest number delivered from each other process, `logged_clock` what its sends have said of
-    that. They differ between a delivery and the next send. `logged_all` is false until a send of this segment has
-    carried all.
+    `true_clock` has the highest number delivered from each other process, `logged_clock` the entries as the lines of
+    its sends have told them. They differ between a delivery and the next send. `logged_all` is false from the beginning
+    of a second or later segment until a send in it has told the whole clock.
     """
 
     def __init__(self, process: Process, group: str, instance: str) -> None:

@@ -2,8 +2,9 @@
 
 Two halves. `record` runs where the event happens, inside the caller's critical section: it takes the event's positions
 and appends a small tuple, once per run, never once per message. `flush` runs elsewhere and later: it turns tuples into
-lines and hands them to the operating system. Two promises join them: `flush_before_frame` before any frame leaves, so
-that nobody knows of a send or a view that our log may not; and a flush within 100 ms for the rest. No thread is here.
+lines and hands them to the operating system. The driver keeps two promises: it calls `flush_before_frame` before any
+frame leaves, so that nobody knows of a send or a view that our log may not, and `flush` within 100 ms for the rest. No
+thread is here.
 
 At a full buffer the event that fills it flushes by itself. At a full or failing disk the log ends at its last whole
 line, says so once, and messages go on: what is written stays true, and the audit sees an unknown tail.
@@ -39,12 +40,11 @@ class _Record(NamedTuple):
 
 
 class DeliveryLog:
-    """The log of one process, for all of its groups. Nothing here raises for the disk's sake: `on_trouble` is told,
-    once.
+    """The log of one process, for all of its groups. No method raises OSError: `on_trouble` gets the reason, once.
 
     `wall_ns` is the time of day when `clock_us`, a monotonic clock, is read first: here. `on_trouble` is called in the
-    thread that met the trouble: that of the constructor, of a flush, or of a `record` that filled the buffer, so it
-    must not wait.
+    thread that met the trouble: that of the constructor, of a flush or `close`, or of a `record` or `confirm` that
+    filled the buffer. That one holds its caller's lock, so `on_trouble` must not wait.
     """
 
     def __init__(
@@ -147,8 +147,8 @@ class DeliveryLog:
     def close(self) -> None:
         """Write what is due and seal the log; later records and a second close do nothing.
 
-        That says that nothing is missing and that every group was left, or that all sent in it is delivered
-        everywhere. A caller that cannot say so flushes and abandons the log, which claims no end.
+        A sealed log claims that it lacks nothing, and that each group was left, or has delivered everywhere all that
+        was sent in it. A caller that cannot claim this flushes and abandons the log instead.
         """
         self._guard(self._finish)
 
@@ -200,16 +200,16 @@ class DeliveryLog:
         for _ in range(len(self._waiting)):
             self._encode(self._waiting.popleft())
         # One system call for all lines of a flush.
-        self._open_one.write()
+        self._current_segment.write()
         self._written_at = self._encoded_at
 
     def _finish(self) -> None:
         self._write_waiting()
-        self._open_one.seal(self._encoded_at, "exit")
+        self._current_segment.seal(self._encoded_at, "exit")
         self._end()
 
     @property
-    def _open_one(self) -> Segment:
+    def _current_segment(self) -> Segment:
         assert self._segment is not None, "a log without a segment has ended"
         return self._segment
 
@@ -219,7 +219,7 @@ class DeliveryLog:
             self._rotate(record.us)
         session = self._session(record.definition.group, record.instance)
         us = max(0, record.us - self._opened_us)  # recorded just before the segment was opened, written after
-        self._open_one.append(line(record.at, us, record.definition, session, record.event))
+        self._current_segment.append(line(record.at, us, record.definition, session, record.event))
         self._encoded_at = record.next_at
         if isinstance(record.event, Ended):
             # A process enters an instance once. What follows under the group's name is another session,
@@ -234,15 +234,15 @@ class DeliveryLog:
 
     def _is_full(self) -> bool:
         # More than the opening line: else a small bound would make segments without records.
-        return self._open_one.records > 1 and self._open_one.size >= self._segment_bytes
+        return self._current_segment.records > 1 and self._current_segment.size >= self._segment_bytes
 
     def _is_old(self, now_us: int) -> bool:
         age_us = self._segment_age_us
-        return self._open_one.records > 1 and age_us is not None and now_us - self._opened_us >= age_us
+        return self._current_segment.records > 1 and age_us is not None and now_us - self._opened_us >= age_us
 
     def _rotate(self, now_us: int) -> None:
         """Seal, which waits for the disk, and go on in a new segment that can be judged alone."""
-        segment = self._open_one
+        segment = self._current_segment
         segment.seal(self._encoded_at, "rotate")
         self._written_at = self._encoded_at
         self._open(segment.number + 1, now_us, {group: session.state() for group, session in self._sessions.items()})

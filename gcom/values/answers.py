@@ -19,7 +19,7 @@ class Wait(StrEnum):
     """The number of answers for which a call waits."""
 
     ALL = "all"  # each member answered or departed
-    FIRST = "first"  # one value; none can come any more when all others failed or departed
+    FIRST = "first"  # one value, or no value can come any more: every answer is an error, or its member departed
     MAJORITY = "majority"  # more than half of those asked answered, with a value or an error
     NONE = "none"  # for no answer
 

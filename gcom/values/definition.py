@@ -90,8 +90,8 @@ class Definition:
     netsplit: Netsplit = Netsplit.PRIMARY
     tie_breaker: TieBreaker = TieBreaker.LEADER
     detection: Detection = LAN
-    # The group's home registry, as its holder sees it: empty is the one that this was had from. No property that a
-    # creator picks, so definitions that differ in it alone are equal.
+    # The address of the group's home registry; empty: the registry that this definition came from, or goes to. No
+    # creator picks it, so definitions that differ in it alone are equal.
     home: str = field(default="", compare=False)
     signed: bool = False  # each run has its sender's signature (docs/protocols/signing.md)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gcom.errors import BadValue
 from gcom.values import limits
 
-# Below 2 s, four heartbeats, members on a busy machine would be expelled; above 2 minutes, users have acted.
+# Below 2 s, four heartbeats, members on a busy machine would be expelled; for more than 2 minutes no user waits.
 SECONDS_MIN, SECONDS_MAX = 2, 120
 WAN_MS = 3 * limits.SILENCE_MAX_MS  # round trips of half a second, and outages while routes change
 _WORDS = {"lan": limits.SILENCE_MAX_MS, "wan": WAN_MS}
@@ -19,7 +19,10 @@ _WORDS = {"lan": limits.SILENCE_MAX_MS, "wan": WAN_MS}
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The longest silence, in ms; every other time follows in the proportions of `lan`. Made by `parse`."""
+    """The longest silence before a member is suspected, in ms; `parse` checks and makes it.
+
+    The detector's other times keep the proportions that they have in `lan` (`scaled_ms`), but heartbeats do not change.
+    """
 
     silence_max_ms: int = limits.SILENCE_MAX_MS
 
@@ -44,11 +47,11 @@ class Detection:
         return words.get(self.silence_max_ms) or f"{self.silence_max_ms / 1000:.12g}"
 
     def scaled_ms(self, lan_ms: int) -> int:
-        """Return a time in the proportion in which it stands in a local network."""
+        """Return a time of `lan`, scaled as the longest silence is."""
         return lan_ms * self.silence_max_ms // limits.SILENCE_MAX_MS
 
     def extended_ms(self, lan_ms: int) -> int:
-        """Return a time that grows with the silence, and is never shorter than in a local network."""
+        """Return a time of `lan`, scaled as the longest silence is where that makes it longer."""
         return max(lan_ms, self.scaled_ms(lan_ms))
 
 

@@ -45,8 +45,8 @@ class EnvelopeReceipt(NamedTuple):
     """The receipt for the target's envelopes, in a status; every field only grows."""
 
     held: int = 0  # envelopes 1…held are here
-    read: int = 0  # so many unicasts are behind the application (flow control)
-    served: int = 0  # so many requests have their answer under way (flow control)
+    read: int = 0  # so many unicasts were read by the application (flow control)
+    served: int = 0  # so many requests have an answer with a number (flow control)
 
 
 def size_of(payload: Payload) -> int:

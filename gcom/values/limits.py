@@ -1,4 +1,4 @@
-"""Every bound that the core and the runtime obey, with the reason for its size.
+"""Bounds and times that the core, the runtime and the registry share; a bound of one file alone stands in that file.
 
 Units are in the names. What happens at a bound is said beside it.
 """
@@ -96,15 +96,15 @@ NUMBER_MAX = 2**63 - 1  # message, serial and view numbers fit Spark's bigint
 # Timing, in milliseconds of the process's own running time.
 HEARTBEAT_MS = 500  # an idle link says this often that both its processes live
 REDIAL_MS = 250  # a peer whose calls fail is called again
-# Of two the one with the greater id calls so much earlier: longer than a call takes, or each would call the other.
+# Of two processes the one with the greater id sends its heartbeat so much earlier. It must be longer than a call takes,
+# or each would call the other.
 HEARTBEAT_LEAD_MS = 25
 # A heartbeat, or a tick, of another group that is due so soon goes with one that is due now: two processes with twenty
 # groups in common wake each other as often as with one.
 TOGETHER_MS = 75
 SILENCE_MS = 2_000  # nothing heard for this long: evidence, while little is known of the peer's usual gaps
-SILENCE_MIN_MS = (
-    HEARTBEAT_MS + 1_250
-)  # evidence no sooner, however regular it was; false suspicions cost more than the time
+# Evidence no sooner, however regular the peer was: a false suspicion costs more than the time.
+SILENCE_MIN_MS = HEARTBEAT_MS + 1_250
 SILENCE_MAX_MS = 4_000  # suspected, though others hear it
 PROBE_MS = 300  # helpers have this long to say whether they hear a peer
 PROBE_HELPERS = 3  # members that are asked
@@ -116,13 +116,13 @@ FETCH_RETRY_MS = 300  # an unanswered fetch is sent to the next holder
 GAP_GRACE_MS = 500  # BASIC: a missing run is given up after this long
 JOIN_RETRY_MS = 250  # an unanswered join is asked again
 JOIN_STAGGER_MS = 500  # a member that does not answer a join for this long is not waited for: the next is asked, too
-CUT_MS = 1_000  # two that do not reach each other while others reach both: the group goes on without one
+CUT_MS = 1_000  # two members that others reach do not reach each other for this long: the group drops one
 CUTS_GATHER_MS = 3_000  # a conflict waits for newer ones to last as long, but no longer than this
 # Half of a view, to which the registry may give its vote, is detached later than DETACH_MS: it needs time to find out
 # which members are cut off, to gather the conflicts, and to ask for the vote.
 TIE_MS = SILENCE_MAX_MS + CUTS_GATHER_MS + 2 * WITNESS_RETRY_MS
-# A name that went though others heard it, again and again, stays out: the second time for so long, then twice that, …,
-# FLAP_MAX_MS at most. One that has not gone again for twice the most begins anew.
+# A name that was dropped although others heard it stays out from the second time on: for so long, then twice that, …,
+# FLAP_MAX_MS at most. A name that was not dropped again for 2 * FLAP_MAX_MS begins anew.
 FLAP_MS = 4_000
 FLAP_MAX_MS = 32_000
 DISCOVERY_MS = 1_500  # a PARTITIONABLE group's members look for an instance for so long before they begin one
@@ -133,16 +133,17 @@ JOINS_GATHER_MAX_MS = 60  # the first of them waits so long at most
 LAG_MS = 200  # a timer later than this says that the process itself was paused
 RENEW_MS = 1_000  # a leader renews its entry this often
 LEASE_MS = 4_000  # a directory entry not renewed for this long is doubted
-# A registry that starts, or was itself paused, grants no claim for so long of its own running time: a living group's
-# members register every RENEW_MS. One that keeps nothing on a disk waits longer, since all depends on that.
+# A registry that starts grants no claim for so long of its own running time (after a pause of its own, 2 * RENEW_MS):
+# a living group's members register every RENEW_MS. One that keeps nothing on a disk knows no group at first, and
+# waits longer.
 START_GRACE_MS = LEASE_MS + RENEW_MS
 FORGOTTEN_GRACE_MS = 8_000
 TICK_MS = 250  # a registry's clock goes on by twice this at the most: the rest was a pause
-REAP_TICKS = 4  # a registry looks so seldom whether the members of doubted groups are dead
+REAP_TICKS = 4  # a registry asks its kernel once in so many ticks whether all members of a doubted group are dead
 DISSOLVED_MAX = 10_000  # names of which a registry knows that all have left; the oldest are forgotten
 SEATS_MAX = 256  # processes of one group that a registry knows beyond the view; at the bound it notes no more
 FORK_MS = 60_000  # an operator's order to fork that nobody has obeyed by then is void
-FREE_MS = 10_000  # an order that no member of the group has obeyed by then frees its name for newcomers
+FREE_MS = 10_000  # an order to fork that no member has obeyed by then frees the group's name for newcomers
 OPEN_GRACE_MS = 1_000  # a sequencer that knows nothing of a view may not have heard of it yet
 SEQUENCER_GRACE_MS = 400  # a sequencer that does not answer is asked again for so long, before the order moves
 SEQUENCER_CALL_MS = 500  # an answer of the sequencer that takes longer is none

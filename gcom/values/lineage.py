@@ -39,7 +39,7 @@ def _counts(instance: str) -> tuple[int, int]:
 def successor(instance: str, founder: str, anew: bool = False) -> str:
     """Return the id of the instance that succeeds this one; `founder` is the incarnation of its beginner.
 
-    `anew`: it has nothing of those who were given up, and may live.
+    `anew`: an operator gave up members that may live, and the successor has nothing that they alone had.
     """
     since, begun = _counts(instance)
     begun = since + 1 if anew else begun
@@ -52,8 +52,8 @@ def rank(instance: str, view: int) -> int:
     return (generation(instance) << 40) + min(view, (1 << 40) - 1)
 
 
-# How far a state reaches: the rank of the last view that it has, and how many messages of that view's members. Who was
-# put out of one view together may have delivered more, or less, of it.
+# How far a state reaches: the rank of the last view that it has, and how many messages of that view's members. Two
+# processes that were put out of one view may have delivered different parts of it, so the view alone does not compare.
 Extent = tuple[int, int]
 NO_EXTENT: Extent = (0, 0)
 
@@ -64,12 +64,12 @@ def descends(instance: str, ancestor: str) -> bool:
 
 
 def carries_on(instance: str, former: str) -> bool:
-    """Return whether an instance has what a former one had: it is that, or came of it and was not begun anew since."""
+    """Return whether an instance has what a former one had: it is that one, or came of it, none begun anew since."""
     return instance == former or (descends(instance, former) and _counts(instance)[1] <= generation(former))
 
 
 def precedence(instance: str) -> Precedence:
-    """Return a key by which the smaller of two instances of a PRIMARY name stands above, and the other yields.
+    """Return a sort key: of two instances of a PRIMARY name the one with the smaller key stands above the other.
 
     A successor stands above its predecessors; of strangers the one founded earlier does.
     """
@@ -82,6 +82,6 @@ SizePrecedence = tuple[int, int, str]
 
 
 def precedence_by_size(members: int, views: int, instance: str) -> SizePrecedence:
-    """Return a key by which the smaller of two instances of a PARTITIONABLE name stands above."""
+    """Return a sort key: of two instances of a PARTITIONABLE name the one with the smaller key stands above."""
     # More members, then more views. Size does no harm here: where sides merge, both states are kept.
     return -members, -views, instance

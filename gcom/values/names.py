@@ -43,7 +43,7 @@ def group_name(text: object) -> str:
 
 
 def address(text: object) -> Address:
-    """Return `text` if it is `HOST:PORT`; raise BadValue if not."""
+    """Return `text` if it is `HOST:PORT`, with or without a life behind it (`@host.life`); raise BadValue if not."""
     match = _ADDRESS.fullmatch(text) if isinstance(text, str) else None
     if not isinstance(text, str) or not match or int(match[2]) > 65535:
         raise BadValue(f"address {text!r} is not HOST:PORT, as in 127.0.0.1:7411")
@@ -51,7 +51,7 @@ def address(text: object) -> Address:
 
 
 def addresses(text: object) -> tuple[Address, ...]:
-    """Return the addresses of `HOST:PORT` or `HOST:PORT,HOST:PORT`, each once; raise BadValue if it is neither."""
+    """Return the addresses in a text, each once, at most REGISTRIES_MAX; commas divide them. Raise BadValue."""
     words = text.split(",") if isinstance(text, str) else [text]
     found = tuple(dict.fromkeys(address(word.strip() if isinstance(word, str) else word) for word in words))
     if len(found) > limits.REGISTRIES_MAX:

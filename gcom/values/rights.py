@@ -44,7 +44,7 @@ class AccessRule:
     groups: tuple[str, ...]
 
     def is_about(self, right: Right, member: str, group: str) -> bool:
-        """Tell whether this rule decides a question."""
+        """Return whether the rule applies to a right of a member in a group."""
         return (
             right in self.rights
             and any(matches(pattern, member) for pattern in self.members)
@@ -57,7 +57,7 @@ class AccessRule:
         return f"{word} {rights} to {', '.join(self.members)} in {where}"
 
     def as_row(self) -> dict[str, object]:
-        """Return it in plain values, as a file has it."""
+        """Return the rule in plain values, as `table_of` takes them."""
         rights = [right for right in ALL_RIGHTS if right in self.rights]
         return {
             "allow" if self.allows else "deny": rights,
@@ -73,20 +73,20 @@ class RightsTable:
     rules: tuple[AccessRule, ...] = ()
 
     def verdict(self, right: Right, member: str, group: str) -> bool | None:
-        """Return what the first rule about it says; None where there is none."""
+        """Return whether the first rule that applies allows the right; None: no rule applies."""
         return next((rule.allows for rule in self.rules if rule.is_about(right, member, group)), None)
 
     def may(self, right: Right, member: str, group: str) -> bool:
         """Tell whether a holder of that member's certificate has a right by the rules, or else by default."""
-        said = self.verdict(right, member, group)
-        return right in _BY_DEFAULT if said is None else said
+        verdict = self.verdict(right, member, group)
+        return right in _BY_DEFAULT if verdict is None else verdict
 
     def administers(self, who: Identity, group: str) -> bool:
         """Tell whether an identity is an administrator of a group: by a rule, or else by its certificate."""
         # A rule outranks the certificate, whichever it says: a rule can be changed at once, and a certificate lasts
         # until it ends or is revoked.
-        said = {name: self.verdict(Right.ADMIN, name, group) for name in who.members | who.admins}
-        return any(it or (it is None and name in who.admins) for name, it in said.items())
+        verdicts = {name: self.verdict(Right.ADMIN, name, group) for name in who.members | who.admins}
+        return any(name in who.admins if verdict is None else verdict for name, verdict in verdicts.items())
 
     def as_rows(self) -> list[dict[str, object]]:
         """Return the rules in plain values."""
@@ -94,7 +94,7 @@ class RightsTable:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Tell whether a text is of a pattern, in which `*` stands for any letters, also none."""
+    """Return whether a text matches a pattern, in which `*` stands for any characters, also none."""
     first, *rest = pattern.split("*")
     if not rest:
         return pattern == text
@@ -106,19 +106,22 @@ def matches(pattern: str, text: str) -> bool:
         if found < 0:
             return False
         at = found + len(part)
-    # The last part must not take what the others took already: `a` is not of `a*a`.
+    # The last part must not overlap the parts before it: `a` does not match `a*a`.
     return text.startswith(first) and text.endswith(rest[-1]) and len(text) - len(rest[-1]) >= at
 
 
 def table_of(rows: object) -> RightsTable:
-    """Return the rules that plain values say; raises BadValue, naming the rule that is wrong."""
+    """Return the table of a list of rules in plain values, as a TOML file has them.
+
+    Raise BadValue, naming the rule that is wrong by its place in the list, from 1.
+    """
     if not isinstance(rows, list | tuple) or len(rows) > RULES_MAX:
         raise BadValue(f"the rules must be a list of at most {RULES_MAX}: [[rule]] before each")
     return RightsTable(tuple(_rule(row, number) for number, row in enumerate(rows, 1)))
 
 
 def rule_of(allows: bool, rights: Iterable[str], members: Iterable[str], groups: Iterable[str]) -> AccessRule:
-    """Return a rule of words; raises BadValue."""
+    """Return a rule; raise BadValue for a right or a pattern that is not allowed, or for an empty list of them."""
     row = {"allow" if allows else "deny": list(rights), "members": list(members), "groups": list(groups)}
     return _rule(row, 1)
 

@@ -36,7 +36,7 @@ def are_bytes(payloads: Sequence[Payload], bytes_max: int) -> bool:
 
 
 def up_to(size: int, payloads: Sequence[Payload]) -> Sequence[Payload]:
-    """Return the first of these, as many as it takes to reach a size; one at least."""
+    """Return the fewest first payloads that reach `size` together, or all; text counts by its characters."""
     return payloads[: 1 + bisect_left(list(accumulate(map(len, payloads))), size)]
 
 

@@ -78,8 +78,9 @@ class WindowInfo:
     """This process's own messages on their way.
 
     `unstable`: sent, and not yet held by all members. `unread`: sent, and not yet read by all their applications; at
-    `size` of them `send` waits (or at 4 MiB). `unnumbered`: taken by `send`, and not yet sent. `unread_by`: of the
-    members that have not read all that was sent, how many messages each has not.
+    `size` of them (or at 4 MiB) no more are sent. `unnumbered`: taken by `send`, and not yet sent; `send` waits once
+    these are as many as one run has, or 1 MiB. `unread_by`: by member, the messages that its application has not read;
+    a member that has read all is not in it.
     """
 
     unstable: int

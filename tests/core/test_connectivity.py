@@ -99,22 +99,22 @@ def test_half_of_the_view_goes_on_if_it_has_the_leader() -> None:
 
 def test_a_conflict_counts_once_it_has_lasted() -> None:
     mesh = Connectivity()
-    mesh.look({2: 0b10}, 1_000)
-    mesh.look({1: 0b100, 2: 0}, 1_500)
+    mesh.observe({2: 0b10}, 1_000)
+    mesh.observe({1: 0b100, 2: 0}, 1_500)
     assert mesh.conflicts(1_000 + limits.CUT_MS - 1) == set()
     assert mesh.conflicts(1_000 + limits.CUT_MS) == {(1, 2)}
-    mesh.look({}, 2_500)
-    mesh.look({1: 0b100}, 2_600)
+    mesh.observe({}, 2_500)
+    mesh.observe({1: 0b100}, 2_600)
     assert mesh.conflicts(3_000) == set()
 
 
 def test_a_conflict_waits_for_newer_ones_for_a_while() -> None:
     mesh = Connectivity()
-    mesh.look({0: 0b10}, 1_000)
-    mesh.look({0: 0b10, 2: 0b1}, 1_000 + limits.CUT_MS)
+    mesh.observe({0: 0b10}, 1_000)
+    mesh.observe({0: 0b10, 2: 0b1}, 1_000 + limits.CUT_MS)
     assert mesh.conflicts(1_000 + limits.CUT_MS) == set()
     assert mesh.conflicts(1_000 + 2 * limits.CUT_MS) == {(0, 1), (0, 2)}
-    mesh.look({0: 0b10, 1: 0b100}, 1_000 + limits.CUTS_GATHER_MS)
+    mesh.observe({0: 0b10, 1: 0b100}, 1_000 + limits.CUTS_GATHER_MS)
     assert mesh.conflicts(1_000 + limits.CUTS_GATHER_MS) == {(0, 1)}
 
 
@@ -133,7 +133,7 @@ def test_all_know_which_of_two_sides_goes_that_one_member_alone_hears_both_of() 
                 each.detector.heard(peer, now_ms, *told[peer])
             each.detector.on_indirect_ack(members, now_ms)
             each.detector.tick(now_ms)
-            each.look(now_ms)
+            each.judge_links(now_ms)
     assert {each.dropped for each in sees.values()} == {members[:19]}
 
 

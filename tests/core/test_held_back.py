@@ -142,20 +142,20 @@ def test_what_an_ordering_holds_waits_for_the_view_change_too() -> None:
 def test_it_is_told_since_when_to_a_tick() -> None:
     member = streams(ordering="CAUSAL")
     member.receive(run(B, 1, 1, clock={C: 1}), 0)
-    member.look(100)
+    member.mark_hold_times(100)
     member.receive(run(B, 2, 3), 150)
-    member.look(200)
+    member.mark_hold_times(200)
     since = member.hold_times.since_ms
     assert [since(B, last, 250) for last in (1, 4, 5)] == [100, 200, 250]
     member.receive(run(C, 1, 1), 300)
-    member.look(300)
+    member.mark_hold_times(300)
     assert since(B, 1, 400) == 400
 
 
 def test_marks_are_bounded_and_the_oldest_stays() -> None:
     times = HoldTimes()
     for number in range(1, 5000):
-        times.look({B: number}, {}, number)
+        times.mark({B: number}, {}, number)
     assert times.since_ms(B, 1, 9999) == 1
     assert len(times._marks[B]) <= MARKS_MAX
     assert times.since_ms(B, 4000, 9999) >= 4000
@@ -201,8 +201,8 @@ def test_a_liars_names_are_forgotten() -> None:
     member = streams()
     for first in range(1, 100):
         member.receive(run(B, first, 1, clock={f"x{first}#1": 1}), 0)
-    member.look(1)
-    assert not member._heard[B]
+    member.mark_hold_times(1)
+    assert not member._clock_changes[B]
 
 
 def test_the_log_knows_the_serial_of_a_message_until_it_is_dropped() -> None:

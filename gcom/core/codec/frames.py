@@ -145,12 +145,12 @@ def decode_reply(data: Encoded) -> Reply:
 
 
 def _with_one_run(data: Encoded) -> list[Any] | None:
-    """Return the fields of a frame in front of which is one large run, as a view; None: it is another."""
+    """Return the fields of a frame that begins with one large run, a view of `data`; None: it does not."""
     if len(data) < _LARGE_BYTES or data[: len(_ONE_RUN)] != _ONE_RUN:
         return None
     begin = len(_ONE_RUN) + 4
     end = begin + int.from_bytes(data[begin - 4 : begin])
-    # A smaller one would keep the memory of the whole frame for as long as it is kept itself.
+    # A view of a smaller run would keep the whole frame in memory for as long as the run is stored.
     if not len(data) <= 2 * (end - begin) or end > len(data):
         return None
     rest: list[Any] = msgpack.unpackb(_REST + data[end:], **BOUNDS)

@@ -61,7 +61,7 @@ def _definition(*given: Any) -> Definition:
 
 def _encode_definition(it: Definition) -> list[Any]:
     split = [it.netsplit.value, it.tie_breaker.value]
-    # Only where it is not the default: a definition of before it could be said, on a disk, say, reads as ever.
+    # Newer fields only where they are not the default: so a definition has the form that an older GCom wrote to a disk.
     timing = [] if it.detection == LAN and not it.home and not it.signed else [str(it.detection)]
     home = [it.home] if it.home or it.signed else []
     signed = [True] if it.signed else []
@@ -94,8 +94,9 @@ def _leads_out(message: witness.WitnessAccept | witness.WitnessDecided) -> None:
         raise malformed("decision", f"view {message.view + 1}", message.decision.view.number)
 
 
-def _asks(prepare: witness.WitnessPrepare) -> None:
-    # Whoever asks for a succession is judged by whether a later view has it; a tie is the whole half's.
+def _witness_prepare(prepare: witness.WitnessPrepare) -> None:
+    # The registry refuses a succession to a process that a later view has put out, so the process is named. A vote on a
+    # tie is for half of the view, and names nobody.
     if bool(prepare.group) != bool(prepare.process):
         raise malformed("vote", "a process if and only if there is a group", prepare)
 
@@ -138,7 +139,7 @@ _REQUESTS: Messages[directory.Request] = Messages(
         "unregister": record(directory.Unregister),
         "remove": record(directory.Remove),
         "fork": record(directory.Fork),
-        "prepare": record(witness.WitnessPrepare, _asks, group=_FOR_GROUP, process=or_empty(PROCESS)),
+        "prepare": record(witness.WitnessPrepare, _witness_prepare, group=_FOR_GROUP, process=or_empty(PROCESS)),
         "accept": record(witness.WitnessAccept, _leads_out, decision=_DECISION, group=_FOR_GROUP),
     },
 )

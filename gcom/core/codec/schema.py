@@ -161,7 +161,7 @@ class Messages(Generic[T]):
         try:
             parts = msgpack.unpackb(data, **self._bounds)
             version, kind, *fields = parts
-            # First and judged first, so that two versions can always tell each other so.
+            # The version is first and checked first, so that two versions can always tell that they differ.
             if type(parts) is not list or type(version) is not int or version != limits.PROTOCOL_VERSION:
                 raise not_spoken(parts)
             value: T = self._decoders[kind](fields)

@@ -5,7 +5,8 @@ trips (Jacobson 1988; Bertier, Marin and Sens 2002 for failure detectors), with 
 twice this process's own lag (Lifeguard 2018), between SILENCE_MIN_MS and SILENCE_MAX_MS.
 
 At the limit others are asked whether they hear the peer (SWIM 2002): it may be this process's own link. A peer that
-they hear is not silent yet, but at SILENCE_MAX_MS it is, since what it cannot be told it cannot acknowledge.
+they hear is not silent yet. At SILENCE_MAX_MS it is, whoever hears it: what this process cannot tell it can never
+become stable.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from enum import Enum
 
 from gcom.values import limits
-from gcom.values.detection import LAN, Detection
+from gcom.values.detection import Detection
 
 
 class Meaning(Enum):
@@ -40,7 +41,7 @@ class AdaptiveTimeout:
         "heard_ms",
     )
 
-    def __init__(self, now_ms: int, detection: Detection = LAN) -> None:
+    def __init__(self, now_ms: int, detection: Detection) -> None:
         # Two heartbeats at least: one that was just missed, and as long again for the answer to the next.
         self._min_ms = max(detection.scaled_ms(limits.SILENCE_MIN_MS), 2 * limits.HEARTBEAT_MS)
         self._max_ms = detection.silence_max_ms
@@ -101,7 +102,7 @@ class AdaptiveTimeout:
         return silent_ms >= self._min_ms and silent_ms >= self.limit_ms(own_lag_ms)
 
     def meaning(self, now_ms: int, can_ask: bool) -> Meaning:
-        """Return what a long silence means now; ASK begins a wait for an answer."""
+        """Return what a silence over the limit means; ASK begins a wait for answers. `can_ask`: there are helpers."""
         if now_ms - self.heard_ms >= self._max_ms or not can_ask:
             return Meaning.SILENT
         if self._asked_ms is None:

@@ -39,7 +39,8 @@ def to_drop(conflicts: Set[Pair], suffice: Callable[[Set[int]], bool], gone: int
     """Return the fewest members without whom no conflict is left; the younger ones where there is a choice. All by
     rank.
 
-    `gone` members go in any case, and are not returned. Nobody is, unless it may `suffice` to go on without them.
+    `gone` members go in any case, and are not returned. `suffice` says whether the group can go on without a set of
+    members; where it cannot, nobody is returned.
     """
     foes: dict[int, int] = {}
     for one, other in conflicts:
@@ -76,14 +77,14 @@ class Connectivity:
         self._cut_ms = detection.scaled_ms(limits.CUT_MS)
         self._gather_ms = detection.scaled_ms(limits.CUTS_GATHER_MS)
 
-    def look(self, misses: Misses, now_ms: int) -> None:
+    def observe(self, misses: Misses, now_ms: int) -> None:
         """Record which member misses which now; forget a conflict that is seen no more."""
         pairs = {(min(one, other), max(one, other)) for one, others in misses.items() for other in as_ranks(others)}
         self._since = {pair: self._since.get(pair, now_ms) for pair in pairs}
 
     @property
-    def any(self) -> bool:
-        """Return whether there is a conflict, be it new."""
+    def has_conflict(self) -> bool:
+        """Return whether there is a conflict, however new."""
         return bool(self._since)
 
     def conflicts(self, now_ms: int) -> set[Pair]:
@@ -91,7 +92,7 @@ class Connectivity:
         lasted_ms = {pair: now_ms - since_ms for pair, since_ms in self._since.items()}
         # 1. B does not reach A, nor A F. 2. A misses B a heartbeat before F misses A. 3. If A acted at once B would go,
         # then F; together they cost A alone. A conflict that comes and goes all the time holds this up for 3 s at most.
-        news = min(lasted_ms.values(), default=0) < self._cut_ms
-        if news and max(lasted_ms.values(), default=0) < self._gather_ms:
+        has_new = min(lasted_ms.values(), default=0) < self._cut_ms
+        if has_new and max(lasted_ms.values(), default=0) < self._gather_ms:
             return set()
         return {pair for pair, pair_ms in lasted_ms.items() if pair_ms >= self._cut_ms}

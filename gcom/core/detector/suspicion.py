@@ -33,7 +33,7 @@ class Trust(Enum):
 
     HEARD = "heard"  # it says something often enough
     ASKED = "asked"  # silent for longer than it may: others were asked whether they hear it
-    SUSPECTED = "suspected"  # for a reason; until it is heard, or for good once this process has promised
+    SUSPECTED = "suspected"  # until its reason is over; after a promise kept while the unsuspected are a quorum
 
 
 # Every state and what may follow it.
@@ -48,10 +48,10 @@ TRUSTS: dict[Trust, tuple[Trust, ...]] = {
 class _Watch:
     timeout: AdaptiveTimeout
     trust: Trust = Trust.HEARD
-    spoke_ms: int = -1  # when it was last heard, as it was
+    spoke_ms: int = -1  # when it was last heard; no pause of this process moves it, as it does the timeout's
     failures: int = 0  # refused connections in a row
     unanswered_ms: int | None = None  # since when it is heard, but answers no call
-    deaf: bool = False  # suspected for that
+    deaf: bool = False  # suspected because it answers no call
     suspects: frozenset[Process] = frozenset()  # the peers that it suspects, by its last status
     unheard: Misses = field(default_factory=dict)  # which member misses which, by its last status
     reason: str = ""  # why it is suspected; empty while it is not
@@ -82,7 +82,7 @@ class Detector:
         self._process = process
         self._tie_breaker = tie_breaker
         self._detection = detection
-        # Who was heard within this time is acknowledged indirectly. Not shorter than three heartbeats, or few would be.
+        # Peers heard within this time are acknowledged indirectly. Not below three heartbeats, or few would be.
         self._ack_within_ms = detection.extended_ms(3 * limits.HEARTBEAT_MS)
         # Where more silence than 3 s is usual, a peer is not given up for it before it is suspected.
         self._detach_ms, self._tie_ms, self._grace_ms = map(
@@ -92,7 +92,7 @@ class Detector:
         self._view: View | None = None
         self._watched: dict[Process, _Watch] = {}
         self.suspects: dict[Process, str] = {}  # by this process, and why
-        self.dead: dict[Process, str] = {}  # never vote again, and the proof; silence or a mute port is none
+        self.dead: dict[Process, str] = {}  # will never vote again, with the proof; silence is none
         self.named: frozenset[Process] = frozenset()  # suspected by somebody, this process or another
         self._ticked_ms: int | None = None
         self._lag_ms = 0  # how late this process ran lately
@@ -113,7 +113,7 @@ class Detector:
             self._ticked_ms = now_ms
 
     def heard(self, peer: Process, now_ms: int, suspects: Iterable[Process], unheard: Misses | None = None) -> None:
-        """Record that something came from a peer."""
+        """Record that something came from a peer, whose status has these suspects and misses."""
         watch = self._watched.get(peer)
         if watch:
             watch.timeout.heard(now_ms)
@@ -122,7 +122,7 @@ class Detector:
             if watch.suspects != (named := frozenset(suspects)):
                 watch.suspects = named
                 self._review()
-            # A call that was made before the death came late.
+            # It is dead all the same: the call was made before, and came late.
             if watch.proof:
                 return
             # Being heard mends neither: a stuck peer must install, and a deaf one must answer a call.
@@ -185,7 +185,7 @@ class Detector:
         return watch.failures > 1 and self.gone(peer, "refused")
 
     def gone(self, peer: Process, reason: str) -> bool:
-        """Record that a peer is not where it was, though no proof; return whether it became suspected."""
+        """Record that a peer is not at its address, which is no proof of death; return whether it became suspected."""
         watch = self._watched.get(peer)
         if watch:
             watch.absent, watch.mended = True, False
@@ -209,14 +209,14 @@ class Detector:
         return True
 
     def _review(self) -> None:
-        """Keep the suspected and the dead: every step asks; only a suspicion, a proof or a view changes them."""
+        """Compute `suspects`, `dead` and `named` anew: kept, since every step reads them and few things change them."""
         watched = self._watched.items()
         self.suspects = {peer: watch.reason for peer, watch in watched if watch.trust is Trust.SUSPECTED}
         self.dead = {peer: watch.proof for peer, watch in watched if watch.proof}
         self.named = frozenset(self.suspects).union(*(watch.suspects for _, watch in watched))
 
     def tick(self, now_ms: int) -> tuple[list[Process], dict[Process, tuple[Process, ...]]]:
-        """Return the peers that silence makes suspected now, and which helpers to ask about which others."""
+        """Return the peers that became suspected, silent or deaf; and by helper, the peers to ask it about."""
         self._forgive_own_lag(now_ms)
         suspected: list[Process] = []
         quiet: list[Process] = []
@@ -230,7 +230,7 @@ class Detector:
                 watch.mended = watch.mended and watch.reason == "stuck"  # its link fails again
                 continue
             meaning = watch.timeout.meaning(now_ms, can_ask=bool(self._helpers(peer, now_ms)))
-            # Somebody hears it: the link is bad, not the peer. It changes no view before a quorum shares it.
+            # Somebody hears it: the link is bad, not the peer. Alone, such a suspicion changes no view (`contested`).
             reason = CUT_OFF if watch.timeout.has_indirect_ack(now_ms) else "silence"
             if meaning is Meaning.SILENT and self.suspect(peer, reason):
                 suspected.append(peer)
@@ -246,7 +246,7 @@ class Detector:
         return suspected, asked
 
     def _is_deaf(self, watch: _Watch, now_ms: int) -> bool:
-        """Return whether no call reaches a peer that is heard, and that does not know it."""
+        """Return whether a peer is heard, has long answered no call, and does not suspect this process in turn."""
         # Only its side can open a connection (a firewall, say): it would hear replies for ever, and no call.
         since_ms = watch.unanswered_ms
         late = since_ms is not None and now_ms - since_ms >= self._detection.silence_max_ms
@@ -302,7 +302,11 @@ class Detector:
         return not self.suspects and not any(map(_UNHEARD, self._watched.values()))
 
     def unheard(self, now_ms: int) -> dict[int, int]:
-        """Return which member misses which now: this process at all; and others, if it hears both, or is the second."""
+        """Return which member misses which now, by rank, as a status tells it.
+
+        These are the peers that this process misses, and of each peer that it hears, the misses that the peer knows at
+        first hand: of members that this process hears as well, and of this process.
+        """
         # Not the suspicions: a process that has promised keeps its own. Two sides that met in the middle of a change
         # took each other for badly linked, and waited for ever (simulation).
         present = self._present(now_ms)
@@ -312,7 +316,11 @@ class Detector:
         return {one: others for one, others in found.items() if others}
 
     def contradicted(self, now_ms: int) -> dict[int, int]:
-        """Return which member misses which now, though this process, or one of the two, hears both."""
+        """Return which member misses which now, by rank, although others reach both.
+
+        That is: this process hears both, or a peer that it hears says that it does, or this process is one of the two
+        and some member does not suspect the other (docs/protocols/connectivity.md).
+        """
         # What others know at first hand counts, since this process may not hear the one that misses somebody. What they
         # know from others does not, or it would go round for ever.
         missed = self._as_bits(peer for peer, watch in self._watched.items() if watch.missed and self.contested(peer))
@@ -336,7 +344,7 @@ class Detector:
         return as_bits(map(self._rank, members))
 
     def _present(self, now_ms: int) -> list[Process]:
-        """Return the peers that this process hears now, be they suspected by a promise."""
+        """Return the peers that this process hears now, also those whose suspicion only a promise keeps."""
         return [
             peer
             for peer, watch in self._watched.items()

@@ -1,7 +1,8 @@
 """The registry's side of groups, pure: the table of names, and the registry's vote.
 
 - `table`: who has which name, under lease; what a newcomer may claim, and for whom it must wait. After a start, and
-  after a pause of its own, it grants nothing until leases have had time to run out (docs/protocols/continuity.md).
+  after a pause of its own, it grants nothing until living groups have had time to register
+  (docs/protocols/continuity.md).
 - `rows`: one entry of it, and where entries are kept. `refusals`: why a request is refused, and what to do next.
   `pages`: a list that fits into answers. `askers`: the processes for which a request speaks. `copies`, `several`: a
   group at more than one registry, as those see it and as its members do.

@@ -45,7 +45,7 @@ def askers(request: Request, rows: Mapping[str, Row]) -> Askers:
             row = rows.get(request.group)
             return NOBODY if row is None else frozenset(row.known)
         case Remove():
-            return NOBODY  # its creator's, whom the driver keeps
+            return NOBODY  # its creator may, whom only the driver knows
         case WitnessPrepare() | WitnessAccept():
             row = next((row for row in rows.values() if row.instance == request.instance), None)
             return None if row is None else _voters(row, request.view, request.ballot[1])
@@ -66,7 +66,7 @@ def sequencer_askers(request: SequencerRequest, rows: Mapping[str, Row]) -> Aske
 
 
 def _voters(row: Row, view: int, rank: int) -> frozenset[Process]:
-    """Return the owner of a ballot, which has its rank; all who may have the name, where the view is not this one."""
+    """Return the owner of a ballot: the member of its rank; where the view is another, all who may have the name."""
     if row.view is None or row.number != view:
         return frozenset(row.known)
     # A ballot is its proposer's: who votes with another's rank could promise in its name, and outbid it.

@@ -19,7 +19,8 @@ Seats = tuple[tuple[Process, Address], ...]
 class Row:
     """One life of an entry; replaced whole, never changed in part. Without a view nobody has joined.
 
-    `noted` may be in view `noted_view`; `older` have registered an older view, or an instance that stands below.
+    `noted` may be in view `noted_view`. `older` have registered an older view, or an instance that stands below, or
+    were put out and may live.
     """
 
     definition: Definition
@@ -46,14 +47,14 @@ class Row:
         return dict(self.older) | dict(self.noted) | members
 
     def later(self, view: int) -> dict[Process, Address]:
-        """All processes that may be in a later view than this one."""
+        """Return the processes that may be in a later view than `view`, and their addresses."""
         # With those that were noted: 1. D is noted for view 6. 2. A and B install it with D, and die before they
         # register it. 3. Only the note tells who may be in it.
         members = zip(self.view.members, self.view.addresses, strict=True) if self.view and self.number > view else ()
         return (dict(self.noted) if self.noted_view > view else {}) | dict(members)
 
     def is_out(self, process: Process, view: int) -> bool:
-        """Return whether a later view than this one is registered, and a process that is in this one is not in that."""
+        """Return whether a process of `view` is out: a later view is registered, and does not have it."""
         return self.view is not None and self.number > view and process not in self.view.members
 
     @property
@@ -70,8 +71,8 @@ class Row:
         """Return whether some member registers, be it detached."""
         return self.heard_ms is not None and self.view is not None and running_ms - self.heard_ms < limits.LEASE_MS
 
-    def heard_of(self, view: View, noted: Seats, heard_ms: int, renewed_ms: int | None, forked_ms: int | None) -> Row:
-        """Return the row after a registration."""
+    def registered(self, view: View, noted: Seats, heard_ms: int, renewed_ms: int | None, forked_ms: int | None) -> Row:
+        """Return the row after a registration of `view`."""
         # By its fields: `replace`, which looks each of them up, was a quarter of a renewal's cost.
         head = self.definition, self.instance, view, renewed_ms, heard_ms, forked_ms, self.after
         return Row(*head, noted, self.noted_view, self.older, self.forgot)
@@ -82,20 +83,20 @@ class Row:
             return "empty"
         if self.alive(running_ms):
             return "alive"
-        # Who registers lives, if without a quorum; of a doubted group nobody has been heard.
+        # A member that registers lives, with a quorum or not; of a doubted group nobody has been heard.
         return "detached" if self.heard(running_ms) else "doubted"
 
     def forked(self, running_ms: int) -> bool:
-        """Return whether an operator's order is in force."""
+        """Return whether an operator's order to fork is in force."""
         return self.forked_ms is not None and running_ms - self.forked_ms < limits.FORK_MS
 
     def freed(self, running_ms: int) -> bool:
-        """Return whether an operator's order has been in force for so long that no member is left to go on by it."""
+        """Return whether that order has been in force for so long that no member is left to go on by it."""
         # 10 s: a detached member registers every second, so any that can obey has read the order long before.
         return self.forked(running_ms) and running_ms - (self.forked_ms or 0) >= limits.FREE_MS
 
     def with_seats(self, seats: Iterable[tuple[Process, Address]]) -> Row:
-        """Remember these processes, too, but for one whose life is back; the oldest give way at the bound."""
+        """Return the row with these in `older`, except those whose life is back; at the bound the oldest go."""
         if not (seats or self.older):
             return self
         # A life that is back under its name has what it had, or was given the group's state. Another life of that name
@@ -132,10 +133,10 @@ class Store:
         """Forget a name's row."""
 
     def bury(self, gone: DissolvedInstance) -> None:
-        """Keep that all have left."""
+        """Keep that an instance is over: all its members have left, or are dead."""
 
     def forget(self, group: str) -> None:
-        """Keep no more that all have left."""
+        """Keep no longer what `bury` kept of a name."""
 
 
 def census(rows: Collection[Row], running_ms: int) -> tuple[dict[str, int], int]:

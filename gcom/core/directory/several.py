@@ -5,7 +5,7 @@ joiners and votes for its successors, so two registries never decide the same th
 (docs/protocols/registries.md). All others hold copies, which members register: they tell newcomers where the group is.
 
 A registry does not know by which address it is known. So a definition names the home as its holder sees it: empty means
-the registry that it came from, or goes to (`told`, `heard`).
+the registry that it came from, or goes to (`for_registry`, `from_registry`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Homes:
 
 
 def converse(request: Request, registries: Sequence[Address], homes: Homes) -> Inquiry:
-    """Yield what to put to which registries, take what they answered, and return what it comes to; None: no answer."""
+    """Yield requests by registry, take their answers, and return the answer that these come to; None: there is none."""
     match request:
         case Create(definition):
             return (yield from _create(definition, registries, homes))
@@ -97,18 +97,18 @@ def converse(request: Request, registries: Sequence[Address], homes: Homes) -> I
 def _ask(
     request: Request, registries: Sequence[Address], homes: Homes
 ) -> Generator[Puts, Answers, dict[Address, Answer | None]]:
-    """Put a request, as each is told it; return the answers, as they are heard, in the order of the list."""
-    answers = yield {at: told(request, at) for at in registries}
-    heard_of = {at: heard(answers.get(at), at) for at in registries}
+    """Put a request to registries; return their answers, in the order of the list. Definitions are translated."""
+    answers = yield {at: for_registry(request, at) for at in registries}
+    translated = {at: from_registry(answers.get(at), at) for at in registries}
     # Any answer tells a home, a list of groups too: a vote may have to be asked of it when it is silent.
-    for answer in heard_of.values():
+    for answer in translated.values():
         for entry in _entries(answer):
             homes.learn(entry.instance, entry.definition)
-    return heard_of
+    return translated
 
 
 def _create(definition: Definition, registries: Sequence[Address], homes: Homes) -> Inquiry:
-    """Found a name that no registry that answers knows, at the first of these."""
+    """Create a group, at the first registry that does not know the name, if no registry that answers knows it."""
     answers = yield from _ask(Lookup(definition.group), registries, homes)
     found = within(found_by(answers), registries)
     if isinstance(found, GroupInfo):
@@ -122,7 +122,7 @@ def _create(definition: Definition, registries: Sequence[Address], homes: Homes)
 
 
 def within(found: Answer | None, registries: Sequence[Address]) -> Answer | None:
-    """Return an entry whose home this process can ask, or the refusal: a member must be able to ask it for votes."""
+    """Return an entry, or a refusal if this process cannot ask its home, as a member must be able to for votes."""
     home = found.definition.home if isinstance(found, GroupInfo) else ""
     return elsewhere(home) if home and home not in registries else found
 
@@ -131,20 +131,20 @@ def _is_unknown(answer: Answer | None) -> bool:
     return isinstance(answer, Refusal) and answer.code == "UnknownGroup"
 
 
-# how a definition is seen
+# a definition, as registries and this process see it
 
 
-def told(request: Request, at: Address) -> Request:
-    """Return a request as the registry at an address is told it: its own groups have no other home."""
+def for_registry(request: Request, at: Address) -> Request:
+    """Return a request as the registry at an address sees it: where that is a group's home, no home is named."""
     match request:
         case Create() | Register():
-            return replace(request, definition=_seen(request.definition, at, ""))
+            return replace(request, definition=_with_home(request.definition, at, ""))
         case _:
             return request
 
 
-def heard(answer: Answer | None, at: Address) -> Answer | None:
-    """Return a registry's answer as this process takes it: what has no other home is at home there."""
+def from_registry(answer: Answer | None, at: Address) -> Answer | None:
+    """Return a registry's answer as this process sees it: a group without a home is at home at that registry."""
     match answer:
         case GroupInfo():
             return _at_home(answer, at)
@@ -155,11 +155,11 @@ def heard(answer: Answer | None, at: Address) -> Answer | None:
 
 
 def _at_home(entry: GroupInfo, at: Address) -> GroupInfo:
-    return replace(entry, definition=_seen(entry.definition, "", at))
+    return replace(entry, definition=_with_home(entry.definition, "", at))
 
 
-def _seen(definition: Definition, home: Address, now: Address) -> Definition:
-    return replace(definition, home=now) if definition.home == home else definition
+def _with_home(definition: Definition, old: Address, new: Address) -> Definition:
+    return replace(definition, home=new) if definition.home == old else definition
 
 
 # what answers come to
@@ -222,7 +222,7 @@ def _any(answers: Answers) -> Answer | None:
 
 
 def _listed(answers: Answers) -> Answer | None:
-    """Return one list of all groups, as far as every page that has more after it goes."""
+    """Return one list of the groups on all pages, up to where the shortest page ends that has more after it."""
     pages = {at: answer for at, answer in answers.items() if isinstance(answer, Entries)}
     if not pages:
         return _any(answers)

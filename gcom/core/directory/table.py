@@ -66,8 +66,8 @@ from gcom.values.view import View
 class Directory:
     """The table. `mint` gives an instance id that was never given before.
 
-    `witness` keeps its votes, and those of ties only where they are `durable`. `store` has what was known before, and
-    keeps what changes; for `grace_ms` of running time no name is given away.
+    `witness` keeps this registry's votes; where they are not `durable` it gives none in a tie. `store` has what was
+    known before, and keeps what changes. For `grace_ms` of running time no name is given away.
     """
 
     def __init__(
@@ -155,14 +155,14 @@ class Directory:
         if row is None and wanted.tie_breaker is TieBreaker.REGISTRY and self._ties is None:
             return NO_TIE_BREAKER
         if row is None:
-            return self._unready(wanted.group) or self._full(wanted.group) or self._found(wanted)
+            return self._unready(wanted.group) or self._full(wanted.group) or self._add(wanted)
         # Creating it again with the same words is no error: several members may start with "create it first".
         if row.definition != wanted:
             return different(row.definition, wanted)
         return self._entry(row)
 
-    def _found(self, wanted: Definition) -> GroupInfo:
-        """Return a new entry, with nobody in it."""
+    def _add(self, wanted: Definition) -> GroupInfo:
+        """Put a new entry into the table, with nobody in it, and return it."""
         before, minted = self._dissolved.get(wanted.group), self._mint()
         if before is None:
             return self._put(Row(wanted, minted))
@@ -198,7 +198,7 @@ class Directory:
             return self._put(replace(row, view=view, renewed_ms=self._running_ms))
         # Its members are dead, or have vowed. The id carries its lineage, so that none of them, if the proof was wrong,
         # takes it for a stranger founded later.
-        # Those who were given up may come back, and must be able to tell that nothing of theirs is in it.
+        # Processes that an operator gave up may come back, and must be able to tell that nothing of theirs is in it.
         anew = not row.known.keys() <= set(request.gone)
         instance = lineage.successor(row.instance, request.process.partition("#")[2], anew)
         after = (row.instance, row.number)
@@ -255,11 +255,11 @@ class Directory:
         decided = self._witness.decided(request.instance, request.view.number)
         return decided or self._ended(request.definition.group, request.instance)
 
-    def _learned(self, request: Register, forgot: bool = True) -> Row:
-        """Return a row for an instance of which this registry knows no more than what it is told now."""
+    def _learned(self, request: Register) -> Row:
+        """Return a row for an instance of which this registry knows no more than this registration."""
         renewed_ms = None if request.detached else self._running_ms
         where = (request.definition, request.instance, request.view)
-        return Row(*where, renewed_ms, self._running_ms, forgot=forgot).with_seats(request.away)
+        return Row(*where, renewed_ms, self._running_ms, forgot=True).with_seats(request.away)
 
     def _on_renewal(self, row: Row, request: Register) -> Answer:
         number = request.view.number
@@ -274,7 +274,7 @@ class Directory:
         noted = row.noted if number < row.noted_view else ()
         now_ms = self._running_ms
         renewed_ms, forked_ms = (row.renewed_ms, row.forked_ms) if request.detached else (now_ms, None)
-        row = row.heard_of(request.view, noted, now_ms, renewed_ms, forked_ms)
+        row = row.registered(request.view, noted, now_ms, renewed_ms, forked_ms)
         return self._put(row.with_seats(request.away))
 
     def _on_rival(self, row: Row, request: Register) -> Answer:
@@ -341,11 +341,11 @@ class Directory:
         self._drop(request.group)
         return Done()
 
-    # An order is of one instance: what the operator looked at may have been succeeded meanwhile.
     def _on_fork(self, request: Fork) -> Answer:
         row = self._rows.get(request.group)
         if row is None:
             return unknown(request.group)
+        # An order is of one instance: what the operator looked at may have been succeeded meanwhile.
         if row.instance != request.instance:
             return Refusal("Unavailable", f"group {request.group!r} has begun anew meanwhile: look at it again")
         if row.view is None:

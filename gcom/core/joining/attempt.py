@@ -62,15 +62,15 @@ class JoinAttempt:
         self._candidates: list[tuple[Process, Address]] = []
         self._unreached: set[Process] = set()
         self._proven: set[Process] = set()  # never a member again, by proof; kept from round to round
-        self._vowing: set[Process] = set()  # asked whether they are in, or will be, as far as anybody can say
-        self._vowed: set[Process] = set()  # those of them that are not
+        self._vowing: set[Process] = set()  # asked to vow that they are, and will be, no members
+        self._vowed: set[Process] = set()  # have vowed it, or return with no more than this process
         self._returning: set[Process] = set()  # of these, who is on its way back, with no more than this process
         self.beside = False  # one of these was put out of the same view, and may have what this process lacks
         self._absent: set[Process] = set()  # answered in this round, and are no members
         self._approached_ms = 0
         self._again_ms: int | None = None
         self._rounds = 0  # without success
-        self._namesake = ""  # the registry knows another group of the name: what that means for this process
+        self._namesake = ""  # what it waits for where the registry has another group of the name; else empty
         self._unknown_since_ms: int | None = None  # the registry answers that there is no such group
         self._discovery = _discovery(process, address, former) if former else None
 
@@ -89,11 +89,11 @@ class JoinAttempt:
 
     @property
     def discover_request(self) -> DiscoverRequest | None:
-        """The word for others that look for an instance; None: this process does not look."""
+        """The message to others that look for an instance; None: this process does not look."""
         return self._discovery.discover_request if self._discovery else None
 
     def discover_request_for(self, peer: Process) -> DiscoverRequest | None:
-        """Return the word for one that is called, unless it is asked to admit this process."""
+        """Return that message for a peer, unless the peer is asked to admit this process."""
         return self.discover_request if peer not in self.targets else None
 
     def _discover(self, now_ms: int) -> list[Out]:
@@ -103,9 +103,9 @@ class JoinAttempt:
             return []
         self.waits_for = "others of the group, or to begin it anew"
         self._discovery.begin(now_ms)
-        return self._look(*self._former.seats)
+        return self._probe(*self._former.seats)
 
-    def _look(self, *seats: tuple[Process, Address]) -> list[Out]:
+    def _probe(self, *seats: tuple[Process, Address]) -> list[Out]:
         discovery = self._discovery
         return [ProbePeers(*seat, discovery.discover_request) for seat in seats if discovery and discovery.know(*seat)]
 
@@ -113,7 +113,7 @@ class JoinAttempt:
         """Take a process's word of the instance that it is in, or that it looks, too."""
         if self._discovery is None:
             return []
-        outs = self._look((source, item.address)) if isinstance(item, DiscoverRequest) else []
+        outs = self._probe((source, item.address)) if isinstance(item, DiscoverRequest) else []
         self._discovery.found(source, instance, item, now_ms)
         return outs
 
@@ -123,7 +123,7 @@ class JoinAttempt:
         found = discovery.instance(now_ms)
         if found:
             self.entry = found
-            # Found anew, by a word that is seconds old: whoever did not answer in an earlier search may do so
+            # Found anew, by a word that is seconds old: a member that did not answer in an earlier search may do so
             # now.
             self._unreached = {self._process}
             self._candidates = list(zip(found.members, found.addresses, strict=True))
@@ -155,8 +155,8 @@ class JoinAttempt:
         if not self._discovery:
             self.entry = answer
         if isinstance(request, Claim) and answer.members == (self._process,):
-            # Who returns to a group that had started brings that along, as it does the state: only a group that is
-            # founded anew waits for all its names.
+            # A process that returns to a group that had started brings that along, as it does the state. Only a group
+            # that is founded anew waits for all its names.
             started = self._former is not None and self._former.started and bool(answer.after[0])
             return [First(answer, started, self._given_up(request))]
         return self._on_entry(answer, now_ms)
@@ -203,7 +203,7 @@ class JoinAttempt:
         # Its last member took it along: make it again.
         if refusal.code == "UnknownGroup" and self._create:
             return [Ask(Create(self._create))]
-        # So it is, or the registry has forgotten: its members, if they live, know.
+        # Either there is no such group, or the registry has forgotten it: its members know, if they live.
         if refusal.code == "UnknownGroup" and self._former:
             if self._unknown_since_ms is None:
                 self._unknown_since_ms = now_ms
@@ -237,14 +237,14 @@ class JoinAttempt:
         if entry.definition.signed and not self._signs:
             return self._fail(BadValue(unsigned(entry.definition)), now_ms)
         if self._discovery:
-            return self._look(*zip(entry.members, entry.addresses, strict=True))
+            return self._probe(*zip(entry.members, entry.addresses, strict=True))
         if not entry.members:
             self.waits_for = "the registry to grant the first place"
             return [Ask(Claim(entry.definition.group, entry.instance, 0, self._process, self._address))]
         # Its own name may be listed, by a leader that admitted it and died before it said so: there is nobody to ask.
         self._unreached = {self._process, *([self._former.process] if self._former else [])}
         self._proven |= self._unreached
-        # Vows are of one round, as they speak of one entry: of a later view whoever vowed may be a member.
+        # Vows hold for one round, as they are about one entry: a process that vowed may be a member of a later view.
         self.targets, self._vowing, self._vowed, self._returning, self._absent = {}, set(), set(), set(), set()
         self.beside = False
         self._candidates = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
@@ -262,7 +262,7 @@ class JoinAttempt:
         return Ask(Claim(self._group, entry.instance, entry.view, self._process, self._address, gone, away))
 
     def _given_up(self, claim: Claim) -> tuple[Process, ...]:
-        """Return those whom an operator gave up, so that the name was free for a claim that names no end of theirs."""
+        """Return the processes for which a claim had neither proof nor vow: an operator's order gave them up."""
         return tuple(who for who, _ in self._candidates if who not in claim.gone) if claim.view else ()
 
     def _approach_next(self, now_ms: int) -> list[Out]:
@@ -303,16 +303,16 @@ class JoinAttempt:
         self.targets[process] = False
         self._approached_ms = now_ms
         # The part behind @ names a kernel's socket, which tells a reader nothing.
-        self.waits_for = f"{process} at {address.partition('@')[0]} to {self._first}admit it{self._noted_where}"
+        self.waits_for = f"{process} at {address.partition('@')[0]} to {self._quorum_clause}admit it{self._home_clause}"
         return [Approach(process, address)]
 
     @property
-    def _first(self) -> str:
+    def _quorum_clause(self) -> str:
         """Say what comes before an admission: a member that is detached admits nobody."""
         return "hear a quorum and " if self.entry is not None and self.entry.detached else ""
 
     @property
-    def _noted_where(self) -> str:
+    def _home_clause(self) -> str:
         """Say what else an admission takes: the members may be well, and the group's home registry down."""
         entry = self.entry or (self._former.entry if self._former else None)
         if entry is None or entry.definition.netsplit is Netsplit.PARTITIONABLE:
@@ -382,9 +382,8 @@ class JoinAttempt:
 
     def on_put_off(self, source: Process) -> None:
         """Record that a member does not let this name in before its links are proven."""
-        self.waits_for = (
-            f"{source} to {self._first}admit it, once its links to all members have held for a while{self._noted_where}"
-        )
+        links = "once its links to all members have held for a while"
+        self.waits_for = f"{source} to {self._quorum_clause}admit it, {links}{self._home_clause}"
 
     def on_version(self, text: str, now_ms: int) -> list[Out]:
         """Record that a member speaks another protocol version."""
@@ -400,7 +399,7 @@ class JoinAttempt:
         if self._discovery and not self.targets and self._again_ms is None:
             return self._decide(self._discovery, now_ms)
         if self._discovery and self.targets and now_ms - self._approached_ms >= limits.TIME_WAIT_MS:
-            # Whoever answered the search may itself be giving way by now, and admits nobody.
+            # A member that answered the search may itself be giving way by now, and then admits nobody.
             self._give_up_round("the members that it found to admit it", now_ms)
         if self._again_ms is None:
             silent = bool(self.targets) and not any(self.targets.values())

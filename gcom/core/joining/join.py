@@ -21,7 +21,7 @@ from gcom.values.view import View
 
 
 class Joining:
-    """One process on its way in. `entered` made its view, if it is the first of its instance; `failed`: it gives up."""
+    """One process on its way in. `entered` is the INSTALL by which it is in, once it is; `failed`: it gives up."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Joining:
         former: PreviousSession | None,
         transfer: Transfer,
         links: Links,
-        signs: bool = False,
+        signs: bool,
     ) -> None:
         self.instance = former.entry.instance if former else ""
         self.entered: frames.Install | None = None
@@ -44,7 +44,7 @@ class Joining:
         self._entering = JoinAttempt(group, process, address, create, former, signs=signs)
         self._reached: dict[Process, int] = {}  # when each member that it was asked to reach answered last
         self._asked: dict[Process, Address] = {}
-        self._told: set[Process] = set()  # those that it said that it reached, when it last called all of them at once
+        self._reach_told: set[Process] = set()  # the reached members that its last Join to all of them named
         self._transfer = transfer
         self._links = links
         self._outside: set[tuple[str, int]] = set()  # the views, by instance, of which it gave its word to be no member
@@ -56,13 +56,13 @@ class Joining:
 
     @property
     def found(self) -> GroupInfo:
-        """The group whose members were asked last, or that this process is the first of: it is entered."""
+        """The entry of the group to enter: its members were asked last, or this process is its first."""
         assert self._found is not None, "a process enters a group that it found"
         return self._found
 
     @property
     def discover_request(self) -> frames.DiscoverRequest | None:
-        """The word for others that look for an instance; None: this process does not look."""
+        """The message to others that look for an instance; None: this process does not look."""
         return self._entering.discover_request
 
     def handle(self, event: events.Event, now_ms: int) -> None:
@@ -95,13 +95,13 @@ class Joining:
         # have slept through all attempts but the last of those who decided view 6.
         if (self.instance, install.decision.view.number) in self._outside:
             return False
-        # A process that has asked nobody to admit it, and only looks for an instance, is in none, whoever says so.
+        # A process that has asked nobody to admit it, and only looks for an instance, takes no INSTALL of anybody.
         if self._found is not None:
             self.entered = install
         return True
 
     def on_prepare(self, instance: str, prepare: frames.Prepare) -> frames.Promise:
-        """Promise that this process is in no view after that one, nor in that one, and will not be by an INSTALL.
+        """Promise that this process is neither in that view nor in the next, and will enter neither by an INSTALL.
 
         Survivors of the view ask, and newcomers, to which the answer is a vow (docs/protocols/continuity.md).
         """
@@ -137,17 +137,17 @@ class Joining:
         mine = {peer: at for peer, at in zip(reach.members, reach.addresses, strict=True) if peer != self._process}
         anew = mine.keys() != self._asked.keys()
         self._asked = mine
-        # What it reached lately counts on when another leader asks: the links are the same.
+        # Members that it reached lately still count when another leader asks: the links are the same.
         self._reached = {peer: at_ms for peer, at_ms in self._reached.items() if peer in mine} | {source: now_ms}
-        self._prove(now_ms, anew)
+        self._prove_links(now_ms, anew)
 
-    def _prove(self, now_ms: int, anew: bool = False) -> None:
-        """Call all members at once, where that is news."""
+    def _prove_links(self, now_ms: int, anew: bool = False) -> None:
+        """Tell all members which of them this process reaches, where that is news."""
         join = self._join(now_ms)
         reached = set(join.reached)
         # Once per set: a process that is put off for long repeats itself with every heartbeat anyway.
-        if anew or (reached == self._asked.keys() and reached != self._told):
-            self._told = reached
+        if anew or (reached == self._asked.keys() and reached != self._reach_told):
+            self._reach_told = reached
             for peer, address in self._asked.items():
                 self._call(peer, address, join, now_ms)
 
@@ -211,7 +211,7 @@ class Joining:
         self._entering.on_heard(peer, now_ms)
         if peer in self._asked:
             self._reached[peer] = now_ms
-            self._prove(now_ms)
+            self._prove_links(now_ms)
         for item in reply.control:
             # One reply may have several items: what decides ends the walk, as the rest is of a process that was on
             # its way in.

@@ -29,7 +29,7 @@ class Merge:
         instance: str,
         netsplit: Netsplit,
         links: Links,
-        known: Iterable[tuple[Process, Address]] = (),
+        known: Iterable[tuple[Process, Address]],
     ) -> None:
         self.rival: MergeInto | None = None
         self.into = ""  # the rival's instance, as far as this process was told
@@ -53,7 +53,7 @@ class Merge:
         if not self._partitionable:
             return
         for process, reason in decision.left.items():
-            # Who left by request is in no other instance of this group.
+            # A member that left by request is in no other instance of this group.
             if reason != "request" and process in old.members:
                 self._miss(process, old.address(process))
         self._away = {name: seat for name, seat in self._away.items() if name not in decision.view.names}
@@ -128,7 +128,7 @@ class Merge:
         """Forget a process that is not where it was called."""
         self._links.close(peer)
         self._away = {name: seat for name, seat in self._away.items() if seat[0] != peer}
-        # Whoever told of the rival will tell of its next leader.
+        # The registry, discovery or this instance's leader told of the rival, and will tell of its next leader.
         if self.rival and self.rival.process == peer:
             self.rival = None
 
@@ -141,7 +141,7 @@ class Merge:
 
     def _give_way(self, to: MergeInto, into: str, view: View, now_ms: int) -> None:
         """Have this instance give way to a rival: call that, and tell the others."""
-        self._see(to, view, now_ms)
+        self._set_rival(to, view, now_ms)
         self.into = into
         if self.rival:
             for peer in view.members:
@@ -151,10 +151,10 @@ class Merge:
         """Take a member's word that this instance gives way."""
         # Only the leader has that from the registry, or saw for itself; what another says of it moves nobody.
         if source == view.leader:
-            self._see(told, view, now_ms)
+            self._set_rival(told, view, now_ms)
 
-    def _see(self, told: MergeInto, view: View, now_ms: int) -> None:
-        """Note a rival and call it: it must answer as a member of another instance before this process leaves."""
+    def _set_rival(self, told: MergeInto, view: View, now_ms: int) -> None:
+        """Record the rival and call it: it must answer as a member of another instance before this process leaves."""
         if told.process in view.members:
             return  # no instance gives way to itself
         # A newer word counts: the leader of the other instance may have changed since, and only a leader
@@ -163,10 +163,10 @@ class Merge:
             self._links.close(self.rival.process)
         if told != self.rival:
             self.rival, self.into = told, ""
-        self.look(now_ms)
+        self.call_rival(now_ms)
 
-    def look(self, now_ms: int) -> None:
-        """Call the rival, if that is still to be seen."""
+    def call_rival(self, now_ms: int) -> None:
+        """Call the rival, if there is one: this process leaves only once the rival has answered."""
         # Again each time: a view change closes the links to all who are no members.
         if self.rival:
             self._links.open(self.rival.process, self.rival.address, now_ms)

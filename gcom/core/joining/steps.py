@@ -15,8 +15,8 @@ from gcom.values.names import Address, Process
 class PreviousSession:
     """The memory of the last session of a process that enters again: its id, and the group as it was then.
 
-    `started` is of the last view; `away` were in the group, and may be in another instance. `has` is how
-    far what this process has of the group reaches.
+    `started`: the last view had started. `away` were in the group, and may be in another instance. `has` is how far the
+    part of the group's history reaches that this process has.
     """
 
     process: Process
@@ -41,7 +41,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Approach:
-    """Ask this process to be admitted, too; a process that is no target any more is asked no longer."""
+    """Send this process a Join. The other `targets` of the attempt are still asked; links to all others are closed."""
 
     process: Process
     address: Address
@@ -49,7 +49,7 @@ class Approach:
 
 @dataclass(frozen=True, slots=True)
 class ProbePeers:
-    """Call this process, and all others that were known, for an instance to enter."""
+    """Call this process, to find an instance to enter."""
 
     # By its id, though a companion may be another process by now: a node gives the call to whoever has the name.
     process: Process

@@ -1,11 +1,11 @@
-"""The leader's answer to a Join: which joiners it lets in (ARCHITECTURE 8, 9; issue of a name: JGRP-2286).
+"""The leader's answer to a Join: which joiners it lets in (ARCHITECTURE 8, 9; JGRP-2286 for names used again).
 
-A name is taken only while its holder answers. So a Join under a taken name waits until the holder was heard after it
-was asked (then it is refused), or is suspected (then it goes in the view change that takes the holder out).
+A name is taken only while its holder answers. So a Join under a taken name waits. It is refused once the holder was
+heard after the Join came; if the holder becomes suspected, one view change takes the holder out and the joiner in.
 
 A member that went because of a bad link would be let in and dropped again for as long as the link is bad. So a name
-that went, and was not proven dead, is let in again only when every member has answered it, which the joiner shows by
-naming those that it has reached.
+that went, and was not proven dead, is let in again only when every member has answered it. The joiner shows this: it
+names the members that it has reached.
 
 A link that fails and mends all the time would cost two views each time: so a name that went for its link again and
 again stays out longer each time (exponential back-off, as route flap damping: RFC 2439 §4).
@@ -30,7 +30,7 @@ _MAY_LIVE = (CUT_OFF, "accused", "gone", "silence", "stuck")
 
 
 def _cut_off(left: Mapping[Process, str]) -> set[str]:
-    """Return the names of members that go because some other does not hear them."""
+    """Return the names of members that go, and may be alive behind a bad link."""
     return {names.name_of(who) for who, why in left.items() if why in _MAY_LIVE}
 
 
@@ -44,7 +44,7 @@ class FlapDamping:
         return name in self._known
 
     def count(self, left: Mapping[Process, str], now_ms: int) -> None:
-        """Count the names that left as a view began, for these reasons."""
+        """Count the names that `left`, as a view began, for a link that failed: others heard them (CUT_OFF)."""
         for name in [names.name_of(who) for who, why in left.items() if why == CUT_OFF]:
             # Taken out first, so that it comes to the end: the bound forgets whoever went longest ago.
             times, _ = self._known.pop(name, (0, 0))
@@ -112,7 +112,7 @@ class Admission:
         self._noting, self._note_at_ms = (), now_ms
 
     def ask(self, who: Process, join: Join, view: View, detector: Detector, now_ms: int) -> JoinRefused | Reach | None:
-        """Take a Join, perhaps repeated; return why it is refused or put off, or None: it waits."""
+        """Take a Join, perhaps repeated; return its refusal, or Reach: the members to reach, or None: it waits."""
         name = names.name_of(who)
         holder = self.holder(name, view)
         # Its holder may be this process' former session, and a suspect is to go: neither proves anything by an answer.
@@ -120,7 +120,7 @@ class Admission:
         # With the members' addresses instead of a refusal: only by calling all of them can it prove that its
         # links work.
         if name in self._cut_off and (not reaches or self._flaps.keeps_out(name, now_ms)):
-            # It waits no more, be it that it did: what it asked before it had reached all must not let it in.
+            # It does not wait, even if it did: a Join from before it had reached all members must not let it in.
             self.waiting.pop(who, None)
             return Reach(view.members, view.addresses)
         # The list of a static group comes after the proof above: its names come back behind bad links like all others.
@@ -206,8 +206,8 @@ class Admission:
     def gathered(self, staying: set[Process], now_ms: int) -> bool:
         """Return whether some joiner can be admitted, and has waited long enough for others to come with it."""
         ready = self.ready(staying, {})
-        # Members that start together then cost one view change, not one each: whoever asks, or is being noted, is
-        # waited for. On a busy machine ten that start at one instant ask over 50 ms.
+        # Members that start together then cost one view change, not one each: a process that asks, or is being noted,
+        # is waited for. On a busy machine ten that start at one instant ask over 50 ms.
         last_ms = max((joiner.asked_ms for joiner in self.waiting.values()), default=0)
         quiet = now_ms - last_ms >= limits.JOIN_GATHER_MS and not self._noting
         # But not for ever: others may go on coming, and the registry may be slow.

@@ -98,7 +98,7 @@ class _Proposal:
     accepted_by: set[Process] = field(default_factory=set)
     asked_ms: int = 0  # what was put last; repeated after RESEND_MS
     witness_promised: bool = False
-    witness_asked_ms: int | None = None  # what it was asked last is unanswered
+    witness_asked_ms: int | None = None  # when it was asked; None: nothing is unanswered
     noted: dict[Process, Address] = field(default_factory=dict)  # may be in a later view, and have not promised yet
 
 
@@ -110,7 +110,7 @@ class Consensus:
         self._tie_breaker = tie_breaker
         self.state = ConsensusState.NORMAL
         # A ballot's second part is the proposer's rank in this view: two proposers never share a ballot, or both could
-        # get a quorum for different values (trace 2 of the review in docs/protocols/netsplit.md).
+        # get a quorum for different values.
         self.promised: Ballot = NO_BALLOT
         self._view: View | None = None
         self._accepted: tuple[Ballot, Decision | None] = (NO_BALLOT, None)
@@ -126,7 +126,7 @@ class Consensus:
         return self._view
 
     def believes(self, source: Process, decision: Decision) -> bool:
-        """Return whether one that is no member may say what is decided: it is noted, or this is accepted here."""
+        """Return whether an INSTALL from a stranger counts: the stranger is noted, or its value is accepted here."""
         return source in self.noted or self._accepted[1] == decision
 
     @property
@@ -226,8 +226,8 @@ class Consensus:
         proposal.decision = fresh if proposal.succession else best.accepted or fresh
         cut = self._cut(proposal, proposal.decision)
         self._record(cut)
-        # To nobody else: whoever did not promise in this ballot would refuse it, and whoever promised and is
-        # not in the union may hold what the cut leaves out.
+        # To nobody else: a member that did not promise in this ballot would refuse it, and one that promised and is
+        # not in the union may hold more than the cut.
         others = [peer for peer in proposal.promises if peer != self.process]
         return [*[Say(peer, cut) for peer in others], StartFlush(cut.decision, cut.holders)]
 
@@ -276,7 +276,7 @@ class Consensus:
         # The registry stores no payload. If it could vote before its half accepted, one more death would leave a
         # decided cut of which only the registry knows (docs/protocols/netsplit.md, "Quorum and tie").
         if proposal.decision is None:
-            # Who is spared and has not promised does not vote, so it is no part of the half that asks for the
+            # A spared member that has not promised does not vote, so it is no part of the half that asks for the
             # registry's vote.
             voting = live - (spared - set(proposal.promises))
             waits = voting <= set(proposal.promises) and is_half(self.view, voting) and not proposal.witness_promised

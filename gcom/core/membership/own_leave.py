@@ -21,7 +21,7 @@ class OwnLeave:
         self.awaited: set[Process] = set()  # those who stay and have not gone on yet; none where this process stays
         self._count = 0  # of those who stay
         self._until_ms: int | None = None
-        self._ahead: set[Process] = set()
+        self._ahead: set[Process] = set()  # in a later view
 
     def clear(self) -> None:
         """Begin a view."""
@@ -29,7 +29,7 @@ class OwnLeave:
         self._ahead.clear()
 
     def begin(self, decision: Decision, members: set[Process], now_ms: int) -> None:
-        """Take a decision that is in force out of the view with these members."""
+        """Begin to wait, where a decision takes this process out of its view; `members` are the others of that view."""
         # Where an instance is succeeded all who stay have accepted already, and the registry last.
         if self._until_ms is None and self._process in decision.left and decision.succession is None:
             stay = members & set(decision.view.members)

@@ -13,7 +13,10 @@ from gcom.values.view import View
 def first_view(
     definition: Definition, instance: str, decided: Install, order: OrderLog | None
 ) -> tuple[GroupInfo, Install, Succeeds]:
-    """Return the successor of `instance` as an entry, its view 1, and what that follows; `order`: of the last view."""
+    """Return the successor of `instance`: its entry, the INSTALL of its view 1, and the view that this follows.
+
+    `order` is the order log of the last view; None without a total order.
+    """
     decision, last = decided.decision, decided.decision.view
     made = decision.succession
     assert made is not None, "a succession was decided"

@@ -35,7 +35,7 @@ class Tombstones:
         return process in self._gone
 
     def settled(self, process: Process) -> int | None:
-        """Return the last number of a process that went which arrived; None: that is not known any more."""
+        """Return where the cut ended the stream of a process that went; None: that is not known any more."""
         return self._gone.get(process)
 
     def decision(self, leaver: Process) -> Decision | None:

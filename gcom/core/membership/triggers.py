@@ -26,10 +26,11 @@ def is_started(definition: Definition, members: tuple[Process, ...], before: boo
 
 
 class Triggers:
-    """The reasons for a change of the view that this process knows: suspects, leavers, joiners, wedged members, members
-    that wait for state which their donor cannot give, and states that were brought.
+    """The reasons for a change of the view that this process knows.
 
-    `wedged`: a member has promised to a change that this process may know nothing of.
+    They are suspects, members to drop for links that fail, leavers, joiners, wedged members, members that wait for
+    state which their donor cannot give, states that were brought, and another place for the sequencer. `wedged`: a
+    member has promised to a change that this process may know nothing of.
     """
 
     def __init__(self, process: Process, definition: Definition, instance: str, view: View) -> None:
@@ -42,12 +43,12 @@ class Triggers:
         self._calm = True  # whether the four above are those of a group without a conflict
         self.admission = Admission(definition, process)
         self.leavers: dict[Process, str] = {}  # and what for, in the order in which they were heard
-        self.seekers: dict[Process, None] = {}
+        self.seekers: dict[Process, None] = {}  # wait for state that their donor cannot give
         self.wedged = False
         self.merges = False  # a state waits for the next view's barrier, to be merged
         self.given_up: set[Process] = set()  # given up by an operator, though nothing proves that they are dead
         self.ties_refused = False  # by the registry that was asked to vote
-        self._told_rank = 0  # of the latest view of which one that is on its way back has the state
+        self._returning_rank = 0  # of the latest view that the state of a process on its way back has
         self.at_registry = True  # the view's sequencer
         self.unserved: dict[Process, None] = {}  # members that the registry's sequencer does not serve
         self.reaching: dict[Process, None] = {}  # members that the registry has answered for RETURN_MS
@@ -80,8 +81,8 @@ class Triggers:
         self.dropped = ()
         self._connectivity, self._beyond, self.unheard = Connectivity(self._definition.detection), set(), {}
 
-    def look(self, now_ms: int) -> None:
-        """Compute from the links that fail now which members are to go."""
+    def judge_links(self, now_ms: int) -> None:
+        """Compute `dropped` anew: which members are to go for the links that fail now."""
         # By far the usual case, asked at every tick of every member; computing conflicts of 64 members takes
         # milliseconds.
         if self.detector.is_calm:
@@ -100,7 +101,7 @@ class Triggers:
             return self._is_quorum(sound.difference(self._named(dropped)))
 
         self.unheard = self.detector.unheard(now_ms)
-        self._connectivity.look(self.detector.contradicted(now_ms), now_ms)
+        self._connectivity.observe(self.detector.contradicted(now_ms), now_ms)
         conflicts = self._connectivity.conflicts(now_ms)
         self.dropped = self._named(to_drop(conflicts, suffice, gone))
         rank = self._view.rank(self._process)
@@ -131,7 +132,7 @@ class Triggers:
         """Return whether this process heard no quorum for too long."""
         # Half of a view is a quorum with the registry's vote. Where links fail one by one it takes up to TIE_MS to know
         # which members to drop. In a split nobody contradicts anybody, and a half without a vote by then gets none.
-        patient = self._connectivity.any and not self.partitionable
+        patient = self._connectivity.has_conflict and not self.partitionable
         return not self.detector.heard_quorum(now_ms, patient)
 
     @property
@@ -154,9 +155,9 @@ class Triggers:
             return None
         return frozenset(left)
 
-    def told_of(self, reach: Extent) -> None:
-        """Record how far the state of one that is on its way back reaches."""
-        self._told_rank = max(self._told_rank, reach[0])
+    def on_returning(self, reach: Extent) -> None:
+        """Record how far the state of a process that is on its way back reaches."""
+        self._returning_rank = max(self._returning_rank, reach[0])
 
     @property
     def left_alone(self) -> bool:
@@ -170,11 +171,11 @@ class Triggers:
         """Return whether the survivors are of an earlier view than one that is on its way back."""
         # 1. C sleeps; A and B go on in view 3, which they cannot register. 2. A puts B out, and dies. 3. C runs again:
         # of view 2 nobody else is left. But B has what was confirmed in view 3, so C enters again, too.
-        return self._told_rank > rank(self.instance, self._view.number) and self.survivors is not None
+        return self._returning_rank > rank(self.instance, self._view.number) and self.survivors is not None
 
     def give_up_unheard(self) -> None:
         """Go on without the members that are not heard, by an operator's order."""
-        # Whom it hears it never gives up, whatever the operator believes: those are asked to promise, and
+        # Members that it hears it never gives up, whatever the operator believes: they are asked to promise, and
         # decide with it.
         self.given_up = set(self.detector.suspects)
 
@@ -202,12 +203,12 @@ class Triggers:
 
     def wants(self, joins: bool = True) -> bool:
         """Return whether a change is wanted; without `joins`: for another reason than joiners."""
-        # `named` is asked first, for nearly always nobody suspects anybody.
         if joins and self.admission.waiting:
             return True
         if self.wedged or self.leavers or self.unserved or self.seekers or self.merges or self.dropped:
             return True
-        # A suspicion that others contradict is a bad link, which `dropped` decides; alone it changes no view.
+        # A suspicion that others contradict is a bad link, which `dropped` decides; alone it changes no view. `named`
+        # is asked first, since nearly always nobody suspects anybody.
         if (self.detector.named or self.given_up) and (self.survivors or self._failed or self.detector.accused):
             return True
         return not self.at_registry and self._may_return
@@ -238,8 +239,8 @@ class Triggers:
         return all(votes[member] or (alone and self.detector.suspected(member)) for member in above)
 
     def fresh(self, promises: dict[Process, Promise]) -> Decision:
-        """Return the value when no promise reports an accepted one: the union of what the promises hold."""
-        # The later of these wins: what this process has seen itself tells an operator more than that others accuse.
+        """Return this proposer's own value, made of the union of what the promises hold."""
+        # The last of these wins: a reason that this process has seen itself tells an operator more than `accused`.
         reasons = (
             dict.fromkeys(self.detector.accused, "accused")
             | dict.fromkeys(self.dropped, CUT_OFF)
@@ -283,7 +284,7 @@ class Triggers:
         # 1. `a` gives its state to b and c, which are new. 2. It sleeps for a moment. 3. b and c are a majority. If
         # they went on, all that the group had would be gone, though `a` is well: so in a PRIMARY group they wait for
         # it, as a minority does. The sides of a PARTITIONABLE one go on by themselves.
-        # What a member has accepted may be decided already: nobody may hold that up.
+        # A value that a member has accepted may be decided already: nobody may hold that up.
         if self.partitionable or any(promise.accepted for promise in promises.values()):
             return ()
         over = {who for who, reason in decision.left.items() if reason in LEAVES_FOR}  # gives it first, if it can

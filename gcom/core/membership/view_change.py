@@ -1,7 +1,7 @@
 """Routes of a view change: between failure detection, consensus, payloads and streams (ARCHITECTURE 8, 9).
 
 The parts do not know each other: `Consensus` (agreement on the next view), `Flush` (the cut's payloads), `Triggers`
-(why there should be another view, who may propose it, and what), `Tombstones` (who left). `view` changes in `_install`.
+(why there should be another view, who may propose it, and what), `Tombstones` (who left). Views begin in `_begin_view`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gcom.values.view import View
 
 
 class ViewChanger:
-    """One member's way through its views. Nothing may be called once `ended` is set: its session is over."""
+    """One member's way through its views. Once `ended` is set its session is over, and it is only read."""
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ class ViewChanger:
             self._retry_ms = now_ms + limits.RESEND_MS * (1 + self._rank)
 
     def advance(self, now_ms: int) -> None:
-        """Do what this process can do as a proposer by now."""
+        """Take all the steps that this process can take now, as a proposer or a leaver."""
         self.triggers.merges = bool(self._streams.states_to_merge)
         if self.own_leave.awaited:
             self._fetch_cut(now_ms)  # those who stay may have the cut by now
@@ -285,7 +285,7 @@ class ViewChanger:
         return set(self.triggers.dropped) if now_ms - self._promised_ms >= self._stall_ms else set()
 
     def _should_propose(self, now_ms: int) -> bool:
-        """The oldest whom a quorum does not suspect proposes, once all who live are in the view that is left."""
+        """Return whether to begin an attempt: this process may, and all who live are in the view that is left."""
         if not self.triggers.wants() or now_ms < self._retry_ms or self.behind & self.triggers.live:
             return False
         free = self.consensus.state is ConsensusState.NORMAL or self._may_supersede(now_ms)
@@ -352,7 +352,7 @@ class ViewChanger:
             for joiner in decision.joined:  # no member until now, so there is no link to it
                 self._links.open(joiner, decision.view.address(joiner), now_ms)
             install = Install(decision, self._streams.serial_after(decision), ballot)
-            # Who stays and is suspected, too: this process may leave, and be the only one who knows.
+            # Suspects that stay, too: this process may leave, and be the only one that knows the decision.
             told = [peer for peer in self.others if peer in self.triggers.live or peer in decision.view.members]
             for peer in [*told, *decision.joined]:
                 self._links.say(peer, install)
@@ -438,7 +438,7 @@ class ViewChanger:
             self.effects.append(Quorum(self.view.number, not detached, unconfirmed))
 
     def finish(self, ended: Ended) -> None:
-        """End the session. One that had asked to leave has left, where the others did not wait for it, too."""
+        """End the session; a process that had asked to leave has left, also where the others expelled it."""
         left = ended.reason == "expelled" and self.leaves_for == "request"
         self.ended = replace(ended, reason="request") if left else ended
         self.effects.append(self.ended)
@@ -449,7 +449,7 @@ class ViewChanger:
         self._say_suspected(suspected)
         for helper, silent in asked.items():
             self._links.say(helper, frames.Probe(self.view.number, silent))
-        self.triggers.look(now_ms)
+        self.triggers.judge_links(now_ms)
         self.triggers.admission.tick(now_ms)
         self._transfer.tick(now_ms)
         if self._transfer.needs_donor:

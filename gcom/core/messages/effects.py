@@ -159,10 +159,10 @@ class AskRegistry:
 
 
 @dataclass(frozen=True, slots=True)
-# At most once: an OPEN that was put twice could reach a registry that has started again, and give serials twice.
 class AskSequencer:
     """Put a request to the registry's sequencer, at most once; its answer, or that there was none, is an event."""
 
+    # At most once: an OPEN that was put twice could reach a registry that has started again, and give serials twice.
     request: SequencerRequest
 
 
@@ -187,7 +187,7 @@ class AwaitState:
 class SetState:
     """The state at the barrier of `view`, for the application; what waits of earlier views is covered by it.
 
-    `uncovered`: it began anew at a loss, and has nothing of what the application still has of its own.
+    `uncovered`: that state began anew after a loss, and lacks what this application still has from before.
     """
 
     view: int

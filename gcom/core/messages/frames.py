@@ -2,9 +2,9 @@
 
 A call is `receive(frame) -> reply`. A frame brings the caller's status, control items, runs or a fragment of one, a
 piece of the order, and envelopes; the reply brings the callee's status. A reply may be lost without the callee
-noticing, so it holds only what can be said again: the status, and answers whose question is put again, to a Join, a
-discovery message, or the proposer of a view change (docs/protocols/link.md). Control items are at least once and in any
-order: every handler is idempotent and fenced by the view and the ballot.
+noticing, so it holds only what can be said again: the status; answers whose question is put again, to a Join, a
+discovery message, or the proposer of a view change; the INSTALL of a succession (docs/protocols/link.md). Control items
+are at least once and in any order: every handler is idempotent and fenced by the view and the ballot.
 """
 
 from __future__ import annotations
@@ -150,7 +150,10 @@ class JoinRefused:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The source admits the target once that reaches all of these: a process of its name was cut off from some."""
+    """The source admits the target once the target has reached all of these.
+
+    A process of its name went for a bad link, or is a member that does not answer.
+    """
 
     members: tuple[Process, ...]
     addresses: tuple[Address, ...]
@@ -209,12 +212,12 @@ class CutOk:
 
 @dataclass(frozen=True, slots=True)
 class Install:
-    """The value is decided, under `ballot`. `serial` is the last one of the view that is left, for those who enter.
+    """The value is decided. `serial` is the last one of the view that is left, for those who enter.
 
-    A joiner takes none that was decided below a ballot which it promised (docs/protocols/continuity.md).
+    `ballot`, under which it was decided, is passed on and decides nothing. A process that promised to a succession, or
+    not to enter the view, takes or refuses the INSTALL whatever its ballot (docs/protocols/continuity.md, story 3).
     """
 
-    # So that a process which promised to a succession sees that this is older (continuity.md, story 3).
     decision: Decision
     serial: int = 0
     ballot: Ballot = NO_BALLOT
@@ -224,7 +227,7 @@ class Install:
 class Fetch:
     """A member misses messages first…last of `sender`, of view `view`, but for `at_byte` bytes of the first run.
 
-    Of ORDER, serials.
+    Where `sender` is ORDER, first and last are serials.
     """
 
     view: int
@@ -258,7 +261,7 @@ class StateRefused:
 
 @dataclass(frozen=True, slots=True)
 class MergeInto:
-    """The registry holds another instance, led by `process` at `address`: this one's members are to go over to it."""
+    """Another instance, led by `process` at `address`, stands above this one, whose members are to go over to it."""
 
     process: Process
     address: Address
@@ -296,9 +299,8 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class IndirectAck:
-    """The source hears these."""
+    """The source has heard these just now. Of others it says nothing: the bad link may be its own."""
 
-    # Whom it has heard just now. Of the others it says nothing: the bad link may be its own.
     view: int
     heard: tuple[Process, ...]
 
@@ -353,7 +355,8 @@ class Refused:
     more, and never will; `returning`: as that, but it is on its way back as another one, with a state that reaches as
     far as `reach`; `elsewhere`: it is in another instance; `expelled`: the group goes on without the source, and has
     its messages up to `settled` (None: that is not known any more); `version`: another protocol version. What is no
-    frame at all is answered by the endpoint, as a failed call. `life` is that of who answers, where it names one.
+    frame at all is answered by the endpoint, as a failed call. `life` is the life of the process that answers; empty:
+    it names none.
     """
 
     code: str

@@ -39,8 +39,10 @@ class Claim:
     """Become the first member of an instance, in view 1.
 
     Granted if the entry is still (instance, view), and that is an empty group (view 0), or one whose lease has run out
-    and all of whose known processes are in `gone`: proven dead, or `away`. Then the answer carries a new instance.
-    `away` are those on their way back, who have no more than the claimant: they stay known, in case it dies.
+    and all of whose known processes are in `gone`: proven dead, or having vowed that they are no members. An operator's
+    order to fork that no member has obeyed for FREE_MS stands for that proof. The answer carries a new instance.
+    `away` are those in `gone` that are on their way back, with no more than the claimant: they stay known, in case it
+    dies.
     """
 
     group: GroupName
@@ -60,8 +62,8 @@ class Register:
     `away` are the processes put out of the instance against their will, and not back: each may live, with what the
     group had, so the name is not free while one of them may.
 
-    The entry of another instance as the answer: that one is the group now, and this one is to give way to it. A later
-    view of its own without it: it was put out.
+    If the answer is the entry of another instance, that one is the group now, and this one is to give way to it. If it
+    is a later view of the member's own instance, without the member, the member was put out.
     """
 
     definition: Definition
@@ -86,7 +88,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Unregister:
-    """The last member left: forget the group, if the entry is still this instance and no newer view."""
+    """The last member left: forget the group, and remember its end; unless the entry is another instance or newer."""
 
     group: GroupName
     instance: InstanceId

@@ -22,11 +22,12 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    # Cumulative: a request put twice, or answered late, gives the same serials, so there is no table of duplicates.
     """`process` wants serials for its messages up to `upto`, and to hear the order after serial `after`.
 
     All members hold the order up to `stable`.
     """
+
+    # Cumulative: a request put twice, or answered late, gives the same serials, so there is no table of duplicates.
 
     group: GroupName
     instance: InstanceId

@@ -190,7 +190,7 @@ class MulticastProtocol(ABC):
         return self.assemblies.add(fragment, by) if self.awaits(fragment) else None
 
     def partial(self, sender: Process) -> int:
-        """Return how many bytes of the run after the hold ack are here, for the sender to go on from."""
+        """Return how many bytes of the run after `held` are here, for the sender to go on from."""
         return 0
 
     def on_sent(self, sender: Process, sent: int, now_ms: int) -> None:
@@ -203,7 +203,7 @@ class MulticastProtocol(ABC):
 
     @abstractmethod
     def held(self, sender: Process) -> int:
-        """Return the hold ack for a sender."""
+        """Return how far this process acknowledges that it holds a sender's stream."""
 
     @abstractmethod
     def holdings(self) -> dict[Process, int]:
@@ -222,11 +222,11 @@ class MulticastProtocol(ABC):
         return True
 
     def can_end(self, cut: dict[Process, int]) -> bool:
-        """Return whether the view can end at a cut of which nothing is missing; a peer's mistake, if not."""
+        """Return whether the view can end at a cut that is all here; if not, the cut is a peer's mistake."""
         return True
 
     def overdue(self, now_ms: int) -> list[Range]:
-        """Return what is given up by now."""
+        """Return the gaps that are given up by now; over RELIABLE there are none."""
         return []
 
     def release_previous(self) -> None:
@@ -234,7 +234,7 @@ class MulticastProtocol(ABC):
         return
 
     def held_back(self) -> Iterator[HeldRun]:
-        """Yield what is here in part, or whole and not yet up, and what it waits for."""
+        """Yield the runs that are here, whole or in part, and have not gone up, with what each waits for."""
         for sender, assembly in self.assemblies.open.items():
             yield sender, assembly.first, assembly.first, (FRAGMENTS,)
 
@@ -258,7 +258,7 @@ class MulticastProtocol(ABC):
 class Reliable(MulticastProtocol):
     """Multicast in which every receiver stores a run until it is stable.
 
-    `_released[s]` <= `_stores[s].last`: the last that went up. `_marks`: the hold acks at the promise.
+    `_released[s]` <= `_stores[s].last`: the last that went up. `_marks[s]`: what was held at the promise.
     """
 
     def __init__(self, process: Process) -> None:

@@ -43,12 +43,12 @@ class Signatures:
         # With the instance, whose id is never used twice: a run of one group or instance is none of another.
         self._context = f"gcom run\0{group}\0{instance}\0".encode()
         self._always = may_lose  # over BASIC any run may be the first that arrives
-        self._told = False
+        self._credential_told = False  # in this view
         self._keys: dict[Process, Verify] = {}
 
     def install(self) -> None:
         """Begin a view: its first run of each sender has the credential, since some members may be new."""
-        self._told = False
+        self._credential_told = False
         self._keys = {}
 
     @property
@@ -59,13 +59,13 @@ class Signatures:
 
     def seal(self, encoded: bytes) -> tuple[bytes, Seal]:
         """Return a run of this process as it travels, and its seal."""
-        credential = b"" if self._told else self._signer.credential(self._process)
+        credential = b"" if self._credential_told else self._signer.credential(self._process)
         # Said once a view. Over RELIABLE that run is the first which every member takes; over BASIC it may be lost.
-        self._told = not self._always
+        self._credential_told = not self._always
         return codec.seal_run(encoded, self._signer.sign(self._context + encoded), credential)
 
     def is_forged(self, run: Run) -> bool:
-        """Return whether a run that follows what is here is not of its sender."""
+        """Return whether a run, which must follow what is here, is not signed by its sender."""
         seal = run.seal
         if seal is None:
             return True

@@ -1,8 +1,8 @@
 """One sender's stream of runs, as its sender and as its receivers keep it (JGroups NAKACK4's fixed window).
 
 One structure serves three ends: resending, flow control, and the union of a view change. A run stays in a store until
-it is *stable*: held by every member of the view. Cursors and acks move by whole runs. Only a run that no frame holds is
-cut, into fragments of its bytes.
+it is *stable*, held by every member of the view; over BASIC until it was put to each. Cursors and acks move by whole
+runs. Only a run that no frame holds is cut, into fragments of its bytes.
 """
 
 from __future__ import annotations
@@ -126,12 +126,12 @@ class Peer:
     partial: int = 0  # bytes at the peer of the run after `held`
 
     def go_back(self) -> None:
-        """Put to the peer again what it does not say to have."""
+        """Go back to what the peer acknowledges: the rest is put again."""
         self.cursor, self.at_byte = self.held, self.partial
 
 
 class Flow:
-    """The part of this process's stream that some application has not read; the window that `send` waits for.
+    """The part of this process's stream that some application has not read, bounded by the window.
 
     Credit is another count than the hold ack. A slow application then never makes anybody resend, and a fast core never
     opens the window of a slow application (JGroups MFC).

@@ -58,8 +58,8 @@ class OrderAgreement:
         self.cut_off = False  # whether it does not serve this process; follows from the service
         self.waiting = False  # a request is to be repeated soon: it was not answered, or before the leader's OPEN came
         self.served = False  # whether the registry's sequencer has answered in this view; follows from the service
-        self.restless = True  # whether something may be to ask beside the place of own messages
-        self.sequences = False  # whether it is this process; follows from the service and the view's leader
+        self.restless = True  # a request may be due for another reason than the place of own messages
+        self.sequences = False  # whether this process is the sequencer; follows from the service and the view's leader
         self.view = View(0, ("",), ("",))  # until a view is installed
         self._leads = False
         self.wedged = False
@@ -68,7 +68,7 @@ class OrderAgreement:
         self._group, self._instance = group, instance
         self._grace_ms = detection.extended_ms(limits.SEQUENCER_GRACE_MS)
         self._passed = 0
-        self._told = 0  # agreed, as others say
+        self._agreed_told = 0  # agreed, as others say
         self._agreed_by: dict[Process, int] = {}  # and by whom
         self._places: deque[tuple[int, int]] = deque()  # own messages up to this one have places up to this serial
         self.aware = 0  # up to this own message all members know the places, as far as is known here
@@ -94,7 +94,7 @@ class OrderAgreement:
         self._previous = self.log
         ordered = {member: decision.cut.get(member, 0) for member in view.members}
         self.log = OrderLog(serial, ordered)
-        self.agreed = self._passed = self._told = serial
+        self.agreed = self._passed = self._agreed_told = serial
         # All have installed the cut, and with it the whole order of before: nobody lacks anything yet.
         self._held = {member: serial for member in view.members if member != self.process}
         self._agreed_by = dict(self._held)
@@ -127,7 +127,7 @@ class OrderAgreement:
         """The end of the log held here, for a status."""
         return self._wedged_at if self.wedged else self.log.end
 
-    # whence the order comes
+    # where the order comes from
 
     def sequence(self, sender: Process, upto: int) -> bool:
         """Order, as the sequencer, what came of a sender; return whether that is news."""
@@ -163,7 +163,7 @@ class OrderAgreement:
         view = self.view
         if self.at_registry and self._leads and not self._opened:
             # Once only, over a connection that does not outlive the registry's process. 1. The registry starts again.
-            # 2. An OPEN put again would open it with old serials. 3. It would give serials a second time (trace 5).
+            # 2. An OPEN put again would open it with old serials. 3. It would give serials a second time.
             self._opened = True
             return Open(self._group, self._instance, view.number, self.log.end, dict(self.log.ordered))
         if not self.at_registry:
@@ -180,7 +180,7 @@ class OrderAgreement:
         Return what it says of the order.
         """
         self._on_reached(answer is not None, now_ms)
-        # A sequencer that wakes from a pause answers for a view that is over: it orders for nobody (scenario 18).
+        # A sequencer that wakes from a pause answers for a view that is over: it orders for nobody.
         if isinstance(request, Open | Want) and request.view != self.view.number:
             return None
         self.asking = False
@@ -228,7 +228,7 @@ class OrderAgreement:
             self._become(Service.CUT_OFF)
         self.waiting = self.service in (Service.OPENING, Service.DOUBTED)
 
-    # how far it goes
+    # how far it is agreed
 
     def on_status(self, peer: Process, status: Status) -> bool:
         """Record how much of the order a peer holds, and knows to be agreed; return whether more may be agreed now."""
@@ -238,12 +238,12 @@ class OrderAgreement:
             self._look_who_is_aware()
         # Not after the promise: the order that is agreed by later words might be in no union, and is settled
         # by the cut.
-        if held is None or self.wedged or (status.ordered <= held and status.agreed <= self._told):
+        if held is None or self.wedged or (status.ordered <= held and status.agreed <= self._agreed_told):
             return False
         self._held[peer] = max(held, status.ordered)
         # It may have the order from another member, and needs it from nobody else.
         self._put[peer] = max(self._put[peer], status.ordered)
-        self._told = max(self._told, status.agreed)
+        self._agreed_told = max(self._agreed_told, status.agreed)
         return self._passed < self.log.end
 
     def advance(self) -> list[Span]:
@@ -251,10 +251,10 @@ class OrderAgreement:
         if self.wedged or self._passed == self.log.end:
             return []
         # A majority of members, never the registry: every quorum of promises then meets one that holds the log so far,
-        # so no view change can contradict what was delivered (trace 4).
+        # so no view change can contradict what was delivered.
         known = held_by_majority(self.view, {**self._held, self.process: self.log.end})
         # Others may know of more that is agreed than is here: only what is here can be passed on.
-        self.agreed = max(self.agreed, min(max(known, self._told), self.log.end))
+        self.agreed = max(self.agreed, min(max(known, self._agreed_told), self.log.end))
         spans = self.log.between(self._passed, self.agreed)
         serial = self._passed
         for sender, first, last in spans:
@@ -289,7 +289,7 @@ class OrderAgreement:
     @property
     def counted(self) -> bool:
         """Return whether this process has counted more as agreed than any member has told it."""
-        return self.agreed > self._told
+        return self.agreed > self._agreed_told
 
     def lacks(self, peer: Process) -> bool:
         """Return whether a peer lacks a part of the order that is not on its way to it."""
@@ -304,7 +304,7 @@ class OrderAgreement:
         return orders
 
     def go_back(self, peer: Process) -> None:
-        """Put to a peer again what it does not say to hold: nothing is on its way to it, or its fate is unknown."""
+        """Go back to what a peer acknowledges of the order: the rest is put again, since it may be lost."""
         if peer in self._held:
             self._put[peer] = self._held[peer]
 

@@ -50,7 +50,7 @@ class Orderer(Protocol):
 
 
 def orderer(ordering: Ordering) -> Orderer:
-    """Return the module for an ordering."""
+    """Return a new object of the class that keeps an ordering."""
     match ordering:
         case Ordering.NONORDERED:
             return NonOrdered()

@@ -24,7 +24,7 @@ class _Served:
 
 
 class Sequencer:
-    """The orders of all groups, each in the one view that is open. A life is one object."""
+    """The orders of all groups, each in its open view; they end with this object, which is one life of the registry."""
 
     def __init__(self) -> None:
         self._served: dict[tuple[str, str], _Served] = {}

@@ -6,5 +6,6 @@
 - `reconciliation`: a process that gives way to another instance keeps its state until the application has merged it
   there, or says in an event that it could not be.
 
-A member that awaits state is no donor, and counts for no succession: it has nothing to keep.
+A member that awaits state is no donor, for it has nothing to give. It goes into a succession all the same, with the
+messages that it holds (docs/protocols/continuity.md).
 """

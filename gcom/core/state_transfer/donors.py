@@ -23,9 +23,9 @@ def sources(
     """Return the source of the state for each member that waits in view `number`, and for joiners.
 
     `standings` are of the members that stay, oldest first; `joiners` say how far their own states reach, as
-    `Standing.own` does. A donor that stays, and has not failed, is kept, unless the views are numbered `anew`. Who has
-    itself for source goes on with its own state, or with what it has seen since it entered; where states are `merging`
-    that comes first. Who has no source goes on without.
+    `Standing.own` does. A donor that stays, and has not failed, is kept, unless the views are numbered `anew`. A member
+    that has itself for source goes on with its own state, or with what it has seen since it entered; where states are
+    `merging` the latter comes first. A member without a source goes on without.
     """
     # WHOLE before LATER. 1. The last donor dies, and B goes on as LATER, without the old state. 2. C, which is WHOLE,
     # was only slow. If B could be asked, a joiner would get a part of the history as if it were all.

@@ -1,8 +1,8 @@
 """The state that an application had in the instance it left: kept until it is merged where the application is now.
 
-One per process image, over all its sessions; the driver holds it (docs/protocols/netsplit.md). A driver calls `leave`
-when all of a session has been dealt with, `enter` before anything of the next is, `merged` when a MergeState is put to
-the queue, and `given` or `lost` when the fate is known of the state that the application awaited meanwhile.
+One per application in a group, over all its sessions; the driver holds it (docs/protocols/netsplit.md). It calls
+`leave` when all of a session has been dealt with, and `enter` before anything of the next is. It calls `merged` when a
+MergeState is put to the queue; `given` or `lost` when the state that the application awaits has come, or cannot come.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gcom.values.run import StateToMerge
 class _Kept:
     state: bytes
     instance: str
-    in_vain: bool  # with a state that was to be brought there, and was not merged
+    in_vain: bool  # has in it a state that was brought to that session, and was not merged there
     in_doubt: bool = False  # merged by others, and here it depends on the state that is on its way
 
 

@@ -1,8 +1,8 @@
 """The transfer of the application's state to a joiner: its way there (docs/protocols/state.md).
 
-Birman and Joseph 1987: a view is a barrier in the stream of messages, so the state that a member's application has
-there, and the messages after it, are that member's history for each process that begins at the barrier. The decision of
-a view names the donors; a donor's chunks go one per call, and every status says how many the joiner holds.
+Birman and Joseph 1987: a view is a barrier in the stream of messages. A process that begins there is given the state
+that a member's application has at the barrier. With the messages after it, it has that member's history. The decision
+of a view names the donors; a donor's chunks go one per call, and every status says how many the joiner holds.
 
 This machine keeps no link and calls no application. It returns what to do.
 """
@@ -70,7 +70,7 @@ class _Offer:
 
 @dataclass(frozen=True, slots=True)
 class OwnState:
-    """The state that an application has from a session that is over: of `instance`, and whole since that rank.
+    """The state that an application has from a session in `instance` that is over; whole since the view ranked `since`.
 
     `reach` is how far it goes.
     """
@@ -115,6 +115,7 @@ class Transfer:
         self._lacking = lacking
         self._own = own
         self._instance: InstanceId = ""
+        # The rank of the view since which the state is whole; 0: from the beginning.
         # 1. A, which alone has the state, dies while Z joins. 2. Z is told that the state is lost, and goes on. 3. B,
         # which was put out and is asleep, comes back with all that A had. If Z's state did not say since when it is
         # whole, it would take the place of B's, and nobody would be told.
@@ -138,7 +139,7 @@ class Transfer:
         self._become(Keeping.WHOLE if self._gives else Keeping.NOTHING)
 
     def found(self, instance: InstanceId, beside: bool = False, merging: bool = False) -> list[Effect]:
-        """Become whole as the first of an instance: what this process has is the state.
+        """Begin as the first of an instance: what this process has is the state, if it does not still wait for one.
 
         `beside`: another that is on its way back may have what this one lacks. `merging`: the instance is one side's.
         """
@@ -173,7 +174,7 @@ class Transfer:
     def _restore(self, view: int) -> list[Effect]:
         """Take this process's own state as the group's from here on."""
         self._incoming = None
-        # As after a loss: who comes back has, perhaps, what this one missed while it was out.
+        # As after a loss: a process that comes back later may have what this one missed while it was out.
         self._since = lineage.rank(self._instance, view)
         self._become_whole()
         return [KeepState(view, self._why_lost)]
@@ -208,7 +209,7 @@ class Transfer:
     def enter(self, decision: Decision, now_ms: int, instance: InstanceId) -> list[Effect]:
         """Begin as a member that was let in."""
         self._instance = instance
-        # Who takes no state, or is given none, has what it sees from here on.
+        # A member that takes no state, or is given none, has what it sees from this view on.
         if self.keeping in (Keeping.LATER, Keeping.AWAITED) and not self._since:
             self._since = lineage.rank(instance, decision.view.number)
         # In an instance that has nothing of its own the application was handed its state as it entered.

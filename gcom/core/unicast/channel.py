@@ -1,9 +1,10 @@
 """The channel between two members: envelopes, reliable, FIFO, exactly once, whatever multicasts do
 (docs/protocols/unicast.md).
 
-The rules are those of a sliding window over lossy calls (Cerf and Kahn 1974; JGroups' UNICAST3): numbers without gaps
-for each pair of processes, a cumulative acknowledgement in every status, and going back to it when a call has failed or
-its reply does not acknowledge what was put. A receiver takes the envelope that follows what it holds and nothing else.
+The rules are those of a sliding window over lossy calls (Cerf and Kahn 1974; JGroups' UNICAST3). Each pair of processes
+has numbers without gaps, and every status a cumulative acknowledgement. The sender goes back to it when a call has
+failed, or its reply does not acknowledge what was put. A receiver takes the envelope that follows what it holds, and
+nothing else.
 
 Credit is apart from the acknowledgement. A unicast waits, without a number, while too many are unread by the receiving
 application; a request while too many of this caller's are unserved. An answer waits for nothing: its room was reserved
@@ -30,7 +31,7 @@ class Pace(Enum):
     STALLED = "stalled"  # a reply did not acknowledge what was put: none before a heartbeat, which carries them again
 
 
-# Every state and what may follow it.
+# Every state and what may follow it: a receipt may come, and a reply acknowledge nothing, in both.
 PACES: dict[Pace, tuple[Pace, ...]] = {
     Pace.FLOWING: (Pace.FLOWING, Pace.STALLED),
     Pace.STALLED: (Pace.FLOWING, Pace.STALLED),

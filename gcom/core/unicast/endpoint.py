@@ -1,7 +1,7 @@
 """Unicast and group calls of one member. Composes envelopes and calls; returns effects.
 
 The members of the view in force can be sent to or asked. When a view goes on without one, what was under way to it is
-reported (`Undelivered`), and what it was asked has an answer: `Outcome.DEPARTED`.
+reported (`UnicastLost`), and what it was asked has an answer: `Outcome.DEPARTED`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class UnicastEndpoint:
         return effects + self._to_self()
 
     def _call(self, event: events.GroupCall) -> list[Effect]:
-        # Who has left since the application looked answers at once, as departed, in place of an error for the
+        # A member that has left since the application looked answers at once, as departed, in place of an error for the
         # whole call.
         here = [member for member in event.targets if member in self.channels.outboxes]
         self._calls.begin(event.call, here, event.deadline_ms)

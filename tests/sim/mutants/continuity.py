@@ -294,7 +294,7 @@ def a_note_counts_though_the_registry_has_not_answered(patch: Patch) -> None:
 
 @mutant(reliable, dynamic, of_five, of_at_most(6), aim=aims.one_wakes_beside_one_that_comes_back)
 def who_comes_back_from_a_later_view_is_only_gone(patch: Patch) -> None:
-    patch.setattr(Triggers, "told_of", lambda self, reach: None)
+    patch.setattr(Triggers, "on_returning", lambda self, reach: None)
 
 
 @mutant(reliable, dynamic, of_five, of_at_most(6), aim=aims.two_are_put_out_of_one_view)

@@ -78,7 +78,7 @@ def trace_10_a_dead_instance_keeps_its_name(patch: Patch) -> None:
 
 @mutant(dynamic, of_three, of_at_most(6), aim=aims.all_leave_but_one)
 def trace_11_a_group_made_again_is_the_same_instance(patch: Patch) -> None:
-    patch.setattr(Directory, "_found", lambda self, wanted: self._put(Row(wanted, "i1")))
+    patch.setattr(Directory, "_add", lambda self, wanted: self._put(Row(wanted, "i1")))
 
 
 @mutant(hit_by(Fault.CRASH, Fault.EFFECT, Fault.FRAME, Fault.PARTITION, Fault.PAUSE))

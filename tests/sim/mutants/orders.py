@@ -95,7 +95,7 @@ def runs_carry_no_clock(patch: Patch) -> None:
     form = Streams._form_run
 
     def bare(self: Streams, bytes_max: int) -> Run:
-        self._clock, self._told = {}, {}
+        self._clock, self._clock_told = {}, {}
         return form(self, bytes_max)
 
     patch.setattr(Streams, "_form_run", bare)

@@ -23,12 +23,12 @@ def what_decides_is_asked_of_any_registry(patch: Patch) -> None:
 
 @told_by(test_several.test_a_copy_decides_nothing_whoever_asks_it)
 def every_registry_is_told_that_it_is_the_home(patch: Patch) -> None:
-    def told(request: Request, at: Address) -> Request:
+    def for_registry(request: Request, at: Address) -> Request:
         if isinstance(request, Create | Register):
             return replace(request, definition=replace(request.definition, home=""))
         return request
 
-    patch.setattr(several, "told", told)
+    patch.setattr(several, "for_registry", for_registry)
 
 
 @told_by(test_several.test_a_home_that_buried_a_group_counts_for_more_than_the_copy)

@@ -63,7 +63,7 @@ def a_joiner_reads_on_before_its_state(patch: Patch) -> None:
 
 @mutant(keeping)
 def what_the_state_covers_is_handed_over_as_well(patch: Patch) -> None:
-    patch.setattr("gcom.core.delivery_queue._since", lambda held, view: ([], held))
+    patch.setattr("gcom.core.delivery_queue._split_at_barrier", lambda held, view: ([], held))
 
 
 @mutant(keeping)
