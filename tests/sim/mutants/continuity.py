@@ -11,6 +11,7 @@ from typing import Any
 from gcom.core.detector.suspicion import Detector
 from gcom.core.directory.rows import Row
 from gcom.core.directory.table import Directory
+from gcom.core.holders import Holders
 from gcom.core.joining.attempt import JoinAttempt
 from gcom.core.joining.steps import Ask
 from gcom.core.member import Member
@@ -23,13 +24,19 @@ from gcom.core.messages import frames
 from gcom.core.messages.frames import NO_BALLOT, Decision, Keeping
 from gcom.core.messages.registry import Claim, GroupInfo, Register
 from gcom.core.messages.witness import WitnessPromised
+from gcom.core.ordering.agreement import OrderAgreement
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.values import lineage
 from gcom.values.lineage import precedence_by_size as by_size
 from gcom.values.names import InstanceId, Process
+from tests.core.making import C
+from tests.core.test_holders import (
+    test_the_one_holder_that_is_left_has_the_message,
+    test_who_lacks_what_a_message_follows_is_no_holder_of_it,
+)
 from tests.sim.mutants import aims
-from tests.sim.mutants.table import Patch, dynamic, mutant, of_at_most, of_five, of_just, of_three, reliable
+from tests.sim.mutants.table import Patch, dynamic, mutant, of_at_most, of_five, of_just, of_three, reliable, told_by
 
 # Detachment
 
@@ -346,3 +353,18 @@ def _deaf_to(patch: Patch, deaf: Verdict) -> None:
         return Verdict.GO_ON if verdict is deaf else verdict
 
     patch.setattr(Registration, "on_answer", ignore)
+
+
+# Who holds a message
+
+
+@told_by(test_the_one_holder_that_is_left_has_the_message, "TOTAL", False, C)
+def a_copy_without_its_place_counts(patch: Patch) -> None:
+    """The member that is left does not know the place, and gives the message up."""
+    patch.setattr(OrderAgreement, "unaware", lambda self, number: [])
+
+
+@told_by(test_who_lacks_what_a_message_follows_is_no_holder_of_it, "CAUSAL")
+def a_copy_without_its_past_counts(patch: Patch) -> None:
+    """What the message follows dies with its sender, and the message is given up."""
+    patch.setattr(Holders, "on_formed", lambda self, run: None)
