@@ -43,13 +43,13 @@ class Holders:
         if self._causal:
             self._pasts.extend((run.first, sender, number) for sender, number in run.clock.items())
 
-    def lacking(self, number: int, placed: bool = True) -> list[Process]:
-        """Return the members that are not known to hold 1…number of this process; `placed`: with the places."""
+    def lacking(self, number: int) -> list[Process]:
+        """Return the members that are not known to hold 1…number of this process with what they need."""
         out = self._multicast.out
         lacking = self._multicast.lacking(number)
         if number > out.number:
             return lacking
-        unaware = self._serials.unaware(number) if self._serials and placed else ()
+        unaware = self._serials.unaware(number) if self._serials else ()
         follows = self._causal and self._first_without_past() <= number
         unread = [peer for peer, known in out.peers.items() if known.consumed < number]
         return [peer for peer in out.peers if peer in lacking or (peer in unread and (follows or peer in unaware))]

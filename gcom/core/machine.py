@@ -232,9 +232,9 @@ class GroupMachine:
         """The last number that a message of this process got."""
         return self._member.streams.multicast.out.number if self._member else 0
 
-    def lacking(self, number: int, placed: bool = True) -> list[Process]:
-        """Return the members not known to hold this process's messages up to `number`; `placed`: and their places."""
-        return self._member.streams.holders.lacking(number, placed) if self._member else [self.process]
+    def lacking(self, number: int) -> list[Process]:
+        """Return the members that are not known to hold this process's messages up to `number`."""
+        return self._member.streams.holders.lacking(number) if self._member else [self.process]
 
     def placed(self, number: int) -> bool:
         """Return whether this process's messages up to `number` have a place in the total order, if there is one."""

@@ -148,7 +148,7 @@ class Application:
         if not reliable or not self._session.is_member or machine.detached:
             return
         number = self._unconfirmed
-        if number and machine.placed(number) and 2 * len(machine.lacking(number, placed=False)) < members:
+        if number and machine.placed(number) and 2 * len(machine.lacking(number)) < members:
             self._session.confirm(number)
             self._unconfirmed = 0
         self._unconfirmed = self._unconfirmed or machine.number

@@ -124,13 +124,15 @@ class Snapshot:
 class Receipt:
     """The state of one of this process's own messages.
 
-    waiting: taken by `send`, and not yet sent. sent: under way to the members. ordered: its place in the total order is
-    settled, and it is delivered here. held: all members of the view hold it. doubt: this process hears no quorum, or is out, and nobody can say yet whether it arrived. lost: it will
-    never be delivered. Over BASIC nobody tells what it holds: there it stays sent, or ordered.
+    waiting: taken by `send`, and not yet sent. sent: under way to the members. ordered: its place in the total order
+    is settled, and it is delivered here. held: all members of the view hold it. doubt: this process hears no quorum,
+    or is out, and nobody can say yet whether it arrived. lost: it will never be delivered. Over BASIC nobody tells
+    what it holds: there it stays sent, or ordered.
 
     `serial`: its place in the total order, as long as that is kept: until all hold it (a `Trace` has it for longer).
     `held_by`, `lacking`: the members of the view that are known to hold it with what they need to deliver it (what it
-    follows in a causal order, its place in a total one), and the others. `process`: whose message it is; after a return numbers begin at 1 again, under another process.
+    follows in a causal order, its place in a total one), and the others. `process`: whose message it is; after a
+    return numbers begin at 1 again, under another process.
     """
 
     number: int

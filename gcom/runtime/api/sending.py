@@ -41,10 +41,9 @@ class Sending(GroupHandle):
         Departure has none (`unsent`), or, where the same process goes on in a successor, one of that instance.
 
         With `held_by` "majority" or "all" (RELIABLE only) it returns once so many members of the view, this one
-        included, have stored the message, whether or not they have read it: a crash of the others does not lose it. In
-        a causal order all that the message follows is stored by all then, in a total one its place is known to a
-        majority, or to all. Members that left the view do not count. Inside a callback that raises WouldBlock, and
-        nothing is sent.
+        included, have stored the message, whether or not they have read it: a crash of the others does not lose it.
+        In a causal order they have what it follows, in a total one they know its place. Members that left the view do
+        not count. Inside a callback that raises WouldBlock, and nothing is sent.
 
         Raises MessageTooLarge, BadValue, NotAMember (once `leave` began), NotPermitted (by the registry's rules),
         Detached, GComTimeout; WouldBlock inside a callback. After an error that names the message, it was sent, and may
@@ -149,7 +148,7 @@ class Sending(GroupHandle):
     def _is_held(self, session: Session, number: int, held_by: HeldBy) -> bool:
         """Tell whether enough members hold a message; raises if the session has ended and it may not have arrived."""
         machine, ended = session.machine, session.ended
-        lacking = len(machine.lacking(number, placed=held_by == "all"))
+        lacking = len(machine.lacking(number))
         # In a total order copies are not enough: until a majority holds its place, a view change may order it
         # otherwise.
         if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < len(session.members))):
