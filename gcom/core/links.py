@@ -220,6 +220,14 @@ class Links(dict[Process, PeerLink]):
             link.relays[fetch.sender] = Relay(fetch.view, fetch.first - 1, fetch.last, fetch.at_byte)
             self.wake(peer)
 
+    def served(self, peers: Iterable[Process]) -> list[Process]:
+        """Return the peers that have been sent all that they fetch from this process."""
+        # A proposer asks nobody else again. 1. A link is slow, or many groups share it: of this group it carries a call
+        # every 700 ms. 2. A member has the CUT, and fetches from the proposer. 3. If the CUT were put again every
+        # RESEND_MS it would be in each frame to that member, and no runs go beside a CUT. 4. The member would never get
+        # what it fetches, and never accept.
+        return [peer for peer in peers if not self[peer].relays]
+
     def begin(self, peer: Process, now_ms: int, load: int = 0) -> tuple[Control, ...]:
         """Begin a call at `now_ms` with so many bytes of data; return the control items that it carries."""
         link = self[peer]

@@ -465,6 +465,6 @@ class ViewChanger:
         for leaver in self.tombstones.forget(now_ms):
             self._links.close(leaver)
         if self.consensus.proposing:
-            self._carry_out(self.consensus.ask_again(self.live_others, now_ms), now_ms)
+            self._carry_out(self.consensus.ask_again(self._links.served(self.live_others), now_ms), now_ms)
         self._links.owe_status(sorted(self.own_leave.awaited))  # their replies tell
         self._fetch_cut(now_ms)
