@@ -118,7 +118,7 @@ class GroupMachine:
         assert member is not None, "only a member is succeeded"
         had = (*self._state_callbacks, False, None)  # `inherit` tells the rest
         machine = GroupMachine(self.group, self.process, self._address, None, None, *had, self._signer)
-        entry, first, follows = first_view(member.definition, self.instance, decided, self.order_log)
+        entry, first, follows = first_view(member.definition, self.instance, decided)
         machine.transfer.inherit(self.transfer, entry.instance)
         machine._joining.inherit(entry, first, follows)
         started, has = first.decision.view.started, self.reach

@@ -162,6 +162,7 @@ class Membership:
         # By a succession it did not lose the group. So it goes on there even if the application is about to leave: only
         # a member of the successor can leave it.
         returning |= ended.reason == "succession"
+        session.has_left = session.leaving and not returning and ended.reason in RETURNS
         # Without a reader only the last end is kept: those before it would pile up.
         if self.uses.receive or not returning:
             self.queue.end(Gone(ended, returning), goes_on=ended.reason == "succession")

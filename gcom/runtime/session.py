@@ -112,6 +112,7 @@ class Session:
         self.carried_on = False  # unsent messages went on to the session that follows
         self.detached = False  # it hears no quorum of its view, and goes on when it does
         self.leaving = False  # the application asked to leave: it sends no more
+        self.has_left = False  # the application had asked that when something else ended the session
         self.failure: GComError | None = None
         self.registry_failure: GComError | None = None
         self.listed: GroupInfo | None = None  # as the registry said last

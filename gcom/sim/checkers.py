@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gcom.core.messages.effects import Deliver, Ended, Installed, Quorum, Sent, Skip, Suspected
+from gcom.core.messages.effects import Deliver, DoubtSettled, Ended, Installed, Quorum, Sent, Skip, Suspected
 from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.delivery import Creation, Duplication, LifeRule, NoForgery, SendingView
+from gcom.sim.checks.doubt import Doubt
 from gcom.sim.checks.envelopes import Envelopes
 from gcom.sim.checks.order import CausalOrder, Clocks, FifoOrder, WholePast
 from gcom.sim.checks.record import InstanceHistory, Rule, Violation
@@ -46,6 +47,8 @@ _METHODS: dict[type, str] = {
     Deliver: "delivered",
     Skip: "skipped",
     Suspected: "suspects",
+    Quorum: "heard_quorum",
+    DoubtSettled: "settled",
     Ended: "ended",
 }
 
@@ -77,9 +80,9 @@ class Checker:
         self.calls = Calls(self.record)
         self.states = States(definition)
         self.envelopes = Envelopes(self.record)
-        rules = [kind(self.record) for kind in rules_of(definition)] + (
-            [self.calls, NoForgery(self.record)] if calls else []
-        )
+        self.doubt = Doubt(self.record)
+        rules = [kind(self.record) for kind in rules_of(definition)] + [self.doubt]
+        rules += [self.calls, NoForgery(self.record)] if calls else []
         # Most rules look at few kinds of effect, and effects are many: only methods that a rule overrides are called.
         self._checks = {kind: _methods_of(rules, method) for kind, method in _METHODS.items()}
 

@@ -6,7 +6,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
 from multiprocessing import get_context
@@ -58,8 +58,10 @@ def run_seed(seed: int, log_dir: Path | None = None) -> SeedResult:
         world.run()
     except Violation as found:
         violation = str(found)
-        # A broken run's logs are worth most: they are closed, so that the audit can judge them.
-        world.close_logs()
+        # A broken run's logs are worth most: they are closed, so that the audit can judge them. What an end breaks as
+        # well says less than what was found first.
+        with suppress(Violation):
+            world.close_logs()
     except GComError:  # no verdict about the seed
         raise
     except Exception:  # outermost: of one seed's run, which others follow

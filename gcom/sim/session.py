@@ -13,6 +13,7 @@ from gcom.core.messages.effects import (
     AskRegistry,
     AskSequencer,
     Deliver,
+    DoubtSettled,
     Effect,
     Ended,
     EntryFailed,
@@ -365,6 +366,8 @@ class SimSession:
         self.simulation.note(self.process, effect)
         if isinstance(effect, OfUnicast):
             self.checker.envelopes.see(self.process, effect, self.node.clock.now_ms)
+        elif isinstance(effect, DoubtSettled):
+            self.checker.see(self.process, effect)
         elif isinstance(effect, Sent | Deliver | Skip | Installed | Quorum | SetState | Suspected | Ended):
             self.checker.see(self.process, effect)
             self.simulation.continuity.see(self.machine.instance, self.process, effect)

@@ -196,10 +196,10 @@ class World:
                 self._run_faulty_phase()
                 Healing(self.simulation, self.network, self.registries, self, self._rng).run()
                 self._must_have_happened()
+                self.close_logs()
             except Violation as violation:
                 # With the time: there a reader of the run's logs begins to look.
                 raise Violation(f"{violation} (at {self.now_ms} ms)") from None
-            self.close_logs()
 
     def close_logs(self) -> None:
         """End every process that did not crash, and its log with it."""

@@ -209,6 +209,27 @@ def test_a_group_of_the_dead_alone_needs_no_fork(dead: str, capfd: pytest.Captur
     assert "all of them are proven dead" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("more", [{}, {"detached": True}, {"detached": True, "forgot": True}, {"alive": True}])
+def test_members_of_a_group_of_the_dead_alone_are_told_what_a_fork_would_say(
+    more: dict[str, bool], dead: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory = _Told(entry("news", dead, others=(("dave#1", dead),), **more))
+    told(lambda client, output: show_groups(client, output, as_json=False), directory)
+    told(lambda client, output: show_members(client, output, "news", as_json=False), directory)
+    shown = capfd.readouterr().err
+    assert "there is nobody who could go on, and the registry frees the name by itself\n" in shown
+    assert "fork" not in shown
+    assert "goes on when" not in shown
+
+
+def test_members_of_a_group_of_which_one_lives_beside_the_view_may_be_forked(
+    dead: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory = _Told(entry("news", dead, others=(("dave#1", BOB),)))
+    told(lambda client, output: show_members(client, output, "news", as_json=False), directory)
+    assert "what is left goes on after: gcom fork news" in capfd.readouterr().err
+
+
 def test_a_list_says_how_each_group_is(capfd: pytest.CaptureFixture[str]) -> None:
     entries = [
         entry("a"),

@@ -9,9 +9,11 @@ import pytest
 from gcom.core.directory.table import Directory
 from gcom.core.machine import Stage
 from gcom.core.messages import events, frames
-from gcom.core.messages.effects import Deliver, DoubtSettled, Effect, Ended, Installed, Quorum
+from gcom.core.messages.effects import Deliver, DoubtSettled, Effect, Ended, Installed, Quorum, Skip
 from gcom.core.messages.frames import Frame
+from gcom.core.messages.orders import Orders
 from gcom.core.messages.registry import Fork, GroupInfo, Lookup, Note
+from gcom.core.messages.sequencer import Want
 from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
 from gcom.values import limits, lineage
 from gcom.values.definition import Definition
@@ -43,6 +45,12 @@ def until_succeeded(net: Network, *members: Process) -> Installed:
     net.until(lambda: all(net.members(who) == {*members} and net.number(who) == 1 for who in members))
     assert {instance(net, who) for who in members} == {instance(net, members[0])}
     return next(installed for installed in net.views(members[0]) if installed.succeeds)
+
+
+def agreed(net: Network, who: Process) -> int:
+    """The serial up to which a majority holds the order, as a member knows."""
+    inspection = net.machines[who].inspect(net.now_ms)
+    return inspection.sequencer.agreed if inspection and inspection.sequencer else 0
 
 
 def registered(net: Network) -> GroupInfo:
@@ -140,6 +148,26 @@ def test_what_a_survivor_alone_held_and_had_in_doubt_is_settled() -> None:
     until_succeeded(net, C)
     assert [quorum.in_doubt for quorum in net.of(C, Quorum)] in ([(1, 1)], [])  # detached first, or at once succeeded
     assert net.of(C, DoubtSettled) == [DoubtSettled(1, 1, arrived=True)]
+
+
+@pytest.mark.parametrize("ordering", ["TOTAL", "CAUSALTOTAL"])
+def test_a_message_with_a_serial_that_no_survivor_holds_is_beyond_the_cut_and_only_its_serial_is_used_up(
+    ordering: str,
+) -> None:
+    """1. The sequencer orders a message of A, which reaches nobody. 2. A message of C follows. 3. C is left."""
+    net = formed("a", "b", "c", ordering=ordering)
+    net.lose = lambda frame: bool(frame.runs) and frame.source == A
+    net.send(A, "lost")
+    net.until(lambda: net.sequencer.ask(Want("g", ORIGIN, 3, A, 1, 0, 0)) == Orders(3, 0, ((A, 1, 1),)))
+    net.send(C, "mine")
+    net.until(lambda: agreed(net, C) == 2)
+    kill(net, A, B)
+    made = until_succeeded(net, C).succeeds
+    assert made is not None
+    assert (net.delivered(C), net.serials(C)) == (["mine"], {1: (A, 1), 2: (C, 1)})
+    assert [skip.no_op for skip in net.of(C, Skip)] == [True]
+    # A no-op settles no message: what C has settled is the cut, as the log is to say.
+    assert (made.cut, made.serial) == ({A: 0, B: 0, C: 1}, 2)
 
 
 def test_what_all_held_and_had_no_place_in_the_order_is_in_doubt_and_given_up() -> None:

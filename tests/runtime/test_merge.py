@@ -194,6 +194,29 @@ def test_who_ends_on_its_way_back_is_handed_what_it_would_have_brought(ends: str
 
 
 @pytest.mark.slow
+def test_who_had_asked_to_leave_when_its_side_was_to_go_on_by_itself_has_left(expect_log: ExpectLog) -> None:
+    expect_log("on purpose")
+    with cluster() as here:
+        boards = [Board(here, name) for name in NAMES[:3]]
+        carol = boards[2]
+        for board in boards:
+            board.group.wait_for_members(3, LIMIT_S)
+        carol.group.send("known to all")
+        until(lambda: all(board.texts for board in boards), "the message")
+        for board in boards:
+            board.node.inject("cut=alice+bob<>carol")
+        carol.group.leave(LIMIT_S)
+        until(lambda: bool(carol.departures), "the end")
+        ended = carol.group._membership.session.ended
+        assert ended is not None
+        assert (ended.reason, carol.departures) == ("fork", ["request"])
+        # Nobody took its state along, so it is handed back.
+        assert [it.data for it in carol.unmerged] == [carol.get()]
+        with pytest.raises(gcom.NotAMember, match="'news' was left"):
+            carol.group.wait_for_members(2, LIMIT_S)
+
+
+@pytest.mark.slow
 def test_a_get_state_that_raises_when_the_group_is_lost_is_told(
     expect_log: ExpectLog, capfd: pytest.CaptureFixture[str]
 ) -> None:

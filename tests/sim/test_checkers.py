@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gcom.core.messages.effects import Deliver, Installed, Quorum, Sent
+from gcom.core.messages.effects import Deliver, DoubtSettled, Installed, Quorum, Sent
 from gcom.sim.checkers import Violation, rules_of
 from gcom.sim.checks.calls import Calls
 from gcom.sim.checks.record import InstanceHistory, NumberSet
@@ -42,6 +42,11 @@ def three(story: Story) -> Story:
 def sent(story: Story) -> Story:
     """In a view of three each has sent a message, and nobody has delivered any."""
     return story.view(1, "abc").send_only("a", 1).send_only("b", 1).send_only("c", 1)
+
+
+def doubtful(story: Story) -> Story:
+    """In a view of three, a is told that its three messages are in doubt."""
+    return story.view(1, "abc").send("a", 1, 3).see("a", Quorum(1, has=False, in_doubt=(1, 3)))
 
 
 BROKEN: dict[str, tuple[str, Definition, Telling]] = {
@@ -292,6 +297,26 @@ BROKEN: dict[str, tuple[str, Definition, Telling]] = {
             .end("c", "expelled", unconfirmed=(1, 1))
         ),
     ),
+    "a doubt stays open at the end": (
+        "DOUBT",
+        FIFO,
+        lambda s: doubtful(s).see("a", DoubtSettled(1, 1, arrived=True)).end("a", "exit", unconfirmed=(3, 3)),
+    ),
+    "a doubt is settled twice": (
+        "DOUBT",
+        FIFO,
+        lambda s: doubtful(s).see("a", DoubtSettled(1, 3, arrived=True)).see("a", DoubtSettled(3, 3, arrived=False)),
+    ),
+    "what was settled is named as unconfirmed": (
+        "DOUBT",
+        FIFO,
+        lambda s: doubtful(s).see("a", DoubtSettled(1, 3, arrived=True)).end("a", "exit", unconfirmed=(3, 3)),
+    ),
+    "what was settled is in doubt again": (
+        "DOUBT",
+        FIFO,
+        lambda s: doubtful(s).see("a", DoubtSettled(1, 3, arrived=True)).see("a", Quorum(1, has=True, in_doubt=(3, 3))),
+    ),
     "a dead one delivers": ("LIFE", FIFO, lambda s: pair(s).send("a", 1).end("b", "quorum").deliver("b", "a", 1)),
     "a dead one sends": ("LIFE", FIFO, lambda s: pair(s).end("b", "quorum").send("b", 1)),
     "a dead one goes on": ("LIFE", FIFO, lambda s: pair(s).end("b", "quorum").install("b", 2, "ab")),
@@ -300,6 +325,10 @@ BROKEN: dict[str, tuple[str, Definition, Telling]] = {
 }
 
 FINE: dict[str, tuple[Definition, Telling]] = {
+    "a doubt is settled in part, and its rest is named at the end": (
+        FIFO,
+        lambda s: doubtful(s).see("a", DoubtSettled(1, 2, arrived=True)).end("a", "exit", unconfirmed=(3, 3)),
+    ),
     "what a successor begins with that those did not have who went on before, and died": (
         SAFE,
         lambda s: (

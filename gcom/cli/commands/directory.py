@@ -20,6 +20,7 @@ _FORGOTTEN = (
     "the registry does not know this instance from before, and takes no proof that the others are dead: unless a "
     "quorum is heard, it goes on only after gcom fork"
 )
+_OVER = "all of them are proven dead: there is nobody who could go on, and the registry frees the name by itself"
 _MEANINGS = {
     "detached": "its members register, but none of them hears a quorum",
     "in doubt": f"nobody of it has registered for {_LEASE_S} s",
@@ -73,13 +74,16 @@ def _tell_state(entry: GroupInfo, dead: Sequence[Process]) -> None:
         notice(f"group {group!r} is empty")
     elif state != "alive":
         notice(f"group {group!r} is {state}: {_MEANINGS[state]}")
+    over = _is_over(entry)
     if _is_forgotten(entry):
         notice(_FORGOTTEN)
-    elif state == "detached":
+    elif state == "detached" and not over:
         notice("it goes on when one does, or when all others are proven dead")
     if dead:
         notice(f"proven dead: {_names(dead)}")
-    if entry.members and state in ("detached", "in doubt"):
+    if over:
+        notice(_OVER)
+    elif entry.members and state in ("detached", "in doubt"):
         notice(f"if those who are missing never come back, what is left goes on after: gcom fork {group}")
     if entry.others:
         # By process: under one name there may be several, the one that was put out and the one that took its place.
@@ -104,13 +108,9 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     state, dead = state_of(entry), _proven_dead(entry)
     notice(f"group {group!r} has in view {entry.view}: {_names(entry.members) or 'nobody'}; it is {state}")
     left = [process for process in entry.members if process not in dead]
-    # Those beside the view count as well: one of them may be the only one that still has what the group had.
-    beside = [process for process, address in entry.others if not is_dead(address)]
     # A fork of nobody would only keep the name from being freed.
-    if entry.members and not left and not beside:
-        notice(
-            "all of them are proven dead: there is nobody who could go on, and the registry frees the name by itself"
-        )
+    if _is_over(entry):
+        notice(_OVER)
         return 1
     # Only a leader with a quorum keeps a group alive at the registry: a slip here once put a healthy group's members
     # out for a minute.
@@ -124,7 +124,8 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
         return _free(directory, entry, yes)
     if entry.members:
         _tell_price(left, dead)
-    if beside:
+    # Those beside the view count as well: one of them may be the only one that still has what the group had.
+    if beside := [process for process, address in entry.others if not is_dead(address)]:
         notice(f"{', '.join(beside)} may be in service, or have what the group had: given up as well")
     if not yes and not _is_confirmed(group):
         notice("nothing was changed")
@@ -194,15 +195,20 @@ def state_of(entry: GroupInfo) -> str:
 
 
 def _is_forgotten(entry: GroupInfo) -> bool:
-    """Tell whether what is left of a group waits for an operator though all others may be proven dead."""
+    """Tell whether some who are left of a group wait for an operator though all others may be proven dead."""
     stuck = entry.members and state_of(entry) in ("detached", "in doubt")
-    return bool(stuck) and entry.forgot and entry.definition.netsplit is Netsplit.PRIMARY
+    return bool(stuck) and entry.forgot and entry.definition.netsplit is Netsplit.PRIMARY and not _is_over(entry)
 
 
 def _proven_dead(entry: GroupInfo) -> list[Process]:
     """Return the members that this machine's kernel knows to be over. Those of other machines count as living."""
     seats = zip(entry.members, entry.addresses, strict=True)
     return [process for process, address in seats if is_dead(address)]
+
+
+def _is_over(entry: GroupInfo) -> bool:
+    """Tell whether all of a group, also beside its view, are proven dead, so that nobody could go on after a fork."""
+    return bool(entry.members) and all(map(is_dead, [*entry.addresses, *(address for _, address in entry.others)]))
 
 
 def _names(processes: Iterable[Process]) -> str:

@@ -5,18 +5,12 @@ from __future__ import annotations
 from gcom.core.messages.effects import Succeeds
 from gcom.core.messages.frames import ORDER, Decision, Frame, Install, Refused, Reply, Status
 from gcom.core.messages.registry import GroupInfo
-from gcom.core.ordering.order_log import OrderLog
 from gcom.values.definition import Definition
 from gcom.values.view import View
 
 
-def first_view(
-    definition: Definition, instance: str, decided: Install, order: OrderLog | None
-) -> tuple[GroupInfo, Install, Succeeds]:
-    """Return the successor of `instance`: its entry, the INSTALL of its view 1, and the view that this follows.
-
-    `order` is the order log of the last view; None without a total order.
-    """
+def first_view(definition: Definition, instance: str, decided: Install) -> tuple[GroupInfo, Install, Succeeds]:
+    """Return the successor of `instance`: its entry, the INSTALL of its view 1, and the view that this follows."""
     decision, last = decided.decision, decided.decision.view
     made = decision.succession
     assert made is not None, "a succession was decided"
@@ -27,10 +21,9 @@ def first_view(
     # All of them enter it together, with an empty cut, as numbers begin anew. Where
     # the sequencer is, and whose state each is given, the succession has decided.
     first = Decision(view, view.members, {}, {}, decision.at_registry, decision.sources)
-    # For the log: it names where the predecessor's streams ended. Where its order ended is `serial`.
-    # A message with a serial that no survivor holds is settled, too: all skip it in its place.
-    ordered = order.ordered if order else {}
-    cut = {sender: max(number, ordered.get(sender, 0)) for sender, number in decision.cut.items() if sender != ORDER}
+    # For the log: it names where the predecessor's streams ended. Where its order ended is `serial`, which counts the
+    # no-ops: messages with a serial that no survivor holds, beyond the end of their stream.
+    cut = {sender: number for sender, number in decision.cut.items() if sender != ORDER}
     follows = Succeeds(instance, last.number - 1, cut, decided.serial, made.by, made.gone, made.gives_up)
     return entry, Install(first, decided.serial), follows
 

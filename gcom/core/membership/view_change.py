@@ -17,7 +17,7 @@ from gcom.core.membership.own_leave import OwnLeave
 from gcom.core.membership.tombstones import Tombstones
 from gcom.core.membership.triggers import Triggers
 from gcom.core.messages import frames
-from gcom.core.messages.effects import AskRegistry, Effect, Ended, Installed, MergeState, Quorum, Skip, Suspected
+from gcom.core.messages.effects import AskRegistry, Effect, Ended, Installed, MergeState, Quorum, Suspected
 from gcom.core.messages.frames import LEAVES_FOR, Ballot, Decision, Install, OfChange
 from gcom.core.messages.registry import Answer, GroupInfo, Refusal
 from gcom.core.messages.witness import (
@@ -360,9 +360,10 @@ class ViewChanger:
 
     def _install(self, decision: Decision, now_ms: int) -> None:
         serial = self._streams.serial_after(decision)
-        doubt = self._streams.unconfirmed
-        closed = self._streams.close(decision)
-        self.effects += closed
+        unconfirmed = self._streams.unconfirmed
+        self.effects += (closed := self._streams.close(decision))
+        if decision.succession:
+            self.effects += self.doubt.succeed(self.process, unconfirmed, closed)
         if self.process not in decision.view.members:
             # None: the views of a successor have numbers of their own.
             settled = None if decision.succession else decision.view.number
@@ -375,8 +376,7 @@ class ViewChanger:
             self._links.rewire({peer: self.view.address(peer) for peer in self.live_others}, (), now_ms)
             for peer in self.live_others:
                 self._links.say(peer, install)
-            mine = [skip for skip in closed if isinstance(skip, Skip) and skip.sender == self.process]
-            self.effects += [*self.doubt.settle(doubt, mine), *self._transfer.succeed(decision)]
+            self.effects += self._transfer.succeed(decision)
             self.finish(Ended(self.view.number, "succession", into=decision.succession.instance))
             return
         number = decision.view.number
@@ -415,10 +415,10 @@ class ViewChanger:
 
     def expel(self, arrived: int | None, into: str = "") -> None:
         """End: the group goes on without this process, with its messages up to `arrived`; None: that is not known."""
-        if arrived is not None and (doubt := self._streams.unconfirmed):
-            self.effects += self.doubt.settle_by_cut(self.process, doubt, arrived, self.view.number)
-        doubt = self._streams.unconfirmed if arrived is None else None
-        self.finish(Ended(self.view.number, "expelled", None, doubt, into, arrived))
+        ended = Ended(self.view.number, "expelled", None, self._streams.unconfirmed, into, arrived)
+        if arrived is not None:
+            self.effects += self.doubt.settle_by_cut(self.process, ended.unconfirmed, arrived, ended.view)
+        self.finish(ended if arrived is None else replace(ended, unconfirmed=None))
 
     def settle_doubt(self) -> None:
         """Settle what was in doubt while this process was detached, once every member of the view holds it."""
@@ -441,7 +441,7 @@ class ViewChanger:
         """End the session; a process that had asked to leave has left, also where the others expelled it."""
         left = ended.reason == "expelled" and self.leaves_for == "request"
         self.ended = replace(ended, reason="request") if left else ended
-        self.effects.append(self.ended)
+        self.effects += [*self.doubt.end(ended.unconfirmed), self.ended]
 
     def tick(self, now_ms: int) -> None:
         """Suspect silent members, see whether a quorum is heard, ask again what was not answered."""

@@ -69,7 +69,11 @@ class Undelivered:
 
 @dataclass(frozen=True, slots=True)
 class ViewChange:
-    """A new view in force. `left` says why each process went."""
+    """A new view in force. `left` says why each process went.
+
+    request: it left, also where one of its state callbacks raised, which only its own Departure says. merge: it went
+    over to another instance. Any other: why it was put out, as a rule the reason of a Suspicion.
+    """
 
     view: View
     joined: tuple[str, ...]

@@ -55,7 +55,7 @@ def raise_if_ended(membership: Membership, session: Session) -> None:
             f"{session.machine.process} left group {group!r}, since its application read none of "
             f"{queue_items.NOTICES_MAX:,} events{open_ones}; read on, or join with receive=False"
         )
-    if ended.reason in ("request", "exit"):
+    if ended.reason in ("request", "exit") or session.has_left:
         raise NotAMember(f"group {group!r} was left{open_ones}: join it again")
     advice = "join again" if membership.over else "it is on its way back"
     raise Detached(

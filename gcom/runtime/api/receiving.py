@@ -287,7 +287,10 @@ class Receiving(GroupHandle):
     def _why_gone(self, ended: effects.Ended) -> str:
         if self._membership.state_failure:
             return "state"
-        return "unread" if self._membership.unread else ended.reason
+        if self._membership.unread:
+            return "unread"
+        # It had asked to leave, and something else ended it first: its side of a split is to go on by itself, say.
+        return "request" if self._source.has_left else ended.reason
 
     def _next_item(self, deadline: float | None) -> QueueItem | None:
         queued = self._membership.queued

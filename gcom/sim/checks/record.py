@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from gcom.core.messages.effects import Deliver, Ended, Installed, Skip, Suspected
+from gcom.core.messages.effects import Deliver, DoubtSettled, Ended, Installed, Quorum, Skip, Suspected
 from gcom.values.names import Process
 from gcom.values.run import Payload, Run
 from gcom.values.view import View
@@ -242,6 +242,12 @@ class Rule:
 
     def suspects(self, history: ProcessHistory, suspected: Suspected) -> None:
         """Check a suspicion that begins."""
+
+    def heard_quorum(self, history: ProcessHistory, quorum: Quorum) -> None:
+        """Check that a quorum is heard again, or no more."""
+
+    def settled(self, history: ProcessHistory, settled: DoubtSettled) -> None:
+        """Check the fate of own messages that were in doubt."""
 
     def ended(self, history: ProcessHistory, ended: Ended) -> None:
         """Check the end of a session."""

@@ -86,19 +86,22 @@ class Healing:
     def _rests(self, end_ms: int) -> bool:
         """Return True when all have read all, after checking their states; False if a member was put out meanwhile."""
         simulation = self._simulation
-        simulation.until(end_ms, lambda: self._have_read() or not self._is_united())
+        simulation.until(end_ms, lambda: self._have_read_all() or not self._is_united())
         if not self._is_united():
             return False
-        if not self._have_read():
-            raise self._stuck("what arrived is not read")
+        if not self._have_read_all():
+            raise self._stuck("what arrived is not read, or what was in doubt is not settled")
         # Only now: before all is read two members that agree may have come to different places of their queues.
         keepers = {node.session.process: node.session.application for node in self._running}
         states = {who: application.state for who, application in keepers.items()}
         self._running[0].session.checker.states.on_rest({who: state for who, state in states.items() if state})
         return True
 
-    def _have_read(self) -> bool:
-        return all(node.session.application.has_read for node in self._running)
+    def _have_read_all(self) -> bool:
+        """Tell whether all have read what came, and know what became of their own messages."""
+        sessions = [node.session for node in self._running]
+        doubts = any(session.checker.doubt.open_at(session.process) for session in sessions)
+        return not doubts and all(session.application.has_read for session in sessions)
 
     @property
     def _running(self) -> list[SimNode]:

@@ -17,6 +17,7 @@ from gcom.core.joining.join import Joining
 from gcom.core.member import Member
 from gcom.core.membership import triggers
 from gcom.core.membership.consensus import Consensus
+from gcom.core.membership.in_doubt import InDoubt
 from gcom.core.membership.own_leave import OwnLeave
 from gcom.core.membership.registration import Registration
 from gcom.core.membership.triggers import Triggers
@@ -255,6 +256,11 @@ def who_asked_to_leave_is_put_out(patch: Patch) -> None:
         finish(self, ended)
 
     patch.setattr(ViewChanger, "finish", whatever_it_asked)
+
+
+@mutant(reliable, of_five)
+def a_leaver_is_not_told_what_became_of_its_doubt(patch: Patch) -> None:
+    patch.setattr(InDoubt, "end", lambda self, unconfirmed: [])
 
 
 @told_by(test_splits.test_both_sides_of_a_partitionable_group_go_on, "CAUSALTOTAL", "d e registry")
