@@ -13,6 +13,7 @@ from gcom.audit.explain.result import result_of
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.contract import problem_of
 from gcom.audit.input.reading import list_segments
+from gcom.audit.plan.cache import IncrementalCache
 from gcom.audit.plan.run import PlanResult, run
 from gcom.audit.rules.judgement import verdict_of
 from gcom.audit.spark import session
@@ -186,14 +187,41 @@ def test_a_segment_may_be_sealed_while_it_is_audited(tmp_path: Path) -> None:
     alive = sealed.rename(sealed.with_name(f".{sealed.name}"))
     found = catalogue(list_segments([str(folder)]))
     alive.rename(sealed)
-    assert _verdicts(run(found)) == {"PASS"}
+    for cache in (None, IncrementalCache(tmp_path / "state")):
+        assert _verdicts(run(found, cache=cache)) == {"PASS"}
 
 
-def test_a_segment_that_goes_away_is_a_gap(tmp_path: Path) -> None:
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_segment_may_be_sealed_while_it_is_listed(
+    copied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1. Its name is listed. 2. It is sealed. 3. Its size is asked; and where there is a copy, both are compared."""
+    folder = _logs(tmp_path / "logs")
+    sealed = _file(folder)
+    alive = sealed.rename(sealed.with_name(f".{sealed.name}"))
+    if copied:
+        shutil.copytree(folder / "a", folder / "copy")
+    rglob = Path.rglob
+
+    def late(root: Path, pattern: str) -> list[Path]:
+        listed = list(rglob(root, pattern))
+        alive.rename(sealed)
+        return listed
+
+    with monkeypatch.context() as during:
+        during.setattr(Path, "rglob", late)
+        listing = list_segments([str(folder)])
+    outcome = run(catalogue(listing))
+    assert _verdicts(outcome) == {"PASS"}
+    assert any("the same as" in note for note in outcome.notes) is copied
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_segment_that_goes_away_is_a_gap(kept: bool, tmp_path: Path) -> None:
     folder = _logs(tmp_path / "logs")
     found = catalogue(list_segments([str(folder)]))
     _file(folder).unlink()
-    outcome = run(found)
+    outcome = run(found, cache=IncrementalCache(tmp_path / "state") if kept else None)
     assert any("it went away" in note for note in outcome.notes)
     assert "UNKNOWN" in _verdicts(outcome)
     assert "FAIL" not in _verdicts(outcome)
