@@ -21,7 +21,7 @@ from gcom.errors import AuditUnavailable, NotALog
 from tests.audit.here import audit
 from tests.audit.lives import broken
 from tests.oracle import judge
-from tests.oracle.build import A, deliver, life, send, view, write, write_segments
+from tests.oracle.build import A, B, deliver, life, send, view, write, write_segments
 
 
 def _logs(folder: Path) -> Path:
@@ -95,6 +95,14 @@ def test_another_version_is_a_gap_that_says_so(tmp_path: Path) -> None:
         ('{"type":"send","at":3,"group":"g","view":1,"number":1,"clock":{"b#1":"x"}}', "clock is not a map of numbers"),
         ('{"type":"skip","at":3,"group":"g","view":1}', "a skip of nothing"),
         (
+            '{"type":"deliver","at":3,"group":"g","view":1,"sent_view":1,"sender":"b#1","number":1,"t":9223372036854775808}',
+            "t is not a number of 64 bits",
+        ),
+        (
+            '{"type":"deliver","at":3,"group":"g","view":1,"sent_view":1,"sender":"b#1","number":1,"serial":"x"}',
+            "serial is not an integer",
+        ),
+        (
             '{"type":"send","at":3,"group":"g","view":1,"number":1,"count":4611686018427387904,"clock":{}}',
             "a run of 4,611,686,018,427,387,904 messages, more than 1,048,576",
         ),
@@ -117,7 +125,10 @@ def test_a_corrupt_line_in_the_middle_is_named_and_is_a_gap(line: str, said: str
     assert "FAIL" not in _verdicts(outcome)
 
 
-@pytest.mark.parametrize("field", [{"members": 5}, {"clock": 5}, {"leader": 7}])
+_FOREIGN = [{"members": 5}, {"clock": 5}, {"clock": {B: "x"}}, {"leader": 7}, {"cut": 5}, {"by": 5}, {"succeeds": [1]}]
+
+
+@pytest.mark.parametrize("field", _FOREIGN)
 def test_a_field_that_a_record_does_not_have_is_ignored(field: dict[str, object]) -> None:
     deliver = {"type": "deliver", "at": 1, "group": "g", "view": 1, "sent_view": 1, "sender": A, "number": 1}
     assert problem_of({**deliver, **field}) == ""
