@@ -13,6 +13,7 @@ from gcom.audit.explain.result import result_of
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.contract import problem_of
 from gcom.audit.input.reading import list_segments
+from gcom.audit.plan.cache import IncrementalCache
 from gcom.audit.plan.run import PlanResult, run
 from gcom.audit.rules.judgement import verdict_of
 from gcom.audit.spark import session
@@ -20,7 +21,7 @@ from gcom.errors import AuditUnavailable, NotALog
 from tests.audit.here import audit
 from tests.audit.lives import broken
 from tests.oracle import judge
-from tests.oracle.build import A, deliver, life, send, view, write, write_segments
+from tests.oracle.build import A, B, deliver, life, send, view, write, write_segments
 
 
 def _logs(folder: Path) -> Path:
@@ -94,6 +95,14 @@ def test_another_version_is_a_gap_that_says_so(tmp_path: Path) -> None:
         ('{"type":"send","at":3,"group":"g","view":1,"number":1,"clock":{"b#1":"x"}}', "clock is not a map of numbers"),
         ('{"type":"skip","at":3,"group":"g","view":1}', "a skip of nothing"),
         (
+            '{"type":"deliver","at":3,"group":"g","view":1,"sent_view":1,"sender":"b#1","number":1,"t":9223372036854775808}',
+            "t is not a number of 64 bits",
+        ),
+        (
+            '{"type":"deliver","at":3,"group":"g","view":1,"sent_view":1,"sender":"b#1","number":1,"serial":"x"}',
+            "serial is not an integer",
+        ),
+        (
             '{"type":"send","at":3,"group":"g","view":1,"number":1,"count":4611686018427387904,"clock":{}}',
             "a run of 4,611,686,018,427,387,904 messages, more than 1,048,576",
         ),
@@ -116,7 +125,10 @@ def test_a_corrupt_line_in_the_middle_is_named_and_is_a_gap(line: str, said: str
     assert "FAIL" not in _verdicts(outcome)
 
 
-@pytest.mark.parametrize("field", [{"members": 5}, {"clock": 5}, {"leader": 7}])
+_FOREIGN = [{"members": 5}, {"clock": 5}, {"clock": {B: "x"}}, {"leader": 7}, {"cut": 5}, {"by": 5}, {"succeeds": [1]}]
+
+
+@pytest.mark.parametrize("field", _FOREIGN)
 def test_a_field_that_a_record_does_not_have_is_ignored(field: dict[str, object]) -> None:
     deliver = {"type": "deliver", "at": 1, "group": "g", "view": 1, "sent_view": 1, "sender": A, "number": 1}
     assert problem_of({**deliver, **field}) == ""
@@ -186,14 +198,41 @@ def test_a_segment_may_be_sealed_while_it_is_audited(tmp_path: Path) -> None:
     alive = sealed.rename(sealed.with_name(f".{sealed.name}"))
     found = catalogue(list_segments([str(folder)]))
     alive.rename(sealed)
-    assert _verdicts(run(found)) == {"PASS"}
+    for cache in (None, IncrementalCache(tmp_path / "state")):
+        assert _verdicts(run(found, cache=cache)) == {"PASS"}
 
 
-def test_a_segment_that_goes_away_is_a_gap(tmp_path: Path) -> None:
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_segment_may_be_sealed_while_it_is_listed(
+    copied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1. Its name is listed. 2. It is sealed. 3. Its size is asked; and where there is a copy, both are compared."""
+    folder = _logs(tmp_path / "logs")
+    sealed = _file(folder)
+    alive = sealed.rename(sealed.with_name(f".{sealed.name}"))
+    if copied:
+        shutil.copytree(folder / "a", folder / "copy")
+    rglob = Path.rglob
+
+    def late(root: Path, pattern: str) -> list[Path]:
+        listed = list(rglob(root, pattern))
+        alive.rename(sealed)
+        return listed
+
+    with monkeypatch.context() as during:
+        during.setattr(Path, "rglob", late)
+        listing = list_segments([str(folder)])
+    outcome = run(catalogue(listing))
+    assert _verdicts(outcome) == {"PASS"}
+    assert any("the same as" in note for note in outcome.notes) is copied
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_segment_that_goes_away_is_a_gap(kept: bool, tmp_path: Path) -> None:
     folder = _logs(tmp_path / "logs")
     found = catalogue(list_segments([str(folder)]))
     _file(folder).unlink()
-    outcome = run(found)
+    outcome = run(found, cache=IncrementalCache(tmp_path / "state") if kept else None)
     assert any("it went away" in note for note in outcome.notes)
     assert "UNKNOWN" in _verdicts(outcome)
     assert "FAIL" not in _verdicts(outcome)

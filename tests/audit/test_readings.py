@@ -199,6 +199,17 @@ def _a_type_of_the_future_is_only_counted(folder: Path) -> None:
     write(folder, logs)
 
 
+@_case(NO_CREATION="PASS", FIFO="PASS", CLOCK="PASS", SERIAL_CONTIGUOUS="PASS", VIRTUAL_SYNCHRONY="PASS")
+def _a_field_that_only_another_type_has_is_ignored(folder: Path) -> None:
+    """Whatever it holds: that a `deliver` has no `cut` is said as little as that it has no `hue`."""
+    logs = life()
+    logs[A][0] |= {"number": "many", "serial": 0, "cut": [], "settled": "x"}
+    logs[A][1] |= {"sender": 5, "serial": -1, "held": "long", "sent_view": 0}
+    logs[A][2] |= {"cut": 5, "by": 5, "clock": {B: "x"}, "succeeds": [1], "state": 1}
+    logs[B][-1] |= {"number": 0, "digests": 3, "members": {}, "cut": 5}
+    write(folder, logs)
+
+
 @_case(NO_CREATION="UNKNOWN", CLOCK="UNKNOWN")
 def _a_field_that_is_null_is_none(folder: Path) -> None:
     logs = life()

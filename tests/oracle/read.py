@@ -177,7 +177,10 @@ def _is_whole(record: Record) -> bool:
     fields = _FIELDS.get(record["type"])
     if fields is None:
         return type(record.get("count", 1)) is int and record.get("count", 1) > 0
-    kinds = {**{name: kind for name, kind in _KINDS.items() if name in record}, **{f: _KINDS[f] for f in fields}}
+    kinds = {f: _KINDS[f] for f in (*fields, *_MAY_HAVE.get(record["type"], ()), *_ALL_MAY_HAVE) if f in record}
+    kinds |= {f: _KINDS[f] for f in fields}
+    # Another type's fields are unknown in this one, and unknown fields are ignored.
+    record = {name: value for name, value in record.items() if name in kinds or name not in _KINDS}
     if not all(type(record.get(name)) is kind for name, kind in kinds.items()):
         return False
     if not all(record.get(name, 1) > 0 for name in ("at", "count", "number", "view", "sent_view", "serial")):
@@ -240,6 +243,16 @@ _FIELDS = {
     "suspect": ("group", "view"),
     "lost": ("count",),
 }
+_MAY_HAVE = {
+    "send": ("digests",),
+    "deliver": ("serial", "digests", "held"),
+    "skip": ("sender", "number", "serial"),
+    "view": ("safe", "netsplit", "base", "base_serial", "succeeds"),
+    "leave": ("settled", "into"),
+    "detach": ("into",),
+    "lost": ("state",),
+}
+_ALL_MAY_HAVE = ("instance", "count", "t")
 _KINDS: dict[str, type] = {
     "from": str,
     **dict.fromkeys(("group", "instance", "sender", "leader", "ordering", "multicast", "netsplit"), str),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcom.audit.input.catalogue import Catalogue
-from gcom.audit.input.contract import BAD, DETACH, ELECT, KINDS, LEAVE, LOST, SEND, SKIP, VIEW, Record
+from gcom.audit.input.contract import BAD, DETACH, ELECT, KINDS, LEAVE, LOST, SEND, SKIP, VIEW, Record, own_fields
 from gcom.audit.input.reading import open_segment
 from gcom.audit.input.rows import Ints, Rows, only_forward
 from gcom.audit.input.segments import LogSegment
@@ -287,7 +287,7 @@ def _event(segment: LogSegment, row: int) -> LogEvent:
 def _record(segment: LogSegment, row: int, key: Key) -> Record:
     rows = segment.rows
     if row in rows.rare:
-        return rows.rare[row]
+        return own_fields(rows.rare[row])
     # Only fields that the columns have: what the audit does not read is in no witness either.
     written: Record = {"type": _NAMES.get(int(rows.kind[row]), ""), "group": key[0], "instance": key[1]}
     for name in ("view", "sent_view", "number", "serial", "count"):

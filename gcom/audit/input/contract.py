@@ -29,7 +29,7 @@ KINDS = {
 }
 NUMBER_MAX = 1 << 62  # so that a number plus a count is still one of 64 bits
 RUN_MAX = 1 << 20  # messages of one record; one that claims more is rejected: a line must not fill the memory
-# The fields that each record type must have beside `at`; below, the type of each field wherever it stands.
+# The fields that each record type must have beside `at`; below, those that it may have, and the type of each field.
 _REQUIRED = {
     "send": ("group", "view", "number", "clock"),
     "deliver": ("group", "view", "sent_view", "sender", "number"),
@@ -44,6 +44,15 @@ _REQUIRED = {
     "quorum": ("group", "view", "has"),
     "lost": ("count",),
 }
+_OPTIONAL = {
+    "deliver": ("serial", "digests", "held"),
+    "send": ("digests",),
+    "skip": ("sender", "number", "serial"),
+    "view": ("safe", "netsplit", "base", "base_serial", "succeeds"),
+    "leave": ("settled", "into"),
+    "detach": ("into",),
+    "lost": ("state",),
+}
 _INTEGERS = ("view", "sent_view", "number", "count", "serial", "t", "held", "base_serial", "settled")
 _OF_TYPE: dict[type, tuple[str, ...]] = {
     int: _INTEGERS,
@@ -53,18 +62,24 @@ _OF_TYPE: dict[type, tuple[str, ...]] = {
     dict: ("clock", "base", "cut", "state"),
 }
 _TYPE_OF = {name: kind for kind, names in _OF_TYPE.items() for name in names}
-# Fields that are checked only in records that require them; elsewhere they are unknown, and ignored.
-_ONLY_REQUIRED = ("group", "view", "sent_view", "clock", "members", "leader", "ordering", "multicast")
-_OPTIONAL = tuple(name for name in _TYPE_OF if name not in _ONLY_REQUIRED)
+_FIELDS = {
+    kind: (*required, *_OPTIONAL.get(kind, ()), "instance", "count", "t") for kind, required in _REQUIRED.items()
+}
 _OF_SUCCESSION = {"view": int, "cut": dict, "without": dict, "gone": dict, "gives_up": list, "by": str, "serial": int}
 _WORDS = {str: "a text", int: "an integer", bool: "true or false", list: "a list", dict: "a map"}
 _FIRST_AND_LAST = ("open", "close")
 FROM_ONE = ("at", "count", "number", "view", "sent_view", "serial")
+_INT64 = range(-(1 << 63), 1 << 63)
 
 
-def is_known(kind: int) -> bool:
-    """Tell whether rows of that kind are records whose type the audit reads."""
-    return kind < OTHER or kind > BAD
+def own_fields(record: Record) -> Record:
+    """Return the record without the fields that only other types have, as the `cut` of a `deliver`.
+
+    By DELIVERY_LOG.md a type has the fields of its row, and all others are unknown: whatever they hold is ignored. A
+    type that is unknown itself has only a position and a count.
+    """
+    own = _FIELDS.get(record["type"], ("count",))
+    return {name: value for name, value in record.items() if name in own or name not in _TYPE_OF}
 
 
 def problem_of(record: object) -> str:
@@ -73,16 +88,14 @@ def problem_of(record: object) -> str:
         return "no JSON object with a type"
     if type(record.get("at")) is not int:
         return "no position `at`"
-    required = _REQUIRED.get(record["type"])
     # `read_segment` has taken the opening and a whole close away: one in the middle means that two files were
     # joined, or that the last line is damaged.
     if record["type"] in _FIRST_AND_LAST:
         return f"a line that says `{record['type']}` and is not that of its segment, or not whole"
     # Unknown types are counted and passed over (DELIVERY_LOG.md), but their positions must fit, or
     # a gap would follow.
-    if required is None:
-        return _problem_of_numbers({name: record[name] for name in ("type", "count") if name in record})
-    for name in (*required, *_OPTIONAL):
+    required, record = _REQUIRED.get(record["type"], ()), own_fields(record)
+    for name in _FIELDS.get(record["type"], ()):
         # `type` and not isinstance: True is an int in Python, and no number in the contract.
         if name in record and type(record[name]) is not _TYPE_OF[name]:
             return f"{name} is not {_WORDS[_TYPE_OF[name]]}"
@@ -96,6 +109,9 @@ def _problem_of_numbers(record: Record) -> str:
         number = record.get(name, 1)
         if type(number) is not int or not 1 <= number <= NUMBER_MAX:
             return f"{name} is {number!r}, not a number from 1 on"
+    for name in ("t", "held", "settled", "base_serial"):
+        if record.get(name, 0) not in _INT64:
+            return f"{name} is not a number of 64 bits"
     if KINDS.get(record["type"], OTHER) <= SKIP and record.get("count", 1) > RUN_MAX:
         return f"a run of {record['count']:,} messages, more than {RUN_MAX:,}"
     if record["type"] == "skip" and ("sender" in record) != ("number" in record):
@@ -104,15 +120,12 @@ def _problem_of_numbers(record: Record) -> str:
     # nothing at some position.
     if record["type"] == "skip" and "sender" not in record and "serial" not in record:
         return "a skip of nothing"
-    if not all(type(each) is int and -NUMBER_MAX <= each <= NUMBER_MAX for each in record.get("digests", ())):
+    if not all(type(each) is int and each in _INT64 for each in record.get("digests", ())):
         return "digests are not numbers"
     for name in ("clock", "base", "cut"):
-        # A record whose type has no such field, as a `deliver` with a `clock`, may have a value of any type there.
-        numbers = record.get(name)
-        if isinstance(numbers, dict) and not all(type(n) is int and 0 <= n <= NUMBER_MAX for n in numbers.values()):
+        if not all(type(n) is int and 0 <= n <= NUMBER_MAX for n in record.get(name, {}).values()):
             return f"{name} is not a map of numbers"
-    members = record.get("members")
-    if record["type"] == "view" and not (members and all(type(who) is str for who in members)):
+    if record["type"] == "view" and not (record["members"] and all(type(who) is str for who in record["members"])):
         return "members is not a list of processes"
     if not all(is_succession(each) for each in record.get("succeeds", ())):
         return "succeeds does not name instances, views and cuts"

@@ -6,15 +6,17 @@ environment, as Arrow takes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import stat
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gcom.errors import AuditUnavailable, NotALog
 
 WRITTEN_BY = "give the folder that --log-dir named (`gcom join --log-dir FOLDER`, `gcom.Node(log_dir=...)`)"
 _CHECK = "check its name, and the credentials in the environment"
 _ALIASES = {"s3a://": "s3://", "s3n://": "s3://"}  # what Spark calls it: what Arrow calls it
+_T = TypeVar("_T")
 
 
 def is_remote(name: str) -> bool:
@@ -36,8 +38,16 @@ def list_files(folder: str) -> dict[str, int]:
         raise NotALog(f"{folder} does not exist: expected a folder of delivery logs; {WRITTEN_BY}")
     if root.is_file():
         raise NotALog(f"{folder} is a file: expected a folder of delivery logs; {WRITTEN_BY}")
+    found = {}
     # Sorted, so that notes and examples come in one order on every machine.
-    return {str(path): path.stat().st_size for path in sorted(root.rglob("*")) if path.is_file()}
+    for path in sorted(root.rglob("*")):
+        try:
+            info = _follow(str(path), lambda name: Path(name).stat())
+        except FileNotFoundError:  # removed since, or a link to nothing
+            continue
+        if stat.S_ISREG(info.st_mode):
+            found[str(path)] = info.st_size
+    return found
 
 
 def folders_without(folder: str, files: Iterable[str]) -> list[str]:
@@ -53,8 +63,41 @@ def folders_without(folder: str, files: Iterable[str]) -> list[str]:
     return sorted(map(str, bare))
 
 
+def is_unsealed(name: str) -> bool:
+    """Tell whether a segment's name says that it is still written to."""
+    return name.rpartition("/")[2].startswith(".")
+
+
+def sealed(name: str) -> str:
+    """Return the name that an unsealed segment gets when it is sealed."""
+    folder, slash, base = name.rpartition("/")
+    return f"{folder}{slash}{base[1:]}"
+
+
+def _follow(name: str, use: Callable[[str], _T]) -> _T:
+    """Return the result of `use`, also for a file that is sealed after it was listed. Raises OSError."""
+    try:
+        return use(name)
+    except FileNotFoundError:
+        if not is_unsealed(name):
+            raise
+        # 1. The listing has `.000003.jsonl`, which its process still writes. 2. The process seals it: the file is
+        # now `000003.jsonl`. 3. The audit opens the name that it listed, and nothing is there. Its content is
+        # under the new name.
+        return use(sealed(name))
+
+
 def read_file(name: str) -> bytes:
-    """Return the bytes of the file. Raises OSError."""
+    """Return the bytes of the file, also if it was sealed since it was listed. Raises OSError."""
+    return _follow(name, _read_file)
+
+
+def read_first_line(name: str) -> bytes:
+    """Return the first line, with its end if it has one within 16 MiB; of a file as in `read_file`."""
+    return _follow(name, _read_first_line)
+
+
+def _read_file(name: str) -> bytes:
     if not is_remote(name):
         return local(name).read_bytes()
     system, path = _system_of(name)
@@ -63,8 +106,7 @@ def read_file(name: str) -> bytes:
         return data
 
 
-def read_first_line(name: str, most: int = 1 << 24) -> bytes:
-    """Return the first line, with its end if it has one within `most` bytes."""
+def _read_first_line(name: str, most: int = 1 << 24) -> bytes:
     if not is_remote(name):
         with local(name).open("rb") as file:
             return file.readline(most)

@@ -12,7 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gcom.audit.input.compact import compact_opening, from_parquet, to_parquet
-from gcom.audit.input.files import WRITTEN_BY, folders_without, list_files, read_file, read_first_line
+from gcom.audit.input.files import (
+    WRITTEN_BY,
+    folders_without,
+    is_unsealed,
+    list_files,
+    read_file,
+    read_first_line,
+    sealed,
+)
 from gcom.audit.input.segments import LogSegment, Opening, opening_of, read_segment
 from gcom.errors import BadValue, NotALog
 from gcom.trace.segment import folder_name
@@ -44,7 +52,7 @@ def list_segments(folders: Iterable[str]) -> Listing:
         for path, size in found.items():
             # A process was killed between writing the sealed name and removing the other, or somebody copied in
             # between. The sealed one is whole.
-            if _base(path).startswith(".") and _sealed(path) in found:
+            if is_unsealed(path) and sealed(path) in found:
                 listing.notes.append(f"{path}: its sealed twin is read instead")
             else:
                 listing.sizes[path] = size
@@ -60,27 +68,10 @@ def _base(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _read(path: str, read: Callable[[str], bytes]) -> bytes:
-    """Return the result of `read`, also for a file that is sealed after it was listed. Raises OSError."""
-    try:
-        return read(path)
-    except FileNotFoundError:
-        if not _base(path).startswith("."):
-            raise
-        # 1. The listing has `.000003.jsonl`, which its process still writes. 2. The process seals it: the file is
-        # now `000003.jsonl`. 3. The audit opens the name that it listed, and nothing is there. Its content is
-        # under the new name.
-        return read(_sealed(path))
-
-
-def _sealed(path: str) -> str:
-    return path[: -len(_base(path))] + _base(path)[1:]
-
-
 def open_segment(path: str) -> LogSegment | str:
     """Return the segment in a file, or the reason why it is none. Raises OSError if the file cannot be read."""
     try:
-        return from_parquet(path) if path.endswith(".parquet") else read_segment(path, _read(path, read_file))
+        return from_parquet(path) if path.endswith(".parquet") else read_segment(path, read_file(path))
     except FileNotFoundError:
         return "it went away after it had been listed"
 
@@ -89,7 +80,7 @@ def read_opening(path: str) -> tuple[Opening | None, str]:
     """Return the opening of the segment in a file, and its defect ("" if it has none)."""
     if path.endswith(".parquet"):
         return compact_opening(path)
-    line = _read(path, read_first_line)
+    line = read_first_line(path)
     # Without an end the line may be half: its process was killed while it began the segment, and wrote
     # no record in it.
     return opening_of(line) if line.endswith(b"\n") else (None, "no delivery log: it has no whole first line")

@@ -29,7 +29,7 @@ from gcom.audit.input.contract import (
     SEND,
     SKIP,
     Record,
-    is_known,
+    own_fields,
     problem_of,
 )
 from gcom.audit.input.rows import COLUMNS, NUMBERS, Ints, Rows
@@ -46,6 +46,8 @@ _CHUNK_BYTES = 8 << 20
 # every few lines are a `confirm`: ten to thirty times as fast.
 _ARROW_LINES_MIN = 160
 _BLOCKS_MANY = 64  # blocks of a chunk; up to so many the fixed cost does not matter
+# Lines up to so many bytes are not looked at for nested values; longer ones may have so many lists and maps.
+_FLAT_BYTES, _NESTED_MAX = 512, 256
 # Processes in the clocks of one block; with more it is parsed line by line. Arrow makes a column of each name that it
 # ever sees, so a log of ever new processes would cost rows times processes.
 _CLOCK_PROCESSES_MAX = 512
@@ -100,8 +102,9 @@ def _are_plain(whole: NDArray[np.uint8], starts: Ints, ends: Ints) -> NDArray[np
 
     Other lines may be such records too; they are parsed slowly.
     """
-    # Shorter lines cannot be records; without this the comparison below would read past their end.
-    long = ends - starts > 20
+    # Shorter lines cannot be records; without this the comparison below would read past their end. A record ends
+    # with its line: Arrow would also read one that goes on in the next.
+    long = (ends - starts > 20) & (whole[ends - 2] == ord("}"))
     at = np.where(long, starts, 0)
     if len(whole) <= 20:
         return np.zeros(len(starts), np.bool_)
@@ -112,6 +115,10 @@ def _are_plain(whole: NDArray[np.uint8], starts: Ints, ends: Ints) -> NDArray[np
         for place in (0, 2, 9, 10, 11, len(head) - 1):
             match &= whole[at + place] == head[place]
         found |= match
+    # Arrow follows nested values to any depth, and at some depth the process crashes. In shorter lines none is so deep.
+    for line in np.flatnonzero(found & (ends - starts > _FLAT_BYTES)).tolist():
+        text = whole[starts[line] : ends[line]].tobytes()
+        found[line] = text.count(b"[") + text.count(b"{") <= _NESTED_MAX
     return found
 
 
@@ -123,7 +130,7 @@ def _loaded(data: bytes, begin: int, end: int) -> Iterator[object]:
 def loaded(line: bytes) -> object:
     """Return the value of a line of JSON; None if it is no JSON, or has text that UTF-8 cannot carry."""
     try:
-        value = json.loads(line)
+        value = json.loads(line.decode())  # bytes are also read as UTF-16, and as halves of surrogate pairs
         # An escape may be half of a surrogate pair, which Python reads and no file can hold.
         if b"\\u" in line:
             json.dumps(value, ensure_ascii=False).encode()
@@ -163,9 +170,12 @@ class _RowBuilder:
 
     def add_plain(self, data: bytes, lines: int) -> bool:
         """Parse with Arrow. Returns False, with nothing added, if Arrow refuses the lines or some are not sound."""
-        if b"null" in data:  # Arrow reads it as an absent field
+        # Arrow reads a null as an absent field, and ends at a byte of zero.
+        if b"null" in data or b"\0" in data:
             return False
         try:
+            if not data.isascii():
+                data.decode()  # Arrow checks this only of fields that it is asked for
             table = pyarrow.json.read_json(
                 pa.BufferReader(data),
                 pyarrow.json.ReadOptions(use_threads=False, block_size=max(len(data), 1)),
@@ -177,6 +187,9 @@ class _RowBuilder:
             return False
 
     def _add_table(self, table: pa.Table) -> bool:
+        # In a field that Arrow was not asked for, a number with a fraction may be `Inf`, which is no JSON.
+        if any(_has_fraction(table.schema.field(at).type) for at in range(len(_SCHEMA), table.num_columns)):
+            return False
         kind = self._codes(table["type"], dict(KINDS))
         numbers = {name: integers(table[name], 1 if name == "count" else -1) for name in NUMBERS}
         present = {name: valid(table[name]) for name in (*NUMBERS, *_TEXTS, "digests")}
@@ -224,7 +237,7 @@ class _RowBuilder:
             entries = clocks.field(index)
             rows = np.flatnonzero(valid(entries) & (kind == SEND))
             if len(rows):
-                said = integers(entries, 0)[valid(entries)]
+                said = integers(entries, 0)[rows]
                 self._clock.setdefault(clocks.type.field(index).name, []).append((rows + self._length, said))
 
     def _add_digests(self, column: pa.ChunkedArray, kind: Ints) -> bool:
@@ -247,16 +260,16 @@ class _RowBuilder:
             code = BAD if wrong else KINDS.get(record["type"], OTHER)
             if code > SKIP:
                 self._rare[row] = record
+            record = own_fields(record)
             columns["kind"].append(code)
             for name in NUMBERS:
-                known = name in ("at", "count") or is_known(code)
-                columns[name].append(record.get(name, 1 if name == "count" else -1) if known else -1)
-            columns["key"].append(self._key_code(record) if is_known(code) else -1)
-            who = record.get("sender") if code <= SKIP else None
+                columns[name].append(record.get(name, 1 if name == "count" else -1))
+            columns["key"].append(self._key_code(record))
+            who = record.get("sender")
             columns["sender"].append(-1 if who is None else self._senders.setdefault(who, len(self._senders)))
             for process, said in record["clock"].items() if code == SEND else ():
                 self._clock.setdefault(process, []).append((_ints([row]), _ints([said])))
-            if code in (SEND, DELIVER) and "digests" in record:
+            if "digests" in record:
                 self._digests[row] = record["digests"]
         if columns["kind"]:
             self._append({name: _ints(column) for name, column in columns.items()})
@@ -277,6 +290,11 @@ def _ints(values: list[int]) -> Ints:
     return np.array(values, np.int64)
 
 
+def _has_fraction(kind: pa.DataType) -> bool:
+    """Tell whether values of that type may have a fraction in them."""
+    return pa.types.is_floating(kind) or any(_has_fraction(kind.field(i).type) for i in range(kind.num_fields))
+
+
 def _are_sound(
     kind: Ints, numbers: dict[str, Ints], present: dict[str, NDArray[np.bool_]], clocks: pa.ChunkedArray | None
 ) -> bool:
@@ -284,6 +302,10 @@ def _are_sound(
     if kind.max(initial=0) > SKIP or kind.min(initial=0) < 0 or numbers["count"].max(initial=0) > RUN_MAX:
         return False
     sends, delivers, skips = kind == SEND, kind == DELIVER, kind == SKIP
+    # Fields of a type that has none of these are ignored (DELIVERY_LOG.md), also where they hold nonsense.
+    foreign = (present["sender"] | present["serial"]) & sends | (present["sent_view"] | present["held"]) & ~delivers
+    if foreign.any():
+        return False
     for name in FROM_ONE:
         if ((numbers[name] < 1) & present[name]).any() or numbers[name].max(initial=0) > NUMBER_MAX:
             return False

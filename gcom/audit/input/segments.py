@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gcom.audit.input.contract import BAD, Record
+from gcom.audit.input.files import is_unsealed
 from gcom.audit.input.records import loaded, parse
 from gcom.audit.input.rows import Rows
 
@@ -84,7 +85,7 @@ def read_segment(path: str, data: bytes) -> LogSegment | str:
     closing = _closing(data[last:end]) if last >= first else None
     body = end if closing is None else last
     # By the name alone: a writer renames only what is whole and on the disk (trace/segment.py).
-    sealed = not path.rpartition("/")[2].startswith(".")
+    sealed = not is_unsealed(path)
     segment = LogSegment(path, opening, Rows.none(), torn=torn, damage=wrong, sealed=sealed)
     # Another version: its fields may mean something else, so none of its rows is read.
     if wrong:

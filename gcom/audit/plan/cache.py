@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from gcom.audit.input.catalogue import Catalogue, Chain
-from gcom.audit.input.files import is_remote, local
+from gcom.audit.input.files import is_remote, is_unsealed, local
 from gcom.audit.plan.wire import pack, unpack
 from gcom.errors import BadValue
 
 # Goes up with every change of what a summary holds: results of another version would be taken for today's.
-_VERSION = 8
+_VERSION = 9
 _MARK = "gcom-audit-state"
 
 
@@ -56,18 +56,28 @@ class IncrementalCache:
 
     def get(self, path: str, size: int, *, last: bool) -> Any:
         """Return the kept result of a segment, or None."""
-        found = _read(self._file(path, size, last=last))
+        file = self._file(path, size, last=last)
+        found = None if file is None else _read(file)
         if found is None or len(found) != 3 or found[:2] != (_VERSION, self.seeds):
             return None
         return found[2]
 
     def put(self, path: str, size: int, thing: Any, *, last: bool) -> None:
         """Keep the result of a sealed segment; of one that is still written to nothing is kept."""
-        if not path.rpartition("/")[2].startswith("."):
-            _write(self._file(path, size, last=last), (_VERSION, self.seeds, thing))
+        file = self._file(path, size, last=last)
+        if file is not None:
+            _write(file, (_VERSION, self.seeds, thing))
 
-    def _file(self, path: str, size: int, *, last: bool) -> Path:
-        written = 0 if is_remote(path) else local(path).stat().st_mtime_ns
+    def _file(self, path: str, size: int, *, last: bool) -> Path | None:
+        """Return the file for the result of a segment; None if it was still written to when it was listed, or is
+        gone.
+        """
+        if is_unsealed(path):
+            return None
+        try:
+            written = 0 if is_remote(path) else local(path).stat().st_mtime_ns
+        except FileNotFoundError:
+            return None  # whoever reads it finds a gap, as without a cache
         # A close with `rotate` is a gap at the end of a log (docs/audit.md) and none before another segment. So the
         # same file has another result once its process goes on, though its bytes are the same.
         name = hashlib.sha256(f"{path} {size} {written} {last}".encode()).hexdigest()
