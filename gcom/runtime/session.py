@@ -182,7 +182,7 @@ class Session:
         self.failure = self.failure or GComError("a defect in GCom ended this node; its traceback was printed")
         if self.ended is None:
             view = self.machine.view
-            self.ended = Ended(view.number if view else 0, "defect")
+            self.ended = Ended(view.number if view else 0, "defect", unconfirmed=self.machine.in_doubt)
             self.membership.on_ended(self, self.ended)
         self.changed.notify_all()
 
