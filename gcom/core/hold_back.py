@@ -33,7 +33,7 @@ def gaps(sender: Process, settled: int, held: Ranges, lost: Ranges) -> Iterator[
 class HoldTimes:
     """The times since when messages are held back, by sender.
 
-    Taken with each tick, at the latest every 250 ms, which is their error.
+    Taken with each tick: the time between two is their error.
     """
 
     def __init__(self) -> None:

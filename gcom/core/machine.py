@@ -213,7 +213,7 @@ class GroupMachine:
         """The time of the next Tick; None: never again."""
         if self.stage is Stage.ENDED:
             return None
-        # 250 ms while nothing is wanted, half of a heartbeat; 15 ms while something is, the time that joins gather.
+        # Half a heartbeat while nothing is wanted; while something is, the time that joins gather.
         idle = self._member is not None and self.stage is Stage.MEMBER and not self._member.busy
         return self._ticked_ms + (limits.HEARTBEAT_MS // 2 if idle else limits.JOIN_GATHER_MS)
 

@@ -153,7 +153,7 @@ class Member:
         if serials:
             if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
                 self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
-                self._view_change.review()  # a change may be wanted now: the next tick must not wait 250 ms
+                self._view_change.review()  # a change may be wanted now: the next tick must not wait as in a calm group
             if not serials.asking and (serials.restless or self.streams.unplaced):
                 self.effects += map(AskSequencer, serials.due(self.streams.multicast.out.number, now_ms))
 

@@ -47,7 +47,7 @@ class Missing:
 class HeldBack:
     """Messages `first` … `last` of `sender`, which are here and not yet delivered.
 
-    `waits_for` names at most 16 things, the first ones. `since_s`: for how many seconds, to a quarter of a second.
+    `waits_for` names at most 16 things, the first ones. `since_s`: for how many seconds, to a tick's time.
     """
 
     sender: str

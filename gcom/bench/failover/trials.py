@@ -21,7 +21,7 @@ from gcom.errors import BadValue, GComTimeout
 from gcom.values import limits
 
 RESUME_S = 20.0  # a trial in which survivors do not go on for so long has failed
-PHASE_S = 0.5  # kills fall anywhere in one heartbeat
+PHASE_S = limits.HEARTBEAT_MS / 1000  # kills fall anywhere in one heartbeat
 GOALS = (Goal("median", "median", "s", 0.7, "median"), Goal("worst", "worst", "s", 1.5))
 
 

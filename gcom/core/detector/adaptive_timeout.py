@@ -92,8 +92,8 @@ class AdaptiveTimeout:
     def limit_ms(self, own_lag_ms: int) -> int:
         """Return how long the peer may say nothing now, in ms."""
         usual_ms = max(limits.HEARTBEAT_MS, self._mean_8 // 8) + self._deviation_4
-        # Not below 1.75 s, however regular the peer: a false suspicion costs a view change and a member's state. Own
-        # lag counts twice, since a process that runs late also hears late.
+        # Not below SILENCE_MIN_MS, however regular the peer: a false suspicion costs a view change and a member's
+        # state. Own lag counts twice, since a process that runs late also hears late.
         return min(self._max_ms, max(self._min_ms, usual_ms) + 2 * own_lag_ms)
 
     def is_long(self, now_ms: int, own_lag_ms: int) -> bool:

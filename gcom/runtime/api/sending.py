@@ -108,7 +108,7 @@ class Sending(GroupHandle):
                 while not self._is_held(session, number, held_by):
                     guards.raise_if_detached(session, f"{_named(session, number)} is not held by {held_by}")
                     # Acks come by themselves. But that a member knows the place, or has read the message, its next
-                    # heartbeat would tell, half a second later.
+                    # heartbeat would tell, too late for a sender that waits.
                     if monotonic() - asked_s >= ASK_S:
                         session.ask_status(session.machine.lacking(number))
                         asked_s = monotonic()
