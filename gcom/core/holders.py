@@ -43,16 +43,24 @@ class Holders:
         if self._causal:
             self._pasts.extend((run.first, sender, number) for sender, number in run.clock.items())
 
+    def newcomers(self, number: int) -> list[Process]:
+        """Return the members that came after a message was sent: they have it with the state, or never."""
+        return [peer for peer, known in self._multicast.out.peers.items() if number <= known.since]
+
     def lacking(self, number: int) -> list[Process]:
-        """Return the members that are not known to hold 1…number of this process with what they need."""
+        """Return the members, newcomers left out, that are not known to hold 1…number with what they need."""
         out = self._multicast.out
         lacking = self._multicast.lacking(number)
         if number > out.number:
-            return lacking
+            return lacking  # all: it has no number yet
         unaware = self._serials.unaware(number) if self._serials else ()
         follows = self._causal and self._first_without_past() <= number
         unread = [peer for peer, known in out.peers.items() if known.consumed < number]
-        return [peer for peer in out.peers if peer in lacking or (peer in unread and (follows or peer in unaware))]
+        # Its own place must be known here, too: who dies of the others may be all that knows it.
+        own = [out.process] if self._serials and number > self._serials.placed else []
+        late = self.newcomers(number)
+        others = (peer for peer in out.peers if peer in lacking or (peer in unread and (follows or peer in unaware)))
+        return own + [peer for peer in others if peer not in late]
 
     def _first_without_past(self) -> int:
         """Return the first message of this process that follows one which some member may not hold."""

@@ -163,8 +163,7 @@ class GroupMachine:
 
     def receive(self, frame: Frame, now_ms: int) -> tuple[Reply, list[Effect]]:
         """Take a frame that a peer put to this process; return the reply to it."""
-        reply = self._on_frame(frame, now_ms)
-        return reply, self._settle(now_ms)
+        return self._on_frame(frame, now_ms), self._settle(now_ms)
 
     def take(self, peer: Process, now_ms: int) -> tuple[Frame | None, list[Effect]]:
         """Return the next frame for a peer; None: nothing is due, or as many as may be are in flight.
@@ -197,8 +196,7 @@ class GroupMachine:
         link = self._links.get(peer)
         if link is None:
             return None
-        quiet = self.stage is Stage.TIME_WAIT and not link.control
-        return self._time_wait_until_ms if quiet else link.due_ms
+        return self._time_wait_until_ms if self.stage is Stage.TIME_WAIT and not link.control else link.due_ms
 
     def address_of(self, peer: Process) -> Address | None:
         """Return where a peer is called; None: it is a peer no more."""
@@ -233,13 +231,15 @@ class GroupMachine:
         return self._member.streams.multicast.out.number if self._member else 0
 
     def lacking(self, number: int) -> list[Process]:
-        """Return the members that are not known to hold this process's messages up to `number`."""
+        """Return the members, but newcomers, that are not known to hold this process's messages up to `number`."""
         return self._member.streams.holders.lacking(number) if self._member else [self.process]
+
+    def newcomers(self, number: int) -> list[Process]:
+        """Return the members that came after a message of this process: they hold it with the state, or never."""
+        return self._member.streams.holders.newcomers(number) if self._member else []
 
     def placed(self, number: int) -> bool:
         """Return whether this process's messages up to `number` have a place in the total order, if there is one."""
-        # A majority holds the order then, as `lacking` says of the messages. Without a place a message would get none
-        # in a successor, so `held_by` waits for both (docs/protocols/continuity.md, story 9).
         member = self._member
         return member is None or not member.definition.total or member.streams.delivered >= number
 

@@ -142,12 +142,12 @@ class Application:
     def _confirm(self) -> None:
         """Have one own message at a time confirmed: the last one, and the next when a majority holds that."""
         machine = self._session.machine
-        members = len(machine.view.members) if machine.view else 0
         reliable = self._simulation.plan.definition.multicast is Multicast.RELIABLE
         # Nothing is confirmed to a detached sender: `send` raises there.
         if not reliable or not self._session.is_member or machine.detached:
             return
         number = self._unconfirmed
+        members = len(machine.view.members if machine.view else ()) - len(machine.newcomers(number))
         if number and machine.placed(number) and 2 * len(machine.lacking(number)) < members:
             self._session.confirm(number)
             self._unconfirmed = 0

@@ -388,8 +388,8 @@ class SimSession:
         """Log that the application was told that a majority holds its message, as `send(held_by=...)` does."""
         definition, view = self.machine.definition, self.machine.view
         if view:
-            lacking = self.machine.lacking(number)
-            holders = [member for member in view.members if member not in lacking]
+            others = {*self.machine.lacking(number), *self.machine.newcomers(number)}
+            holders = [member for member in view.members if member not in others]
             self.simulation.continuity.on_confirmed(self.machine.instance, self.process, number, holders)
         if self._log and definition and view:
             self._log.confirm(definition, self.machine.instance, view.number, number, "majority")

@@ -59,3 +59,35 @@ def test_who_has_read_a_message_is_a_holder_though_another_is_silent() -> None:
     net.until(lambda: net.delivered(A) == ["first"])
     net.send(A, "second")
     net.until(lambda: net.machines[A].lacking(1) == [E], limits.SILENCE_MIN_MS)
+
+
+@pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
+def test_a_newcomer_is_no_holder_of_what_was_sent_before(ordering: str) -> None:
+    """1. `a` sends, and the ack of `b` is not here. 2. `b` dies, and `c` comes. 3. `c` has never had the message."""
+    net = Network(Definition.parse("g", ordering))
+    net.form("a", "b")
+    net.pause(B)
+    net.send(A, "one")
+    net.until(lambda: net.machines[A].number == 1)
+    assert B in net.machines[A].lacking(1)
+    net.kill(B)
+    net.start("c")
+    net.until(lambda: net.members(A) == {A, C})
+    net.until(lambda: net.machines[A].lacking(1) == [])
+    assert net.machines[A].newcomers(1) == [C]
+    net.send(A, "two")
+    net.until(lambda: net.machines[A].lacking(2) == [])
+    assert net.machines[A].newcomers(2) == []
+
+
+def test_a_sender_holds_its_own_message_once_it_knows_the_place() -> None:
+    """1. The sequencer's answers are lost. 2. `a` sends: if the others died now, nobody could say where the message belongs."""
+    net = Network(Definition.parse("g", "TOTAL"))
+    net.form("a", "b", "c")
+    net.pass_ms(limits.HEARTBEAT_MS)
+    net.lose_answer = lambda who, request: True
+    net.send(A, "one")
+    net.until(lambda: net.machines[A].number == 1)
+    assert A in net.machines[A].lacking(1)
+    net.lose_answer = lambda who, request: False
+    net.until(lambda: net.machines[A].lacking(1) == [])

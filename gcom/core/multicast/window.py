@@ -124,6 +124,7 @@ class Peer:
     wedged: bool = False
     at_byte: int = 0  # bytes put to the peer of the run after `cursor`
     partial: int = 0  # bytes at the peer of the run after `held`
+    since: int = 0  # 1…since were sent before it was a member: it is given none of them
 
     def go_back(self) -> None:
         """Go back to what the peer acknowledges: the rest is put again."""
@@ -201,10 +202,10 @@ class OwnStream:
     def _carried(self, peer: Peer | None) -> Peer:
         if peer is None:
             # A newcomer has nothing of this stream and will get nothing of it: its base is the cut.
-            return Peer(self.number, self.number, self.number)
+            return Peer(self.number, self.number, self.number, since=self.number)
         # Nothing of before is put again: all who are in the view have the whole cut, or fetch it from whom
         # the change names. Credit goes on.
-        return Peer(self.number, self.number, peer.consumed, peer.view)
+        return Peer(self.number, self.number, peer.consumed, peer.view, since=peer.since)
 
     def on_status(self, peer: Peer, held: int, consumed: int, partial: int = 0) -> None:
         """Take an ack and credit from a peer in the same view."""

@@ -71,6 +71,7 @@ class OrderAgreement:
         self._agreed_told = 0  # agreed, as others say
         self._agreed_by: dict[Process, int] = {}  # and by whom
         self._places: deque[tuple[int, int]] = deque()  # own messages up to this one have places up to this serial
+        self.placed = 0  # up to this own message all have places that are passed on here
         self.aware = 0  # up to this own message all members know the places, as far as is known here
         self._wedged_at = 0  # the end of the log at the promise
         self._wanted: int | None = None  # the end of the cut, once that is known
@@ -99,7 +100,7 @@ class OrderAgreement:
         self._held = {member: serial for member in view.members if member != self.process}
         self._agreed_by = dict(self._held)
         self._places.clear()
-        self.aware = decision.cut.get(self.process, 0)
+        self.aware = self.placed = decision.cut.get(self.process, 0)
         self._put = dict(self._held)
         self._wanted = self._unknown_until_ms = None
         self.wedged = self.asking = self._opened = False
@@ -261,6 +262,7 @@ class OrderAgreement:
             serial += last - first + 1
             if sender == self.process:
                 self._places.append((last, serial))
+                self.placed = last
         self._look_who_is_aware()
         self._passed = self.agreed
         # All hold it: no view change will ask for it.

@@ -30,7 +30,7 @@ class Inspecting(GroupHandle):
 
         The numbers are those of the present `process` and `instance`: after a Returned event they begin at 1 again, so
         compare `Receipt.process`, or settle what is open by the Departure. Nothing is kept per message: a member that
-        joined since counts as holding what was sent before. Raises BadValue for a number that was not given.
+        came since is named neither way. Raises BadValue for a number that was not given.
         """
         with self._host.lock:
             return receipt_of(self._session, number)

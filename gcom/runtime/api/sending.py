@@ -148,10 +148,10 @@ class Sending(GroupHandle):
     def _is_held(self, session: Session, number: int, held_by: HeldBy) -> bool:
         """Tell whether enough members hold a message; raises if the session has ended and it may not have arrived."""
         machine, ended = session.machine, session.ended
-        lacking = len(machine.lacking(number))
+        lacking, count = len(machine.lacking(number)), len(session.members) - len(machine.newcomers(number))
         # In a total order copies are not enough: until a majority holds its place, a view change may order it
         # otherwise.
-        if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < len(session.members))):
+        if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < count)):
             return True
         if ended is not None and (ended.settled is None or number > machine.number):
             guards.raise_if_ended(self._membership, session)

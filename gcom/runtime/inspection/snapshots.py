@@ -89,7 +89,8 @@ def receipt_of(session: Session, number: int) -> Receipt:
     definition = machine.definition
     if definition is not None and definition.multicast is Multicast.BASIC and number <= machine.number:
         lacking = {*members} - {machine.process}
-    held_by = tuple(it for it in members if it not in lacking)
+    late = machine.newcomers(number)
+    held_by = tuple(it for it in members if it not in lacking and it not in late)
     others = tuple(it for it in members if it in lacking)
     state = _state(session, number, bool(others))
     # What is lost has no place that counts, though the log may show the one that it would have had.
