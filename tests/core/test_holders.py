@@ -81,7 +81,7 @@ def test_a_newcomer_is_no_holder_of_what_was_sent_before(ordering: str) -> None:
 
 
 def test_a_sender_holds_its_own_message_once_it_knows_the_place() -> None:
-    """1. The sequencer's answers are lost. 2. `a` sends: if all others died now, nobody could say where that belongs."""
+    """1. The sequencer's answers are lost. 2. `a` sends: if all others died, nobody could say where that belongs."""
     net = Network(Definition.parse("g", "TOTAL"))
     net.form("a", "b", "c")
     net.pass_ms(limits.HEARTBEAT_MS)
