@@ -23,7 +23,7 @@ from gcom.values.run import Run
 
 
 class Holders:
-    """How far this process's stream of the view is held with all that it needs.
+    """The members that hold this process's stream of the view with all that it needs, and how far.
 
     `_pasts`: from which number on its messages follow which number of which other member; as its runs were formed.
     """
@@ -41,6 +41,7 @@ class Holders:
     def on_formed(self, run: Run) -> None:
         """Take in a run of this process: what its sender had delivered since the last one is its past."""
         if self._causal:
+            self._drop_held_pasts()  # here, too: where nobody asks who holds what, this list would grow without end
             self._pasts.extend((run.first, sender, number) for sender, number in run.clock.items())
 
     def newcomers(self, number: int) -> list[Process]:
@@ -64,12 +65,13 @@ class Holders:
 
     def _first_without_past(self) -> int:
         """Return the first message of this process that follows one which some member may not hold."""
+        self._drop_held_pasts()
+        return self._pasts[0][0] if self._pasts else self._multicast.out.number + 1
+
+    def _drop_held_pasts(self) -> None:
         stable = self._multicast.told_stable
         while self._pasts and self._pasts[0][2] <= stable(self._pasts[0][1]):
             self._pasts.popleft()
-        return next(
-            (first for first, sender, number in self._pasts if number > stable(sender)), self._multicast.out.number + 1
-        )
 
     @property
     def held_by_all(self) -> int:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class Writer(Protocol):
-    """What writes to peers or the sequencer after a step: a link, or the sequencer's client."""
+    """A link or the sequencer's client, as the lock sees it: it writes to a peer or the sequencer after a step."""
 
     def prepare_writes(self) -> bool:
         """Take the frames or requests that are due; return whether there is something to write. Holds the lock."""

@@ -91,3 +91,18 @@ def test_a_sender_holds_its_own_message_once_it_knows_the_place() -> None:
     assert A in net.machines[A].lacking(1)
     net.lose_answer = lambda who, request: False
     net.until(lambda: net.machines[A].lacking(1) == [])
+
+
+def test_what_a_message_follows_is_forgotten_though_nobody_asks() -> None:
+    """1. Two answer each other for long, in one view. 2. Neither asks who holds what."""
+    net = Network(Definition.parse("g", "CAUSAL"))
+    net.form("a", "b", "c")
+    net.pass_ms(limits.HEARTBEAT_MS)
+    for number in range(1, 51):
+        net.send(B, f"b{number}")
+        net.until(lambda number=number: net.delivered(A)[-1:] == [f"b{number}"])  # type: ignore[misc]
+        net.send(A, f"a{number}")
+        net.until(lambda number=number: net.delivered(B)[-1:] == [f"a{number}"])  # type: ignore[misc]
+    member = net.machines[A]._member
+    assert member is not None
+    assert len(member.streams.holders._pasts) < 10

@@ -113,8 +113,8 @@ class Sending(GroupHandle):
                         session.ask_status(session.machine.lacking(number))
                         asked_s = monotonic()
                     again = asked_s + ASK_S
-                    session.wait_for_change(again if deadline is None else min(again, deadline))
-                    if deadline is not None and monotonic() >= deadline:
+                    changed = session.wait_for_change(again if deadline is None else min(again, deadline))
+                    if not changed and deadline is not None and monotonic() >= deadline:
                         raise GComTimeout(_why_not_held(session, number, held_by, timeout_s))
             # Into the log as well: the audit holds the group to it, since
             # what was confirmed must not be lost (rule CONTINUITY).

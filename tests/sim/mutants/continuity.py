@@ -366,5 +366,5 @@ def a_copy_without_its_place_counts(patch: Patch) -> None:
 
 @told_by(test_who_lacks_what_a_message_follows_is_no_holder_of_it, "CAUSAL")
 def a_copy_without_its_past_counts(patch: Patch) -> None:
-    """What the message follows dies with its sender, and the message is given up."""
+    """A message dies with its sender, and one that follows it is given up."""
     patch.setattr(Holders, "on_formed", lambda self, run: None)
