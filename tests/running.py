@@ -22,6 +22,13 @@ Row = dict[str, Any]
 T = TypeVar("T")
 
 
+def stop(process: subprocess.Popen[Any]) -> None:
+    """Send SIGSTOP, and wait until no thread of the process runs any more."""
+    process.send_signal(signal.SIGSTOP)
+    # On a busy machine they run on for some milliseconds: time enough to answer a peer.
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+
 def environment(**more: str) -> dict[str, str]:
     """Ours for a program: the packages of this checkout, nothing that changes what GCom does, and `more`."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("GCOM_") and name != "NO_COLOR"}
@@ -88,7 +95,10 @@ class Child:
         self.process.stdin.flush()
 
     def signal(self, number: signal.Signals) -> None:
-        self.process.send_signal(number)
+        if number is signal.SIGSTOP:
+            stop(self.process)
+        else:
+            self.process.send_signal(number)
 
     def end(self, timeout_s: float = LIMIT_S) -> int:
         """Wait for the end, and for the last of its lines; the exit status."""

@@ -16,6 +16,7 @@ import pytest
 import gcom
 from gcom.runtime.request_handlers import NESTED_MAX
 from gcom.values import limits
+from tests.running import stop
 from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, next_of, until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -500,7 +501,7 @@ def test_a_caller_that_loses_its_quorum_has_what_had_come(here: Cluster) -> None
             process.expect("joined")
         alice.wait_for_members(3, LIMIT_S)
         for process in others:
-            process.popen.send_signal(signal.SIGSTOP)
+            stop(process.popen)
         results = alice.call("hi", gcom.NONE, None)
         with pytest.raises(gcom.CallDetached, match=r"no quorum of its view: .*bob.* did not answer yet") as caught:
             results.wait(gcom.ALL, LIMIT_S)
