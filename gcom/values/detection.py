@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gcom.errors import BadValue
 from gcom.values import limits
 
-# Below 2 s, four heartbeats, members on a busy machine would be expelled; for more than 2 minutes no user waits.
+# Below 2 s members on a busy machine would be expelled; for more than 2 minutes no user waits.
 SECONDS_MIN, SECONDS_MAX = 2, 120
 WAN_MS = 3 * limits.SILENCE_MAX_MS  # round trips of half a second, and outages while routes change
 _WORDS = {"lan": limits.SILENCE_MAX_MS, "wan": WAN_MS}
