@@ -463,7 +463,7 @@ class Member:
         self._merge.discover(self.view, self._view_change.tombstones.leavers, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
         self.streams.mark_hold_times(now_ms)
-        if self.streams.go_ahead():
+        if self.streams.stop_awaiting_order():
             self._links.wake_all()  # a small run waits for its order until the next tick at most
         self.effects += self.unicast.tick(now_ms)
         self._register(now_ms)

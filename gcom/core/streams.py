@@ -121,7 +121,7 @@ class Streams:
             return False
         return self.unplaced and self._ahead < self.multicast.out.number
 
-    def go_ahead(self) -> bool:
+    def stop_awaiting_order(self) -> bool:
         """Have no run wait for its order any more: it is late. Return whether one did."""
         # 1. The sequencer is paused. 2. A sender of which all runs wait dies. 3. Nobody has them.
         waits = self.awaits_order
@@ -199,9 +199,9 @@ class Streams:
             return []
         effects: list[Effect] = []
         # Data first, then its order: a serial that is agreed by the same status finds its payload here.
-        if self._safe and (risen := self.multicast.rise()):
-            self.news |= self.multicast.awaited(risen)
-            effects += self._pass_up(risen)
+        if self._safe and (released := self.multicast.release_safe()):
+            self.news |= self.multicast.awaited(released)
+            effects += self._pass_up(released)
         if self.serials and self.serials.on_status(peer, status):
             effects += self._advance()
         return effects

@@ -59,12 +59,12 @@ def test_a_sender_waits_for_two_of_four_others() -> None:
     assert made.submit(run(A, 1, 2)) == []
     assert made.submit(run(A, 3, 1)) == []
     made.on_status(B, Status(1, held=3))
-    assert (made.rise(), made.safe) == ([], 0)
+    assert (made.release_safe(), made.safe) == ([], 0)
     made.on_status(D, Status(1, held=2))
-    assert (numbers(made.rise()), made.safe) == ([1, 2], 2)
+    assert (numbers(made.release_safe()), made.safe) == ([1, 2], 2)
     made.on_status(E, Status(1, held=3))
-    assert numbers(made.rise()) == [3]
-    assert made.rise() == []
+    assert numbers(made.release_safe()) == [3]
+    assert made.release_safe() == []
 
 
 def test_a_receiver_waits_for_the_senders_word() -> None:
@@ -72,16 +72,16 @@ def test_a_receiver_waits_for_the_senders_word() -> None:
     assert made.receive(run(B, 1, 2), 0) == []
     assert made.receive(run(B, 3, 1), 0) == []
     made.on_status(B, Status(1, safe=2))
-    assert numbers(made.rise()) == [1, 2]
+    assert numbers(made.release_safe()) == [1, 2]
     made.on_status(B, Status(1, safe=9))
-    assert numbers(made.rise()) == [3]
+    assert numbers(made.release_safe()) == [3]
     assert numbers(made.receive(run(B, 4, 1), 0)) == [4]  # the sender has said so before
 
 
 def test_what_is_safe_before_it_is_here_waits_for_itself_only() -> None:
     made = safe()
     made.on_status(B, Status(1, safe=2))
-    assert made.rise() == []
+    assert made.release_safe() == []
     assert numbers(made.receive(run(B, 1, 2), 0)) == [1, 2]
 
 
@@ -89,7 +89,7 @@ def test_half_a_run_that_is_safe_does_not_go_up() -> None:
     made = safe()
     made.receive(run(B, 1, 4), 0)
     made.on_status(B, Status(1, safe=3))
-    assert made.rise() == []
+    assert made.release_safe() == []
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_after_a_promise_nothing_becomes_safe_and_the_cut_delivers_it() -> None:
     made.receive(run(B, 1, 1), 0)
     made.wedge()
     made.on_status(B, Status(1, held=2, safe=1))
-    assert made.rise() == []
+    assert made.release_safe() == []
     cut = {A: 2, B: 2, C: 0}
     made.missing(cut, 0)
     assert made.receive(run(B, 2, 1), 0) == []
@@ -145,19 +145,19 @@ def test_what_waits_to_be_safe_is_kept_though_all_hold_it() -> None:
     made.on_status(A, Status(1, stable=2))
     assert numbers(made.fetched(1, A, 0, 0, 10**6).runs) == [1, 2]
     made.on_status(A, Status(1, stable=2, safe=2))
-    assert numbers(made.rise()) == [1, 2]
+    assert numbers(made.release_safe()) == [1, 2]
 
 
 def test_the_next_view_counts_anew() -> None:
     made = safe(first=view(A, B, C))
     made.submit(run(A, 1, 2))
     made.on_status(B, Status(1, held=2))
-    assert numbers(made.rise()) == [1, 2]
+    assert numbers(made.release_safe()) == [1, 2]
     made.close({A: 2, B: 0, C: 0})
     made.install(view(A, B, C, D, E, number=2), {A: 2, B: 0, C: 0})
     assert made.submit(run(A, 3, 1, view=2)) == []
     made.on_status(B, Status(1, held=3))  # of the last view
-    assert made.rise() == []
+    assert made.release_safe() == []
     for peer in (B, E):
         made.on_status(peer, Status(2, held=3))
-    assert numbers(made.rise()) == [3]
+    assert numbers(made.release_safe()) == [3]

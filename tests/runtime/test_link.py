@@ -21,7 +21,7 @@ from gcom.core.messages import events, frames
 from gcom.core.messages.frames import Frame, Refused, Reply, Status
 from gcom.runtime import pyro
 from gcom.runtime.links import reader
-from gcom.runtime.links.link import Link, is_relaxed
+from gcom.runtime.links.link import Link, is_unawaited
 from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
 from gcom.values.run import Run
@@ -513,7 +513,7 @@ def test_who_leaves_ends_the_rest_of_its_reader(here: Cluster, rests: Rests) -> 
 
 
 @pytest.mark.parametrize(
-    ("ordering", "multicast", "safe", "relaxed"),
+    ("ordering", "multicast", "safe", "unawaited"),
     [
         ("FIFO", "RELIABLE", False, True),
         ("CAUSAL", "RELIABLE", False, True),
@@ -522,15 +522,17 @@ def test_who_leaves_ends_the_rest_of_its_reader(here: Cluster, rests: Rests) -> 
         ("TOTAL", "RELIABLE", False, False),  # and that it holds the order
     ],
 )
-def test_nobody_waits_for_the_answer_to_data_alone(ordering: str, multicast: str, safe: bool, relaxed: bool) -> None:
+def test_nobody_waits_for_the_answer_to_data_alone(ordering: str, multicast: str, safe: bool, unawaited: bool) -> None:
     network = Network(gcom.Definition.parse("g", ordering, multicast, safe=safe))
     a, b = network.form("a", "b")
     network.pass_ms(500)
     machine = network.machines[a]
     data = Frame("g", machine.instance, a, b, Status(2), runs=(run(a, 1, 1, view=2),))
-    assert is_relaxed(machine, data) == relaxed
-    assert not is_relaxed(machine, data._replace(runs=())), "a heartbeat's answer is a sign of life, and says how long"
-    assert not is_relaxed(machine, data._replace(control=(frames.Fetch(2, b, 1, 1),)))
+    assert is_unawaited(machine, data) == unawaited
+    assert not is_unawaited(machine, data._replace(runs=())), (
+        "a heartbeat's answer is a sign of life, and says how long"
+    )
+    assert not is_unawaited(machine, data._replace(control=(frames.Fetch(2, b, 1, 1),)))
     machine.handle(events.Submit([b"y"]), network.now_ms)
     assert machine.data_waits(b)
-    assert not is_relaxed(machine, data)
+    assert not is_unawaited(machine, data)

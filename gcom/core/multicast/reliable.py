@@ -109,12 +109,12 @@ class MulticastProtocol(ABC):
         """The last number of this process's stream that a majority holds; counted for SAFE delivery only."""
         return 0
 
-    def rise(self) -> list[Run]:
+    def release_safe(self) -> list[Run]:
         """Return what may go up since more of it is held by others; only SAFE delivery waits for that."""
         return []
 
-    def awaited(self, risen: list[Run]) -> bool:
-        """Return whether others wait for this process's word that something has risen."""
+    def awaited(self, released: list[Run]) -> bool:
+        """Return whether others wait for this process's word that something was released."""
         return False
 
     def on_consumed(self, sender: Process, number: int) -> None:

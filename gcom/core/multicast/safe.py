@@ -29,7 +29,7 @@ class Safe(Reliable):
     def __init__(self, process: Process) -> None:
         super().__init__(process)
         self._told: dict[Process, int] = {}
-        self._pairs: dict[Process, bool] = {}  # whether a sender and this process are a majority
+        self._majority_of_two: dict[Process, bool] = {}  # whether a sender and this process are a majority
 
     @property
     def safe(self) -> int:
@@ -41,20 +41,22 @@ class Safe(Reliable):
 
     def submit(self, run: Run) -> list[Run]:
         super().submit(run)
-        return self.rise()
+        return self.release_safe()
 
     def receive(self, run: Run, now_ms: int) -> list[Run]:
-        return self.rise() if self._store(run) else []
+        return self.release_safe() if self._store(run) else []
 
-    def rise(self) -> list[Run]:
-        # A promise stops the counting: what rose after it might be in no cut. The install delivers the whole cut.
+    def release_safe(self) -> list[Run]:
+        # A promise stops the counting: what is released later might be in no cut. The install delivers the whole cut.
         if self.wedged:
             return []
         runs = self._release(self.process, self.safe)
         for sender, store in self._stores.items():
             # Where two are a majority (views of two and three) the sender, which holds what it sends, and this process
             # suffice. Larger views wait for the sender's count, one status later.
-            runs += self._release(sender, store.last if self._pairs[sender] else min(store.last, self._told[sender]))
+            runs += self._release(
+                sender, store.last if self._majority_of_two[sender] else min(store.last, self._told[sender])
+            )
         return runs
 
     def held_back(self) -> Iterator[HeldRun]:
@@ -64,9 +66,9 @@ class Safe(Reliable):
         for run in self.out.store.after(max(self._released[self.process], self.out.store.floor), limits.NUMBER_MAX):
             yield self.process, run.first, run.last, waits_for
 
-    def awaited(self, risen: list[Run]) -> bool:
+    def awaited(self, released: list[Run]) -> bool:
         # The others wait for this process's `safe` unless each of them can count by itself: a status is owed at once.
-        return any(run.sender == self.process for run in risen) and not all(self._pairs.values())
+        return any(run.sender == self.process for run in released) and not all(self._majority_of_two.values())
 
     def _release(self, sender: Process, upto: int) -> list[Run]:
         released = self._released[sender]
@@ -93,7 +95,7 @@ class Safe(Reliable):
         self._released[self.process] = self.out.number
         self._told = dict.fromkeys(others, 0)
         pairs = {sender: held_by_majority(self.in_force, {sender: 1, self.process: 1}) for sender in others}
-        self._pairs = {sender: held == 1 for sender, held in pairs.items()}
+        self._majority_of_two = {sender: held == 1 for sender, held in pairs.items()}
 
     def _on_status(self, peer: Process, known: Peer, status: Status) -> None:
         super()._on_status(peer, known, status)

@@ -27,7 +27,7 @@ class Causal(Fifo):
         self._waiting = {member: {} for member in members}
 
     def receive(self, run: Run) -> list[Delivery]:
-        self._held[run.sender][run.first] = run
+        self._held_back[run.sender][run.first] = run
         return self._release(run.sender)
 
     def _release(self, sender: Process) -> list[Delivery]:
@@ -64,7 +64,7 @@ class Causal(Fifo):
 
     def _predecessors(self, sender: Process, first: int) -> Iterator[Missing]:
         """Yield what of a held run's causal past is not behind."""
-        for other, number in self._held[sender][first].clock.items():
+        for other, number in self._held_back[sender][first].clock.items():
             settled = self._settled.get(other, number)
             if other != sender and number > settled:
                 yield Missing("message", other, settled + 1, number)

@@ -28,7 +28,7 @@ class Total:
         self._closing = False
         # By sender: the first number that is lost to all members, or that depends on a message that is.
         self._given_up: dict[Process, int] = {}
-        self._held: dict[Process, dict[int, Run]] = {}  # by their first number
+        self._held_back: dict[Process, dict[int, Run]] = {}  # by their first number
         self._lost: dict[Process, dict[int, int]] = {}  # first to last
         self._order: deque[Span] = deque()
 
@@ -36,11 +36,11 @@ class Total:
         self._view, self.serial, self._closing = view, serial, False
         self._order.clear()
         self._given_up = {}
-        self._held = {member: {} for member in members}
+        self._held_back = {member: {} for member in members}
         self._lost = {member: {} for member in members}
 
     def receive(self, run: Run) -> list[Deliver | Skip]:
-        self._held[run.sender][run.first] = run
+        self._held_back[run.sender][run.first] = run
         return self._release() if self._order else []
 
     def pass_over(self, sender: Process, first: int, last: int) -> list[Deliver | Skip]:
@@ -61,7 +61,7 @@ class Total:
         given_up: list[Deliver | Skip] = []
         # None of these has an agreed serial, and nobody knows which of them a dead
         # majority had agreed on: if one survivor delivered them, another might not.
-        for sender, runs in self._held.items():
+        for sender, runs in self._held_back.items():
             lost = self._lost[sender]
             ranges = {**{first: run.last for first, run in runs.items()}, **lost}
             given_up += [Skip(sender, first, last - first + 1, self._view) for first, last in sorted(ranges.items())]
@@ -73,14 +73,14 @@ class Total:
         """Yield the runs that have no agreed place, or whose place is behind that of a message which is not here."""
         placed = {sender: last for sender, _, last in self._order}
         behind = (self._awaited(),) if self._order else ()
-        for sender, held in self._held.items():
+        for sender, held in self._held_back.items():
             for first, run in sorted(held.items()):
                 yield sender, first, run.last, behind if first <= placed.get(sender, 0) else (PLACE,)
 
     def _awaited(self) -> Missing:
         """Return the messages that the next serials are of, and that have not come up: missing, or not SAFE yet."""
         sender, first, last = self._order[0]
-        return Missing("message", sender, first, min([last, *[it - 1 for it in self._held[sender] if it > first]]))
+        return Missing("message", sender, first, min([last, *[it - 1 for it in self._held_back[sender] if it > first]]))
 
     def _release(self) -> list[Deliver | Skip]:
         released: list[Deliver | Skip] = []
@@ -101,11 +101,11 @@ class Total:
     def _next(self, sender: Process, first: int, last: int) -> Deliver | Skip | None:
         """Return the most that can be handed over of the serials for first…last of `sender`; None: nothing yet."""
         serial = self.serial + 1
-        if run := self._held[sender].pop(first, None):
+        if run := self._held_back[sender].pop(first, None):
             # A serial's span may end within a run, since spans follow WANTs and runs follow frames.
             if run.last > last:
                 run, rest = _split(run, last)
-                self._held[sender][rest.first] = rest
+                self._held_back[sender][rest.first] = rest
             # The order contains every message's past before it, so all members give up the same, without a word.
             if self._causal and self._lacks_past(run):
                 self._given_up.setdefault(sender, first)
@@ -120,7 +120,7 @@ class Total:
             return None
         self._given_up.setdefault(sender, first)
         # Up to the next message that is here: one no-op may cover a part of the span only.
-        known = [*self._held[sender], *self._lost[sender]]
+        known = [*self._held_back[sender], *self._lost[sender]]
         until = min([last, *[begin - 1 for begin in known if begin > first]])
         return Skip(sender, first, until - first + 1, self._view, serial)
 

@@ -71,14 +71,14 @@ class LinkHost(Protocol):
     def on_defect(self) -> None: ...
 
 
-class _Taken(NamedTuple):
+class _TakenFrame(NamedTuple):
     """A frame that a session's machine gave away; its end must be told."""
 
     session: Session
     peer: Process
     frame: Frame
     taken_s: float
-    relaxed: bool  # nobody waits for the answer
+    unawaited: bool  # nobody waits for the answer to it
 
 
 class Link:
@@ -100,8 +100,8 @@ class Link:
         self._made_ms = 0  # when it was
         # Each with its connection. 1. It breaks under a writer. 2. Another is dialled, and frames are taken for that.
         # 3. On the broken one they would be lost, and answers over the other be taken for those of frames before.
-        self._to_write: deque[tuple[pyro.Pipeline, _Taken]] = deque()
-        self._unanswered: deque[_Taken] = deque()
+        self._to_write: deque[tuple[pyro.Pipeline, _TakenFrame]] = deque()
+        self._unanswered: deque[_TakenFrame] = deque()
         self._next_tick_ms = 0  # before it nothing is due by time
         self._writing = Lock()  # by one thread at a time, in the order in which frames were taken
         self._call_thread: Thread | None = None  # dials, or makes calls one by one; nothing else is written meanwhile
@@ -176,13 +176,13 @@ class Link:
             self.close()
         return bool(self._to_write)
 
-    def _put(self, pipeline: pyro.Pipeline, taken: _Taken) -> None:
+    def _put(self, pipeline: pyro.Pipeline, taken: _TakenFrame) -> None:
         self._unanswered.append(taken)
-        if not taken.relaxed:
+        if not taken.unawaited:
             self._host.reader.end_rest()
         self._to_write.append((pipeline, taken))
 
-    def _take(self) -> _Taken | None:
+    def _take(self) -> _TakenFrame | None:
         while self._due:
             # One that has more is woken again, and goes to the end: a busy group starves no quiet one.
             turn = session, peer = next(iter(self._due))
@@ -193,7 +193,7 @@ class Link:
                 continue
             frame = session.take(peer)
             if frame is not None:
-                return _Taken(session, peer, frame, monotonic(), is_relaxed(session.machine, frame))
+                return _TakenFrame(session, peer, frame, monotonic(), is_unawaited(session.machine, frame))
             if self._unanswered and session.machine.data_waits(peer):
                 self._host.reader.end_rest()
         return None
@@ -241,7 +241,7 @@ class Link:
                 pipeline.close()  # a frame is missing on this connection: nothing may follow it
                 raise
 
-    def _write_one(self, pipeline: pyro.Pipeline, taken: _Taken) -> None:
+    def _write_one(self, pipeline: pyro.Pipeline, taken: _TakenFrame) -> None:
         taken.session.log_before_frame()
         # The socket's buffer is full: the reader writes the rest,
         # since a thread of the application must not wait for a peer.
@@ -254,7 +254,7 @@ class Link:
     def is_awaited(self) -> bool:
         """Whether an answer is waited for. Holds the lock."""
         return any(
-            not it.relaxed or it.session.acks_awaited or it.session.machine.data_waits(it.peer)
+            not it.unawaited or it.session.acks_awaited or it.session.machine.data_waits(it.peer)
             for it in self._unanswered
         )
 
@@ -270,15 +270,15 @@ class Link:
 
     def _answered(self, pipeline: pyro.Pipeline, replies: list[Reply | VersionMismatch]) -> bool:
         sessions: dict[Session, None] = {}
-        relaxed = True
+        unawaited = True
         with self._host.lock:
             for reply in replies:
                 # Answers of a connection that was given up: what they
                 # answer has been put again, and would be counted twice.
                 if pipeline is not self._pipeline or not self._unanswered:
                     return False
-                session, peer, _, taken_s, was_relaxed = self._unanswered.popleft()
-                relaxed = relaxed and was_relaxed
+                session, peer, _, taken_s, was_unawaited = self._unanswered.popleft()
+                unawaited = unawaited and was_unawaited
                 if not self._host.reader.has_rested:
                     self._measure(taken_s)
                 session.step(Replied(peer, _refused(peer, reply) if isinstance(reply, VersionMismatch) else reply))
@@ -287,7 +287,7 @@ class Link:
                 session.reschedule()
             if self._due or not self._turns:
                 self._host.lock.write_on_release(self)
-        return relaxed
+        return unawaited
 
     def _measure(self, taken_s: float) -> None:
         """Take the time that a frame was under way into the round trip."""
@@ -345,7 +345,7 @@ class Link:
 
     # dialling, and calls one by one; in a thread of its own for so long
 
-    def _make_calls(self, taken: _Taken | None) -> None:
+    def _make_calls(self, taken: _TakenFrame | None) -> None:
         try:
             while taken is not None:
                 taken = self._call(taken) if self._host.has_faults else self._dial(taken)
@@ -353,7 +353,7 @@ class Link:
             self._host.on_defect()
             raise
 
-    def _dial(self, taken: _Taken) -> _Taken | None:
+    def _dial(self, taken: _TakenFrame) -> _TakenFrame | None:
         """Make a connection for a frame that waits, and leave it to the reader; return a frame to go on with."""
         try:
             pipeline = pyro.Pipeline(self._caller.connect(CALL_TIMEOUT_S), pyro.NODE)
@@ -371,7 +371,7 @@ class Link:
             self._host.lock.write_on_release(self)
         return None
 
-    def _call(self, taken: _Taken) -> _Taken | None:
+    def _call(self, taken: _TakenFrame) -> _TakenFrame | None:
         """Make one call, with faults; return the next frame to call with."""
         session, peer, frame, taken_s, _ = taken
         session.log_before_frame()
@@ -406,7 +406,7 @@ class Link:
             return CallFailed(peer, refused=False)
         return CallFailed(peer, refused=isinstance(error, pyro.ConnectionRefused), dead=is_dead(self.address))
 
-    def _end_call(self, taken: _Taken, event: Replied | CallFailed) -> _Taken | None:
+    def _end_call(self, taken: _TakenFrame, event: Replied | CallFailed) -> _TakenFrame | None:
         """Step the session with the end of a call; return the next frame, which this thread calls with, too."""
         with self._host.lock:
             taken.session.step(event)
@@ -419,7 +419,7 @@ class Link:
         return following
 
 
-def is_relaxed(machine: GroupMachine, frame: Frame) -> bool:
+def is_unawaited(machine: GroupMachine, frame: Frame) -> bool:
     """Return whether nobody waits for the answer to a frame: it has data alone, and nothing waits behind that."""
     if not frame.runs or frame.control or frame.envelopes or frame.fragments or frame.orders or machine.pending:
         return False

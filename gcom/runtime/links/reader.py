@@ -145,20 +145,20 @@ class Reader:
 
     def _serve_all(self, found: list[tuple[selectors.SelectorKey, int]]) -> bool:
         """Serve all that is ready; tell whether answers came that nobody waited for, and nothing else."""
-        relaxed = bool(found)
+        unawaited = bool(found)
         for key, ready in found:
             if key.data is None:
                 self._drain_wakeups()
-                relaxed = False
+                unawaited = False
             else:
-                relaxed = self._serve(key.data, key.fileobj, ready) and relaxed
-        return relaxed
+                unawaited = self._serve(key.data, key.fileobj, ready) and unawaited
+        return unawaited
 
-    def _rest(self, relaxed: bool) -> None:
+    def _rest(self, unawaited: bool) -> None:
         """Let more answers come that nobody waits for, where all were of that kind."""
         self.has_rested = False
         # The rest of a frame that is half written goes as soon as its socket takes it.
-        if not relaxed or any(key.events & selectors.EVENT_WRITE for key in self._selector.get_map().values()):
+        if not unawaited or any(key.events & selectors.EVENT_WRITE for key in self._selector.get_map().values()):
             return
         with self._host.lock:
             # Under the lock: who comes to wait for an answer from now on, finds it resting.

@@ -46,7 +46,7 @@ def fifo_delivers_over_a_gap(patch: Patch) -> None:
 def fifo_forgets_what_it_holds_when_a_gap_is_given_up(patch: Patch) -> None:
     def pass_over(self: Fifo, sender: Process, first: int, last: int) -> list[Delivery]:
         self._settled[sender] = last
-        self._held[sender].clear()
+        self._held_back[sender].clear()
         return [Skip(sender, first, last - first + 1, self._view)]
 
     patch.setattr(Fifo, "pass_over", pass_over)
@@ -312,7 +312,7 @@ def trace_15_what_may_not_have_arrived_is_not_named(patch: Patch) -> None:
 
 @mutant(safe)
 def safe_is_delivered_at_once(patch: Patch) -> None:
-    rise = Reliable.rise
+    release_safe = Reliable.release_safe
 
     def receive(self: Any, run: Run, now_ms: int) -> list[Run]:
         return Reliable.receive(self, run, now_ms)
@@ -324,7 +324,7 @@ def safe_is_delivered_at_once(patch: Patch) -> None:
 
     patch.setattr("gcom.core.multicast.safe.Safe.receive", receive)
     patch.setattr("gcom.core.multicast.safe.Safe.submit", submit)
-    patch.setattr("gcom.core.multicast.safe.Safe.rise", rise)
+    patch.setattr("gcom.core.multicast.safe.Safe.release_safe", release_safe)
 
 
 @mutant(safe, of_five, hit_by(Fault.PARTITION))
@@ -340,6 +340,6 @@ def a_receiver_takes_itself_and_the_sender_for_a_majority(patch: Patch) -> None:
 
     def pairs(self: Safe, others: list[Process], cut: dict[Process, int]) -> None:
         begin(self, others, cut)
-        self._pairs = dict.fromkeys(others, True)
+        self._majority_of_two = dict.fromkeys(others, True)
 
     patch.setattr(Safe, "_begin", pairs)

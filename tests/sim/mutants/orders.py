@@ -65,7 +65,7 @@ def causal_forgets_who_waits(patch: Patch) -> None:
 def trace_09_the_cut_is_delivered_though_nobody_has_its_past(patch: Patch) -> None:
     def close(self: Causal) -> list[Delivery]:
         ups: list[Delivery] = []
-        for held in self._held.values():
+        for held in self._held_back.values():
             ups += [Deliver(run, self._view) for _, run in sorted(held.items())]
             held.clear()
         return ups
@@ -192,7 +192,7 @@ def a_no_op_takes_no_serial(patch: Patch) -> None:
     following = Total._next
 
     def left_out(self: Total, sender: Process, first: int, last: int) -> Deliver | Skip | None:
-        known = first in self._held[sender] or first in self._lost[sender]
+        known = first in self._held_back[sender] or first in self._lost[sender]
         up = following(self, sender, first, last)
         if isinstance(up, Skip) and self._closing and not known:
             self.serial -= up.count
