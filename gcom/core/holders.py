@@ -29,6 +29,7 @@ class Holders:
     """
 
     def __init__(self, multicast: Reliable | Basic, serials: OrderAgreement | None, causal: bool) -> None:
+        # `causal` over RELIABLE alone: over BASIC nobody says what all hold, and nothing is promised of it.
         self._multicast = multicast
         self._serials = serials
         self._causal = causal

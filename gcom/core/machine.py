@@ -9,6 +9,7 @@ A driver calls `handle`, `receive` and `take`, carries out the effects in order,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import assert_never
 
@@ -26,6 +27,7 @@ from gcom.core.multicast.signing import RunSigner
 from gcom.core.ordering.order_log import OrderLog
 from gcom.core.outgoing import EMPTY, size_of
 from gcom.core.state_transfer.transfer import OwnState, Transfer
+from gcom.core.unicast.channel import UnicastEnd
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.lineage import NO_EXTENT, Extent
@@ -268,15 +270,13 @@ class GroupMachine:
         """The submitted messages that have no number yet."""
         return list(self._member.streams.unsent) if self._member else []
 
-    @property
-    def flushed(self) -> bool:
-        """Return whether every member holds all that has a number, and the unicasts and answers sent to it."""
-        return self._member is None or (self._member.streams.multicast.out.all_stable and self.unicast_settled)
+    def unicast_ends(self) -> dict[Process, UnicastEnd]:
+        """Return, per other member, the end of what has been sent to it."""
+        return self._member.unicast.channels.ends() if self._member else {}
 
-    @property
-    def unicast_settled(self) -> bool:
-        """Return whether every member holds the unicasts and answers sent to it."""
-        return self._member is None or self._member.unicast.channels.settled
+    def unicasts_held(self, ends: Mapping[Process, UnicastEnd] | None = None) -> bool:
+        """Return whether the members hold what was sent to them: up to these ends, of those named, or all of it."""
+        return self._member is None or self._member.unicast.channels.held(ends)
 
     @property
     def undelivered(self) -> int:

@@ -62,7 +62,7 @@ class Streams:
             assert signer is not None, "a process without a key enters no signed group"
             self._signatures = Signatures(signer, process, group, instance, may_lose=self._basic)
         self._ordering = orderer(definition.ordering)
-        self.holders = Holders(self.multicast, self.serials, definition.ordering.is_causal)
+        self.holders = Holders(self.multicast, self.serials, definition.ordering.is_causal and not self._basic)
         self._view = view
         self.unsent: list[Payload] = []  # messages that have no number yet
         # The vector clock (BSS §5.1): the highest number delivered from each other member; what of it changed since the

@@ -216,7 +216,7 @@ class Session:
     def has_unsent(self) -> bool:
         """Tell whether a message sent here waits, and can go."""
         view = self.machine.view
-        return bool(self.unnumbered and view and view.started) or not self.machine.unicast_settled
+        return bool(self.unnumbered and view and view.started) or not self.machine.unicasts_held()
 
     def put(self, payload: Payload) -> int:
         """Queue a message, and hand it over unless others wait; return its number. Holds the lock."""

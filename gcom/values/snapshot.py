@@ -125,9 +125,10 @@ class Receipt:
     """The state of one of this process's own messages.
 
     waiting: taken by `send`, and not yet sent. sent: under way to the members. ordered: its place in the total order
-    is settled, and it is delivered here. held: all members of the view hold it. doubt: this process hears no quorum,
-    or is out, and nobody can say yet whether it arrived. lost: it will never be delivered. Over BASIC nobody tells
-    what it holds: there it stays sent, or ordered.
+    is settled, and it is delivered here. held: all members of the view hold it; or, once this process has left, it is
+    in the cut of the view that goes on. doubt: this process hears no quorum, or is out, and nobody can say yet whether
+    it arrived. lost: it will never be delivered. Over BASIC nobody tells what it holds: there it stays sent, or
+    ordered.
 
     `serial`: its place in the total order, as long as that is kept: until all hold it (a `Trace` has it for longer).
     `held_by`, `lacking`: the members of the view that are known to hold it with what they need to deliver it (what it

@@ -169,7 +169,7 @@ def test_what_was_posted_arrives_once_and_in_order_whatever_calls_do(taken: list
     for one, other in PAIRS:
         assert two.seen[other].unicasts == two.posted[one]
         assert len(two.seen[other].requests) == len(two.seen[one].answers) == two.asked[one]
-        assert two.envelopes[one].settled
+        assert two.envelopes[one].held()
         assert two.envelopes[one].undelivered == 0
 
 
@@ -236,6 +236,20 @@ class TestOutbox:
         outbox.withdraw(limits.REQUESTS_UNSERVED_MAX + 1)
         outbox.on_receipt(EnvelopeReceipt(limits.REQUESTS_UNSERVED_MAX, served=2), 1)
         assert [envelope.call for envelope in outbox.take(10**6)] == [limits.REQUESTS_UNSERVED_MAX + 2]
+
+    def test_an_end_is_reached_whatever_is_sent_later(self) -> None:
+        outbox = Outbox()
+        outbox.add_unicast("one")
+        outbox.add_answer(Kind.ANSWER, 1, "yes")
+        end = outbox.end
+        outbox.add_answer(Kind.ERROR, 2, "no")
+        outbox.take(limits.FRAME_BYTES_MAX)  # the answers go first
+        outbox.on_receipt(EnvelopeReceipt(held=2), 1)
+        assert not outbox.holds(end)
+        outbox.add_unicast("two")
+        outbox.on_receipt(EnvelopeReceipt(held=3), 1)
+        assert outbox.holds(end)
+        assert not outbox.holds(outbox.end)
 
     def test_a_receipt_for_what_was_never_put_changes_nothing(self) -> None:
         outbox = Outbox()

@@ -39,7 +39,7 @@ def test_a_member_alone_delivers_its_own_at_once() -> None:
     texts = [str(index) for index in range(limits.WINDOW_MESSAGES_MAX)]
     net.send(A, *texts)
     assert net.delivered(A) == texts
-    assert net.machines[A].flushed
+    assert net.machines[A].lacking(net.machines[A].number) == []
 
 
 def test_a_member_alone_is_held_up_by_its_own_reading_only() -> None:
@@ -622,7 +622,7 @@ def test_a_frame_of_an_older_view_brings_nothing() -> None:
     reply, effects = net.machines[A].receive(old, net.now_ms)
     assert isinstance(reply, Frame)
     assert not any(isinstance(effect, Deliver) for effect in effects)
-    net.until(lambda: net.machines[A].flushed)
+    net.until(lambda: net.machines[A].lacking(net.machines[A].number) == [])
     net.send(B, "in view 4")
     net.until(lambda: net.delivered(A) == ["in view 3", "in view 4"])
 

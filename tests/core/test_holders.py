@@ -93,9 +93,26 @@ def test_a_sender_holds_its_own_message_once_it_knows_the_place() -> None:
     net.until(lambda: net.machines[A].lacking(1) == [])
 
 
-def test_what_a_message_follows_is_forgotten_though_nobody_asks() -> None:
+@pytest.mark.parametrize("ordering", ["TOTAL", "CAUSALTOTAL"])
+def test_a_holder_stays_one_when_a_later_message_gets_its_place(ordering: str) -> None:
+    net = Network(Definition.parse("g", ordering))
+    net.form("a", "b", "c", "d", "e")
+    net.slow = {B, C, D, E}  # else that they have read it says all
+    net.send(A, "one")
+    net.until(lambda: net.machines[A].lacking(1) == [])
+    net.send(A, "two")
+
+    def placed() -> bool:
+        assert net.machines[A].lacking(1) == []
+        return net.machines[A].placed(2)
+
+    net.until(placed)
+
+
+@pytest.mark.parametrize("multicast", ["BASIC", "RELIABLE"])
+def test_what_a_message_follows_is_forgotten_though_nobody_asks(multicast: str) -> None:
     """1. Two answer each other for long, in one view. 2. Neither asks who holds what."""
-    net = Network(Definition.parse("g", "CAUSAL"))
+    net = Network(Definition.parse("g", "CAUSAL", multicast))
     net.form("a", "b", "c")
     net.pass_ms(limits.HEARTBEAT_MS)
     for number in range(1, 51):

@@ -160,7 +160,7 @@ class TestUnicast:
         app.until(lambda: len(app.unicasts(b)) == 2_000)
         assert app.unicasts(b) == [(a, f"{index}") for index in range(2_000)]
         assert app.unicasts(a) == app.unicasts(c) == []
-        assert net.machines[a].unicast_settled
+        assert net.machines[a].unicasts_held()
 
     def test_it_takes_one_round_trip(self, net: Network, app: Application) -> None:
         a, b = net.form("a", "b")
@@ -442,7 +442,7 @@ class Chance:
             for (who, call), targets in self.asked.items()
             if who in here
         )
-        arrived = all(self.net.machines[who].unicast_settled for who in here)
+        arrived = all(self.net.machines[who].unicasts_held() for who in here)
         return agreed and answered and arrived
 
     def check(self) -> None:

@@ -6,7 +6,8 @@ A member that does not answer is one whose node's lock is held.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import cast
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 import gcom
 from gcom.runtime.api.sending import HeldBy
 from gcom.values import limits
-from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, take, until
+from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, node_of, take, until
 
 
 @pytest.fixture
@@ -128,6 +129,58 @@ def test_a_leave_in_good_order_settles_it(here: Cluster) -> None:
     thread.join(LIMIT_S)
     for group in (bob, carol):
         assert [message.text for message in take(group, len(sent))] == [str(n) for n in range(1, len(sent) + 1)]
+
+
+def test_what_its_process_left_behind_is_held_by_those_who_said_so(here: Cluster) -> None:
+    """`carol` has said nothing when `alice` leaves: the view that goes on has the message in its cut, and she too."""
+    alice, bob, carol = here.members("alice", "bob", "carol")
+    thread = threading.Thread(target=partial(alice.send, "one", LIMIT_S, "all"), daemon=True)
+    with carol._host.lock:
+        thread.start()
+        until(lambda: alice.receipt(1).held_by == (alice.process, bob.process), "the word of bob")
+        alice.leave(LIMIT_S)
+        thread.join(LIMIT_S)
+        receipt = alice.receipt(1)
+        assert (receipt.state, receipt.held_by, receipt.lacking) == ("held", (bob.process,), ())
+    assert take(carol, 1)[0].text == "one"
+
+
+@pytest.mark.parametrize("ordering", list(gcom.Ordering))
+def test_after_a_flush_every_member_holds_it_with_what_it_needs(here: Cluster, ordering: gcom.Ordering) -> None:
+    alice, bob, _ = here.members("alice", "bob", "carol", ordering=ordering)
+    for number in range(1, 21):
+        bob.send("before")
+        alice.send(f"{number}")
+        alice.flush(LIMIT_S)
+        receipt = alice.receipt(number)
+        assert (receipt.state, receipt.lacking) == ("held", ())
+
+
+def test_a_flush_does_not_wait_for_what_is_sent_after_it_began(
+    here: Cluster, expect_log: Callable[[str], None]
+) -> None:
+    """Over links with a delay, beside a thread that sends all the time."""
+    expect_log("on purpose")
+    alice, bob, carol = here.members("alice", "bob", "carol")
+    for group in (alice, bob, carol):
+        group.listen()
+        node_of(group).inject("delay=5..10ms")
+    done = threading.Event()
+
+    def send_on() -> None:
+        while not done.is_set():
+            alice.send("on", LIMIT_S)
+            alice.send_to("bob", "on", LIMIT_S)
+
+    thread = threading.Thread(target=send_on, daemon=True)
+    thread.start()
+    try:
+        until(lambda: alice._session.machine.number > 100, "some messages")
+        alice.flush(LIMIT_S)
+        assert thread.is_alive()
+    finally:
+        done.set()
+        thread.join(LIMIT_S)
 
 
 def test_in_a_callback_nothing_is_sent(here: Cluster) -> None:

@@ -179,7 +179,8 @@ class MulticastProtocol(ABC):
         if number > self.out.number:
             return [self.process, *self.out.peers]
         # A member that has not installed the view may yet have to fetch what the view before had, so it does not count.
-        return [peer for peer, known in self.out.peers.items() if known.view != self.view or known.held < number]
+        # One that is ahead of this process counts: it keeps what it had, in the cut of this view.
+        return [peer for peer, known in self.out.peers.items() if known.view < self.view or known.held < number]
 
     @abstractmethod
     def receive(self, run: Run, now_ms: int) -> list[Run]:

@@ -278,9 +278,12 @@ class OrderAgreement:
 
     def unaware(self, number: int) -> list[Process]:
         """Return the other members that are not known to know the places of own messages up to `number`."""
+        # First: the nearest place that is still kept may be a later message's.
+        if number <= self.aware:
+            return []
         serial = next((serial for last, serial in self._places if last >= number), None)
         if serial is None:
-            return [] if number <= self.aware else list(self._agreed_by)
+            return list(self._agreed_by)
         return [peer for peer, agreed in self._agreed_by.items() if agreed < serial]
 
     @property

@@ -14,9 +14,10 @@ by the request. So an application that does not read can hold up neither calls n
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from itertools import islice
+from typing import NamedTuple
 
 from gcom.values import limits
 from gcom.values.envelope import Envelope, EnvelopeReceipt, Kind, size_of
@@ -36,6 +37,14 @@ PACES: dict[Pace, tuple[Pace, ...]] = {
     Pace.FLOWING: (Pace.FLOWING, Pace.STALLED),
     Pace.STALLED: (Pace.FLOWING, Pace.STALLED),
 }
+
+
+class UnicastEnd(NamedTuple):
+    """The end of what has been sent to one member, by what it will have acknowledged then."""
+
+    number: int  # the last that was given
+    unicasts: int  # all, also those that have no number yet
+    answers: int
 
 
 class Unread:
@@ -87,6 +96,8 @@ class Outbox:
         self._unread = Unread()
         self._asked = 0  # requests that have a number
         self._answered = 0  # of those, by the member's count
+        self._held_unicasts = 0
+        self._held_answers = 0
 
     def _become(self, pace: Pace) -> None:
         assert pace in PACES[self.pace], f"{self.pace} to {pace}"
@@ -116,10 +127,22 @@ class Outbox:
         return few and self._unicast_bytes < limits.UNICASTS_WAITING_BYTES_MAX
 
     @property
-    def settled(self) -> bool:
-        """Return whether the member holds every unicast and answer."""
+    def end(self) -> UnicastEnd:
+        """The end of what has been sent to the member."""
         # Requests without a number do not count: the calls of a process that leaves are over.
-        return not (self._kept or self._answers or self._unicasts)
+        kept = [envelope.kind for envelope in self._kept]
+        unicasts = kept.count(Kind.UNICAST)
+        answers = len(kept) - unicasts - kept.count(Kind.REQUEST)
+        return UnicastEnd(
+            self.number,
+            self._held_unicasts + unicasts + len(self._unicasts),
+            self._held_answers + answers + len(self._answers),
+        )
+
+    def holds(self, end: UnicastEnd) -> bool:
+        """Return whether the member holds all up to an end."""
+        held = UnicastEnd(self.held, self._held_unicasts, self._held_answers)
+        return all(here >= there for here, there in zip(held, end, strict=True))
 
     @property
     def undelivered(self) -> tuple[Payload, ...]:
@@ -194,8 +217,12 @@ class Outbox:
             self._become(Pace.FLOWING)
         self._view = view
         while self.held < held:
-            self._kept.popleft()
+            kind = self._kept.popleft().kind
             self.held += 1
+            if kind is Kind.UNICAST:
+                self._held_unicasts += 1
+            elif kind is not Kind.REQUEST:
+                self._held_answers += 1
         # It may hold more than was known to be put: 1. A call fails, and the cursor goes back. 2. The frame
         # had arrived after all.
         self.cursor = max(self.cursor, self.held)
@@ -308,10 +335,14 @@ class Channels:
             self.outboxes[sender].on_receipt(self.receipt(sender), 0)
         return urgent
 
-    @property
-    def settled(self) -> bool:
-        """Return whether every member holds what was sent to it."""
-        return all(outbox.settled for peer, outbox in self.outboxes.items() if peer != self.process)
+    def ends(self) -> dict[Process, UnicastEnd]:
+        """Return, per other member, the end of what has been sent to it."""
+        return {peer: outbox.end for peer, outbox in self.outboxes.items() if peer != self.process}
+
+    def held(self, ends: Mapping[Process, UnicastEnd] | None = None) -> bool:
+        """Return whether the members hold all sent to them; up to an end each, for those named that are still there."""
+        ends = self.ends() if ends is None else ends
+        return all(self.outboxes[peer].holds(end) for peer, end in ends.items() if peer in self.outboxes)
 
     @property
     def undelivered(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import Literal
 
@@ -82,19 +82,32 @@ class Sending(GroupHandle):
         return session
 
     def flush(self, timeout_s: float | None = 10.0) -> None:
-        """Wait until every member holds all that was sent here, unicasts too.
+        """Wait until every member holds all that was sent here before the call, as `send` with `held_by` "all" does.
+
+        Unicasts and answers too: until those to whom they went hold them. Over BASIC, where nobody says what it holds,
+        it returns once all was put to each member. What other threads send meanwhile is not waited for.
 
         Raises GComTimeout, NotAMember, Detached.
         """
         deadline = deadline_of(timeout_s)
-        with self._host.lock, (session := self._session).awaiting_acks():
-            while session.unnumbered or not session.machine.flushed:
+        with self._host.lock:
+            session = self._session
+            number, ends = session.last_number, session.machine.unicast_ends()
+
+            def arrived() -> bool:
+                if number and not self._is_held(session, number, "all"):
+                    return False
+                if session.machine.unicasts_held(ends):
+                    return True
                 guards.raise_if_ended(self._membership, session)
-                guards.raise_if_detached(session, "not all that was sent is held by all")
-                if not session.wait_for_change(deadline):
-                    why = session.machine.waits_for or "the members to confirm"
-                    text = f"not all that was sent in group {session.machine.group!r} has arrived after {timeout_s} s"
-                    raise GComTimeout(f"{text}: it waits for {why}")
+                return False
+
+            def why_not() -> str:
+                why = session.machine.waits_for or ", ".join(session.machine.lacking(number)) or "unicasts to arrive"
+                text = f"not all that was sent in group {session.machine.group!r} has arrived after {timeout_s} s"
+                return f"{text}: it waits for {why}"
+
+            self._wait_for_acks(session, number, arrived, "not all that was sent is held by all", deadline, why_not)
 
     def _send_and_wait(self, payload: bytes | str, timeout_s: float | None, held_by: HeldBy) -> int:
         # Before the message is put: after an error of these nothing was sent.
@@ -103,23 +116,45 @@ class Sending(GroupHandle):
         with self._host.lock:
             session = self._await_room(timeout_s, deadline)
             number = session.put(payload)
-            asked_s = monotonic()
-            with session.awaiting_acks():
-                while not self._is_held(session, number, held_by):
-                    guards.raise_if_detached(session, f"{_named(session, number)} is not held by {held_by}")
-                    # Acks come by themselves. But that a member knows the place, or has read the message, its next
-                    # heartbeat would tell, too late for a sender that waits.
-                    if monotonic() - asked_s >= ASK_S:
-                        session.ask_status(session.machine.lacking(number))
-                        asked_s = monotonic()
-                    again = asked_s + ASK_S
-                    changed = session.wait_for_change(again if deadline is None else min(again, deadline))
-                    if not changed and deadline is not None and monotonic() >= deadline:
-                        raise GComTimeout(_why_not_held(session, number, held_by, timeout_s))
+            self._wait_for_acks(
+                session,
+                number,
+                lambda: self._is_held(session, number, held_by),
+                f"{_named(session, number)} is not held by {held_by}",
+                deadline,
+                lambda: _why_not_held(session, number, held_by, timeout_s),
+            )
             # Into the log as well: the audit holds the group to it, since
             # what was confirmed must not be lost (rule CONTINUITY).
             session.confirm(number, held_by)
         return number
+
+    def _wait_for_acks(
+        self,
+        session: Session,
+        number: int,
+        arrived: Callable[[], bool],
+        undone: str,
+        deadline: float | None,
+        why_not: Callable[[], str],
+    ) -> None:
+        """Wait until something has arrived; the members are asked for what they hold up to a number. Holds the lock.
+
+        Raises Detached, which says with `undone` what came of it, and GComTimeout, with the words of `why_not`.
+        """
+        asked_s = monotonic()
+        with session.awaiting_acks():
+            while not arrived():
+                guards.raise_if_detached(session, undone)
+                # Acks come by themselves. But that a member knows the place, or has read the message, its next
+                # heartbeat would tell, too late for a sender that waits.
+                if monotonic() - asked_s >= ASK_S:
+                    session.ask_status(session.machine.lacking(number))
+                    asked_s = monotonic()
+                again = asked_s + ASK_S
+                changed = session.wait_for_change(again if deadline is None else min(again, deadline))
+                if not changed and deadline is not None and monotonic() >= deadline:
+                    raise GComTimeout(why_not())
 
     def _check_held_by(self, held_by: str) -> None:
         definition = self._session.machine.definition

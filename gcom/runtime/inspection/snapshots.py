@@ -93,6 +93,9 @@ def receipt_of(session: Session, number: int) -> Receipt:
     held_by = tuple(it for it in members if it not in lacking and it not in late)
     others = tuple(it for it in members if it in lacking)
     state = _state(session, number, bool(others))
+    if session.ended is not None and state == "held":
+        # It is in the cut of the view that goes on without this process: who did not say that it holds it, fetches it.
+        held_by, others = tuple(it for it in held_by if it != machine.process), ()
     # What is lost has no place that counts, though the log may show the one that it would have had.
     log = machine.order_log if state not in ("waiting", "lost") else None
     serial = log.serial_of(machine.process, number) if log is not None else None
