@@ -390,6 +390,10 @@ class Session:
         self.calls.serve_waiting()
         self.changed.notify_all()
 
+    def is_lost(self, number: int) -> bool:
+        """Return whether an event has said of an own message that it will never be delivered."""
+        return any(first <= number <= last for first, last in self.lost)
+
     def confirm(self, number: int, by: str) -> None:
         """Log that a message was confirmed to the application as held by `by`. Holds the lock."""
         # Nothing follows the end in a log: its last record says how the session ended.

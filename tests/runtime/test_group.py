@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 from collections.abc import Callable, Iterator
@@ -461,6 +462,17 @@ class TestLogs:
             for group in groups:
                 take(group, 900)
         self._passes(judge(tmp_path), "news")
+
+    @pytest.mark.parametrize(("multicast", "confirmed"), [("RELIABLE", [(3, "all")]), ("BASIC", [])])
+    def test_what_a_flush_promised_is_in_the_log(
+        self, tmp_path: Path, multicast: str, confirmed: list[tuple[int, str]]
+    ) -> None:
+        with cluster(tmp_path) as here:
+            alice, _ = here.members("alice", "bob", multicast=multicast)
+            alice.send_many(["one", "two", "three"])
+            alice.flush(LIMIT_S)
+        lines = [json.loads(line) for path in tmp_path.rglob("*.jsonl") for line in path.read_text().splitlines()]
+        assert [(line["number"], line["by"]) for line in lines if line["type"] == "confirm"] == confirmed
 
     def test_a_log_of_an_earlier_incarnation_is_closed(self, tmp_path: Path) -> None:
         with cluster(tmp_path) as here:

@@ -108,6 +108,10 @@ class Sending(GroupHandle):
                 return f"{text}: it waits for {why}"
 
             self._wait_for_acks(session, number, arrived, "not all that was sent is held by all", deadline, why_not)
+            definition = session.machine.definition
+            if number and definition and definition.multicast is Multicast.RELIABLE and not session.is_lost(number):
+                # Into the log the last alone: a cut is a prefix, so who loses an earlier one loses this one, too.
+                session.confirm(number, "all")
 
     def _send_and_wait(self, payload: bytes | str, timeout_s: float | None, held_by: HeldBy) -> int:
         # Before the message is put: after an error of these nothing was sent.

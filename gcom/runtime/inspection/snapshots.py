@@ -106,7 +106,7 @@ def _state(session: Session, number: int, lacks: bool) -> _State:
     machine, ended = session.machine, session.ended
     definition = machine.definition
     # First: an event has told the application so, and no later look may say otherwise.
-    if any(first <= number <= last for first, last in session.lost):
+    if session.is_lost(number):
         return "lost"
     if number > machine.number:
         # Of a process that goes on in a successor it waits there, as one of that session's messages.
