@@ -36,7 +36,7 @@ class Simulation:
         self.happened: dict[str, int] = {}  # faults, by kind
         self.moves: dict[str, int] = {}
         self.checkers: dict[str, Checker] = {}  # by instance
-        self.continuity = Continuity(plan.definition)  # the one promise that spans instances
+        self.continuity = Continuity(plan.definition, plan.registries)  # the one promise that spans instances
         self._once: set[tuple[Fault, str]] = set()
         self._faulty_since_ms: int | None = None
         self._heap: list[tuple[int, int, Callable[[], None]]] = []

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 
-from gcom.core.messages.effects import Deliver, Effect, Ended, Installed
+from gcom.core.messages.effects import Deliver, Effect, Ended, Installed, Succeeds
 from gcom.core.messages.registry import Lookup, Refusal
 from gcom.sim.checks.continuity import Continuity
 from gcom.sim.checks.record import Violation
@@ -29,17 +30,17 @@ SPLIT = Definition.parse("g", netsplit="PARTITIONABLE")
 class History:
     """The history that the applications of a name see, instance by instance; each keeps a state."""
 
-    def __init__(self, definition: Definition) -> None:
-        self._continuity = Continuity(definition)
+    def __init__(self, definition: Definition, registries: int = 1) -> None:
+        self._continuity = Continuity(definition, registries)
         self._states: dict[str, State] = {}
 
     def _see(self, instance: str, who: str, effect: Effect) -> History:
         self._continuity.see(instance, who, effect)
         return self
 
-    def view(self, instance: str, number: int, members: str) -> History:
+    def view(self, instance: str, number: int, members: str, succeeds: Succeeds | None = None) -> History:
         for who in members:
-            self._see(instance, who, Installed(View(number, tuple(members), tuple(members)), (), {}))
+            self._see(instance, who, Installed(View(number, tuple(members), tuple(members)), (), {}, succeeds=succeeds))
         return self
 
     def deliver(self, instance: str, view: int, by: str, sender: str, first: int, count: int = 1) -> History:
@@ -134,6 +135,16 @@ def test_a_state_that_goes_back_is_reported(name: str) -> None:
 def test_what_is_right_passes(name: str) -> None:
     definition, tell = FINE[name]
     tell(History(definition))
+
+
+@pytest.mark.parametrize("registries", [1, 2])
+def test_what_begins_twice_after_all_have_left_gives_way_where_registries_are_apart(registries: int) -> None:
+    """1. All of i1 leave. 2. i2 and i3 follow it. 3. They meet, and `c` of i2 is told that it gets the state of i3."""
+    history = three(History(PLAIN, registries))
+    follows = Succeeds("i1", 1, {}, 0, "ended", {})
+    history.view("i2", 1, "c", follows).view("i3", 1, "d", follows)
+    with nullcontext() if registries > 1 else pytest.raises(Violation, match="c is told"):
+        history.give("d", "c", told=True)
 
 
 def test_a_registry_that_was_stopped_answers_what_it_was_asked_meanwhile() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,8 @@ _CHUNK_BYTES = 8 << 20
 # every few lines are a `confirm`: ten to thirty times as fast.
 _ARROW_LINES_MIN = 160
 _BLOCKS_MANY = 64  # blocks of a chunk; up to so many the fixed cost does not matter
-# Lines up to so many bytes are not looked at for nested values; longer ones may have so many lists and maps.
+# Lines up to so many bytes are not looked at for nested values. Of longer ones Arrow gets those that have so many lists
+# and maps at most, and a line that is nested deeper than that is no record, however it is read.
 _FLAT_BYTES, _NESTED_MAX = 512, 256
 # Processes in the clocks of one block; with more it is parsed line by line. Arrow makes a column of each name that it
 # ever sees, so a log of ever new processes would cost rows times processes.
@@ -128,7 +130,7 @@ def _loaded(data: bytes, begin: int, end: int) -> Iterator[object]:
 
 
 def loaded(line: bytes) -> object:
-    """Return the value of a line of JSON; None if it is no JSON, or has text that UTF-8 cannot carry."""
+    """Return the value of a line of JSON; None if it is no JSON, is nested too deep, or has text that is no UTF-8."""
     try:
         value = json.loads(line.decode())  # bytes are also read as UTF-16, and as halves of surrogate pairs
         # An escape may be half of a surrogate pair, which Python reads and no file can hold.
@@ -136,7 +138,19 @@ def loaded(line: bytes) -> object:
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
-    return value
+    may_be_deep = line.count(b"[") + line.count(b"{") > _NESTED_MAX
+    return None if may_be_deep and _is_deep(value) else value
+
+
+def _is_deep(value: object) -> bool:
+    """Return whether lists and maps are nested more than `_NESTED_MAX` deep."""
+    level = [value]
+    for _ in range(_NESTED_MAX + 1):
+        inner = [it.values() if isinstance(it, dict) else it for it in level if isinstance(it, dict | list)]
+        if not inner:
+            return False
+        level = [*chain.from_iterable(inner)]
+    return True
 
 
 class _RowBuilder:
