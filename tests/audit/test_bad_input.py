@@ -134,6 +134,20 @@ def test_a_field_that_a_record_does_not_have_is_ignored(field: dict[str, object]
     assert problem_of({**deliver, **field}) == ""
 
 
+@pytest.mark.parametrize(("depth", "verdict"), [(255, "PASS"), (256, "UNKNOWN")])
+def test_what_is_nested_too_deep_is_one_bad_line_and_less_is_kept(depth: int, verdict: str, tmp_path: Path) -> None:
+    folder = _logs(tmp_path / "logs")
+    lines = _file(folder).read_text().splitlines(keepends=True)
+    at = next(index for index, line in enumerate(lines) if json.loads(line)["type"] == "view")
+    lines[at] = f'{lines[at].rstrip()[:-1]},"new":{"[" * depth}{"]" * depth}}}\n'
+    alive = _file(folder)
+    alive.with_name(f".{alive.name}").write_text("".join(lines[:-1]))  # without the checksum of what it was
+    alive.unlink()
+    found = catalogue(list_segments([str(folder)]))
+    for cache in (None, IncrementalCache(tmp_path / "state")):
+        assert verdict in _verdicts(run(found, cache=cache))
+
+
 def test_a_line_longer_than_what_is_parsed_at_once_is_one_bad_line(tmp_path: Path) -> None:
     folder = _logs(tmp_path / "logs")
     lines = _file(folder).read_bytes().splitlines(keepends=True)[:-1]

@@ -66,6 +66,7 @@ _VALUES = (
     ),
     *(b'["x"]', b"[9223372036854775807]", b"[9223372036854775808]", b"{}", b'{"b#1":5}', b'{"b#1":"x"}', b'{"b#1":-1}'),
     *(b'{"b#1":1.5}', b'{"b#1":Inf}', b'{"b#1":{}}', b'{"b#1":1,"b#1":2}', b"[" * 20_000 + b"]" * 20_000),
+    *(b"[" * depth + b"]" * depth for depth in (255, 256)),  # in a record, as deep as may be, and deeper
 )
 _SENT = b'{"type":"send","at":1,"group":"g","view":1,"number":1,"clock":{"b#1":3,"c#1":0}}\n'
 _DELIVERED = b'{"type":"deliver","at":9,"group":"g","view":1,"sent_view":1,"sender":"b#1","number":4}\n'

@@ -125,6 +125,21 @@ def test_the_audit_takes_logs_as_a_folder(
     assert capsys.readouterr().err.startswith("gcom: logs does not exist: expected a folder")
 
 
+def test_a_defect_of_the_audit_is_no_verdict_on_the_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python's own status for it would be 1: a promise is broken."""
+
+    def fail(*_: object) -> None:
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr("gcom.cli.commands.verdicts.list_segments", fail)
+    assert app.run(["audit", str(tmp_path)]) == 3
+    said = capsys.readouterr().err
+    assert "RecursionError: too deep" in said
+    assert said.endswith("gcom: a defect of the audit, not of the logs: please report it with what stands above\n")
+
+
 @pytest.mark.parametrize(
     "words", ["groups", "members news", "create news", "remove news", "join news --name a", "send news --name a hello"]
 )

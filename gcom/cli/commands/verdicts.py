@@ -17,6 +17,7 @@ from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
+from traceback import print_exc
 from typing import Any
 
 from rich.console import Console
@@ -35,7 +36,7 @@ from gcom.audit.plan.run import run
 from gcom.cli.output import Output, OutputClosed, harmless, notice
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import many
-from gcom.errors import AuditUnavailable, BadValue, NotALog
+from gcom.errors import AuditUnavailable, BadValue, GComError, NotALog
 
 LOCAL_BYTES = 64_000_000  # of logs; more than Spark needs to start is then saved by its tasks
 _SHOWN = 10  # incidents and notes on the terminal; --json and the report have them all
@@ -101,7 +102,12 @@ def _attempt(work: Callable[[], int]) -> int:
         notice(" ".join(str(error).split()))
     except OSError as error:
         notice(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    # 3, and never 1: a script that asks whether a promise was broken must not be told so by a full disk.
+    except (GComError, OutputClosed):
+        raise
+    except Exception:  # outermost: of the command
+        print_exc()
+        notice("a defect of the audit, not of the logs: please report it with what stands above")
+    # 3, and never 1: a script that asks whether a promise was broken must not be told so by a full disk, or a defect.
     return IMPOSSIBLE
 
 
