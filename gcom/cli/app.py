@@ -26,8 +26,8 @@ from gcom.errors import BadValue, GComError, RegistryUnavailable
 if TYPE_CHECKING:  # commands import what they need
     from gcom.runtime.registry.directory_client import DirectoryClient
 
-# 69 is EX_UNAVAILABLE of sysexits.h: a script that sees it may wait and try again, which the other two do not mend.
-EXIT_FAILED, EXIT_USAGE, EXIT_NO_REGISTRY = 1, 2, 69
+# 69 is EX_UNAVAILABLE of sysexits.h: a script that sees it may wait and try again, which mends none of the others.
+EXIT_FAILED, EXIT_USAGE, EXIT_NO_AUDIT, EXIT_NO_REGISTRY = 1, 2, 3, 69
 REGISTRY_S = 2.0  # with the start of Python, an answer that there is none comes within 3 s
 
 # Errors are printed by `run`, one line each, and the traceback of a defect is to be whole: Typer's own boxes would
@@ -64,7 +64,9 @@ def run(words: Sequence[str] | None = None) -> int:
         return int(app(words, prog_name="gcom", standalone_mode=False) or 0)
     # From the most particular to the most general: BadValue and RegistryUnavailable are GComErrors too.
     except typer.TyperException as error:
-        return _fail(f"{refusal(error)} ({_path_of(error)} --help)", error.exit_code)
+        # In the audit's own statuses 2 says that something about the logs is unknown.
+        is_audit = [*(sys.argv[1:] if words is None else words)][:1] == ["audit"]
+        return _fail(f"{refusal(error)} ({_path_of(error)} --help)", EXIT_NO_AUDIT if is_audit else error.exit_code)
     except BadValue as error:
         return _fail(str(error), EXIT_USAGE)
     except RegistryUnavailable as error:

@@ -102,18 +102,19 @@ def test_bad_usage_is_named_in_one_line(words: str, named: str, capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    ("words", "command"),
+    ("words", "command", "status"),
     [
-        ("nonsense", "gcom"),
-        ("join news", "gcom join"),
-        ("audit", "gcom audit"),
-        ("audit compact", "gcom audit compact"),
+        ("nonsense", "gcom", 2),
+        ("join news", "gcom join", 2),
+        ("audit", "gcom audit", 3),  # whose 2 says that something is unknown
+        ("audit logs --json", "gcom", 3),
+        ("audit compact", "gcom audit compact", 3),
     ],
 )
 def test_bad_usage_names_the_command_whose_help_tells_more(
-    words: str, command: str, capsys: pytest.CaptureFixture[str]
+    words: str, command: str, status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert app.run(words.split()) == 2
+    assert app.run(words.split()) == status
     assert capsys.readouterr().err.endswith(f"({command} --help)\n")
 
 
@@ -123,6 +124,15 @@ def test_the_audit_takes_logs_as_a_folder(
     monkeypatch.chdir(tmp_path)
     assert app.run(["audit", "logs"]) == 3
     assert capsys.readouterr().err.startswith("gcom: logs does not exist: expected a folder")
+
+
+def test_an_option_that_lacks_its_file_is_told_before_anything_is_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["audit", str(tmp_path), "--json", "--incremental"]) == 3
+    assert capsys.readouterr().err == (
+        "gcom: expected a file or folder, got --incremental: the option before it needs one\n"
+    )
 
 
 def test_a_defect_of_the_audit_is_no_verdict_on_the_logs(

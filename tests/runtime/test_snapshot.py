@@ -248,6 +248,9 @@ def test_over_basic_nobody_tells_what_it_holds(here: Cluster) -> None:
     take(bob, 1)
     receipt = alice.receipt(number)
     assert (receipt.state, receipt.held_by, receipt.lacking) == ("sent", (alice.process,), (bob.process,))
+    alice.leave(LIMIT_S)
+    receipt = alice.receipt(number)
+    assert (receipt.state, receipt.held_by, receipt.lacking) == ("sent", (alice.process,), (bob.process,))
 
 
 @pytest.mark.parametrize("number", [0, -1, 2, True, "1", 1.0])

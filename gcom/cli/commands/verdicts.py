@@ -55,7 +55,10 @@ class Outputs:
     parquet: str | None = None
 
     def check(self) -> None:
-        """Raise OSError for a file that cannot be written: better now than after all has been judged."""
+        """Raise OSError or BadValue for what cannot be written: better now than after all has been judged."""
+        for name in (self.json, self.report, self.witness, self.junit, self.parquet):
+            if name is not None and name.startswith("--"):
+                raise BadValue(f"expected a file or folder, got {name}: the option before it needs one")
         # Not --parquet and --witness: these are folders, which are made where they are missing.
         for path in [Path(name) for name in (self.json, self.report, self.junit) if name is not None]:
             wrong = errno.EISDIR if path.is_dir() else 0 if path.parent.is_dir() else errno.ENOENT
@@ -98,7 +101,7 @@ def _attempt(work: Callable[[], int]) -> int:
     """Return the status of the work; if it failed, print why and return the status for that."""
     try:
         return work()
-    except (NotALog, AuditUnavailable) as error:
+    except (NotALog, AuditUnavailable, BadValue) as error:
         notice(" ".join(str(error).split()))
     except OSError as error:
         notice(f"{error.filename}: {error.strerror}" if error.filename else str(error))

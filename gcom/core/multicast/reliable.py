@@ -128,8 +128,8 @@ class MulticastProtocol(ABC):
         """Take a peer's acknowledgements, and how far its own stream is stable."""
         known, stable = self.out.peers[peer], self.out.stable
         # Before the fence below: that a peer lags, or has promised, is what decides whether anything may be
-        # put to it.
-        if (known.view, known.wedged) != (status.view, status.wedged):
+        # put to it. A word of before its present view was overtaken by a later one.
+        if (known.view, known.wedged) != (status.view, status.wedged) and known.view <= status.view:
             known.view, known.wedged = status.view, status.wedged
             self.some_wedged = any(each.wedged and each.view == self.view for each in self.out.peers.values())
         # A status of another view speaks of other stores; its acks would free what the peer may have to fetch.

@@ -111,8 +111,10 @@ def _state(session: Session, number: int, lacks: bool) -> _State:
     if number > machine.number:
         # Of a process that goes on in a successor it waits there, as one of that session's messages.
         return "lost" if ended is not None and not session.carried_on else "waiting"
-    if ended is not None:
-        return "doubt" if _within(number, ended.unconfirmed) else "held"
+    if ended is not None and _within(number, ended.unconfirmed):
+        return "doubt"
+    if ended is not None and not (definition is not None and definition.multicast is Multicast.BASIC):
+        return "held"
     # While this process is detached nobody can say whether the rest will
     # ever hold it; what was in doubt stays so until an event settles it.
     if (session.detached and lacks) or _within(number, machine.in_doubt):
