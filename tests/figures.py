@@ -41,7 +41,7 @@ LINES_MOST = {
     "gcom/demo": 600,
     "gcom/metrics": 400,
     "gcom/runtime": 9_300,
-    "gcom/sim": 5_800,
+    "gcom/sim": 5_850,
     "gcom/trace": 700,
     "gcom/values": 1_400,
     "registry": 2_800,

@@ -85,8 +85,8 @@ class Sending(GroupHandle):
         """Wait until every member holds all that was sent here before the call, as `send` with `held_by` "all" does.
 
         Unicasts and answers too: until those to whom they went hold them. Over BASIC, where nobody says what it holds,
-        it returns once all was put to each member. What other threads send meanwhile is not waited for, nor
-        what was sent before a `Returned`, by an earlier process.
+        it returns once all was put to each member. It does not wait for what other threads send meanwhile, nor for what
+        was sent before a `Returned`, by an earlier process.
 
         Raises GComTimeout, NotAMember, Detached.
         """
