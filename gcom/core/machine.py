@@ -431,25 +431,15 @@ class GroupMachine:
             return told_of_successor(frame, self.succeeded)
         if self.stage is Stage.ENDED:
             return Refused("ended", f"{frame.target} is no more in group {frame.group!r}, and will not be")
-        # Before the instances are compared: a noted process is asked by survivors of an instance that it never was in.
-        prepare = next((item for item in frame.control if isinstance(item, frames.Prepare)), None)
-        if prepare and self.stage is Stage.ENTERING:
-            answer = self._joining.on_prepare(frame.instance, prepare)
-            return Frame(self.group, frame.instance, self.process, frame.source, Status(0), (answer,))
-        if frame.instance != self.instance:
-            # `elsewhere` only from a member: a process that is still entering may yet enter the asker's instance.
+        if self.stage is Stage.ENTERING:
+            if answer := self._joining.receive(frame):
+                return answer
+            self._arrive(now_ms)
+        elif frame.instance != self.instance:
             code = "elsewhere" if self.stage is Stage.MEMBER else "unknown"
             return Refused(code, f"{self.process} is in another instance of group {self.group!r}")
-        if self.stage is Stage.ENTERING:
-            installs = [item for item in frame.control if isinstance(item, frames.Install)]
-            for install in [item for item in installs if self.process in item.decision.view.members][:1]:
-                # It promised survivors not to enter this view. `ended`, so that its members count it as dead there.
-                if not self._joining.on_install(install):
-                    number = install.decision.view.number
-                    return Refused("ended", f"{self.process} gave its word not to enter view {number}")
-                self._arrive(now_ms)
-        if self.stage is not Stage.MEMBER and any(isinstance(item, frames.Join) for item in frame.control):
-            return Refused("unknown", f"{self.process} is not, or no longer, in group {self.group!r}")
+        elif any(isinstance(item, frames.Join) for item in frame.control):
+            return Refused("unknown", f"{self.process} is no longer in group {self.group!r}")
         return Frame(self.group, self.instance, self.process, frame.source, self._status(frame.source))
 
     def _on_discovery(self, frame: Frame, discovery: frames.OfDiscovery, now_ms: int) -> Reply:

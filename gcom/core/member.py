@@ -343,7 +343,7 @@ class Member:
             self._view_change.proven(peer, frames.ENDED)  # either way that session is over, and votes no more
         elif reply.code == "unknown" and self._links.is_other_life(peer, reply.life):
             self._view_change.proven(peer, frames.DEAD)  # no two lives are at one address at a time
-        elif reply.code == "unknown":
+        elif reply.code in ("unknown", "entering"):
             self._view_change.gone(peer)  # no proof: the same life may have forgotten it
 
     def _on_noted(self, peer: Process, reply: Reply, now_ms: int) -> None:

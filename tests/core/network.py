@@ -29,7 +29,7 @@ from gcom.core.messages.effects import (
     Suspected,
 )
 from gcom.core.messages.frames import Control, Frame, Refused, Reply
-from gcom.core.messages.registry import Answer, Request
+from gcom.core.messages.registry import Answer, GroupInfo, Lookup, Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.core.multicast.signing import RunSigner
 from gcom.core.ordering.sequencer import Sequencer
@@ -271,6 +271,13 @@ class Network:
         """Return the members of a process's view; nobody if it is no member."""
         machine = self.machines.get(who)
         return set(machine.view.members) if machine and machine.view and machine.stage is Stage.MEMBER else set()
+
+    @property
+    def registered(self) -> GroupInfo:
+        """The group's entry at the registry."""
+        found = self.directory.ask(Lookup("g"), self.now_ms)
+        assert isinstance(found, GroupInfo)
+        return found
 
     @property
     def instances_alive(self) -> int:

@@ -288,6 +288,27 @@ def test_of_two_that_return_the_one_with_less_waits(has: Extent, theirs: Extent,
     assert machine.beside is (goes_first and has[0] == theirs[0])
 
 
+@pytest.mark.parametrize(
+    ("has", "theirs", "asks_for_word"),
+    [((7, 0), (6, 9), True), ((6, 9), (7, 0), False), ((0, 0), (6, 0), False), ((0, 0), (0, 0), True)],
+)
+def test_who_is_listed_and_on_its_way_in_is_asked_for_its_word_by_one_with_more(
+    has: Extent, theirs: Extent, asks_for_word: bool
+) -> None:
+    """Unlike one whose session is over it may still be let in, so without its word nobody claims."""
+    machine = JoinAttempt("news", ME, HERE, None, replace(former(A, B, view=9), has=has))
+    machine.start(0)
+    for vowed in (False, True):
+        machine.on_answer(Lookup("news"), entry(A, B, view=9, alive=False), 0)
+        machine.on_unreached(A, True, 0)
+        assert machine.on_entering(B, theirs, 0) == (vows(B, view=9) if asks_for_word else [])
+        if vowed:
+            machine.on_vowed(B)
+        away = (B,) if theirs > (0, 0) else ()
+        claim = claims(A, B, "me#6", view=9, away=away)
+        assert machine.tick(30_000 if vowed else 2_000) == (claim if vowed and asks_for_word else BACK)
+
+
 def test_members_of_a_view_that_the_registry_has_not_heard_of_are_asked_too() -> None:
     machine = returning(A, B)
     assert machine.on_answer(Lookup("news"), entry("me#6", A, view=2, alive=False), 0) == to(A)

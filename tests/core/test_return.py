@@ -7,10 +7,11 @@ import pytest
 from gcom.core.machine import Stage
 from gcom.core.messages import events
 from gcom.core.messages.effects import Ended, EntryFailed
-from gcom.core.messages.frames import Refused
+from gcom.core.messages.frames import Install, Refused
 from gcom.errors import Detached, NameTaken
 from gcom.values import limits
 from gcom.values.definition import Definition
+from gcom.values.names import name_of
 from tests.core.making import A, B, C, D
 from tests.core.network import Network
 
@@ -209,3 +210,26 @@ def test_tries_are_spaced_out_but_never_far(seconds: int) -> None:
     net.pass_ms(10_000)
     assert net.machines[C2].stage is Stage.ENTERING
     assert 4 <= net.registry_asked[C2] - asked <= 6
+
+
+def test_a_newcomer_begins_nothing_before_one_that_was_in_and_is_listed_again() -> None:
+    """1. A puts B out, lets it in again, and dies. 2. B has not heard of it. 3. D finds A dead, and B no member."""
+    net = returning("a", "b")
+    net.cut_off.add(B)
+    net.until(lambda: net.members(A) == {A})
+    net.send(A, "alone")
+    net.lose = lambda frame: any(isinstance(item, Install) for item in frame.control)
+    net.heal()
+    net.until(lambda: B2 in net.registered.members)
+    net.kill(A)
+    net.lose = lambda frame: False
+    net.cuts = {("b", "registry")}  # B cannot claim for now
+    d = net.start("d")
+    net.pass_ms(10_000)
+    assert not net.members(d), net.describe()
+    assert B2 in net.machines[d].waits_for
+    net.heal()
+    net.until(lambda: len(net.members(d)) == 2)
+    view = net.machines[d].view
+    assert view is not None
+    assert [name_of(member) for member in view.members] == ["b", "d"]

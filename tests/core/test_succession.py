@@ -59,12 +59,6 @@ def agreed(net: Network, who: Process) -> int:
     return inspection.sequencer.agreed if inspection and inspection.sequencer else 0
 
 
-def registered(net: Network) -> GroupInfo:
-    found = net.directory.ask(Lookup("g"), net.now_ms)
-    assert isinstance(found, GroupInfo)
-    return found
-
-
 @pytest.mark.parametrize("survivor", ["a", "b", "c"])
 def test_trace_10_the_one_that_is_left_of_three_goes_on_in_a_successor(survivor: str) -> None:
     net = formed("a", "b", "c")
@@ -76,7 +70,7 @@ def test_trace_10_the_one_that_is_left_of_three_goes_on_in_a_successor(survivor:
     assert net.now_ms - killed_ms <= 3_000
     made = first.succeeds
     assert made is not None
-    assert instance(net, left) == f"{ORIGIN}-1-1" == registered(net).instance
+    assert instance(net, left) == f"{ORIGIN}-1-1" == net.registered.instance
     assert (made.instance, made.view, made.by, set(made.gone), made.gives_up) == (ORIGIN, 3, "proof", {*dead}, ())
     assert net.end(left) == Ended(3, "succession", into=instance(net, left))
     again = [net.start(who[0], "7") for who in dead]  # its name does not keep the others out
@@ -404,7 +398,7 @@ def until_noted(net: Network) -> Process:
     d = net.start("d")
     net.until(lambda: bool(noted))
     net.watch = lambda who, effect: None
-    assert [who for who, _ in registered(net).others] == [d]
+    assert [who for who, _ in net.registered.others] == [d]
     return d
 
 
@@ -426,7 +420,7 @@ def test_who_was_noted_and_has_vowed_to_one_that_looks_promises_to_a_survivor_to
     net.until(lambda: bool(installs))
     net.cuts = {("b", "a"), ("b", "registry")}  # it does not find A dead, and looks for nobody
     d = net.start("d")
-    net.until(lambda: d in dict(registered(net).others))
+    net.until(lambda: d in dict(net.registered.others))
     net.kill(A)
     e = net.start("e")
     net.until(lambda: any(asks(frame) for frame in net.carried if (frame.source, frame.target) == (e, d)))
@@ -469,7 +463,7 @@ def test_an_operator_lets_the_detached_go_on_and_says_whom_that_gives_up() -> No
     assert (first.succeeds.by, set(first.succeeds.gives_up), first.succeeds.gone) == ("operator", {C, D, E}, {})
     assert lineage.descends(instance(net, A), ORIGIN)
     assert not lineage.carries_on(instance(net, A), ORIGIN)  # those given up may have more
-    assert registered(net).instance == instance(net, A)
+    assert net.registered.instance == instance(net, A)
 
 
 def test_those_whom_an_operator_gave_up_come_over_after_the_heal() -> None:
@@ -514,4 +508,4 @@ def test_an_order_to_fork_is_void_where_a_quorum_is_heard() -> None:
     net.directory.ask(Fork("g", instance(net, A)), net.now_ms)
     net.pass_ms(2 * limits.RENEW_MS)
     assert net.members(A) == {A, B}
-    assert (registered(net).alive, registered(net).forked, instance(net, A)) == (True, False, ORIGIN)
+    assert (net.registered.alive, net.registered.forked, instance(net, A)) == (True, False, ORIGIN)

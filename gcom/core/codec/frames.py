@@ -54,7 +54,7 @@ _ENVELOPE = attrgetter("number", "kind", "call", "payload")
 _BROUGHT = 1  # the extension type of a state that a member brings
 _REFUSED = record(
     Refused,
-    code=one_of("unknown", "ended", "returning", "elsewhere", "expelled", "version"),
+    code=one_of("unknown", "ended", "returning", "entering", "elsewhere", "expelled", "version"),
     # A peer's words go into errors and logs: bounded, but not refused, for the code matters more.
     text=FieldKind(lambda given: str.__getitem__(given, slice(1000))),
     settled=optional(NUMBER),

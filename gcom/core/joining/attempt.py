@@ -30,7 +30,7 @@ from gcom.errors import (
 )
 from gcom.values import limits, names
 from gcom.values.definition import Definition, Netsplit, uninvited, unsigned
-from gcom.values.lineage import Extent, precedence
+from gcom.values.lineage import NO_EXTENT, Extent, precedence
 from gcom.values.names import Address, Process
 
 TARGETS_MAX = 3  # members asked at the same time
@@ -342,18 +342,38 @@ class JoinAttempt:
         """
         # 1. A, B and C are in view 2, C is cut off. 2. A and B install view 3, and die. 3. C is told of view 3, and
         # comes back. 4. If a newcomer could claim the name now, C would be given its empty state.
-        former = self._former
         # 1. C is put out of view 3. 2. B alone begins a successor, lets D in with view 2, and puts D out. 3. B dies.
         # What D has comes later than what C has, though the number of its view is the smaller.
         # 1. C and D are put out of view 3; C had delivered more of it. 2. All others die. Views alone would not tell.
         # On a tie the greater process id begins, the same one in both their eyes: else both would wait, or both claim.
-        if former and (former.has, former.process) > (reach, peer):
+        if self._has_more(peer, reach):
             self._vowed.add(peer)
-            # Its seat goes with the claim as `away`. 1. This process claims. 2. It dies before
-            # that one is in. 3. A newcomer must wait for that one, and not begin with nothing.
-            self._returning.add(peer)
-            self.beside = self.beside or former.has[0] == reach[0]
+            self._pass_over(peer, reach)
         return self.on_unreached(peer, False, now_ms)
+
+    def on_entering(self, peer: Process, reach: Extent, now_ms: int) -> list[Out]:
+        """Record that a process which the group may list is on its way in, and how far what it has reaches.
+
+        Unlike one that returns, it may still be let in: so this process does not go before it without its vow.
+        """
+        # 1. B, which was put out, is let in again by A. 2. A dies before B hears of it. 3. D, a newcomer,
+        # looks. If B vowed to D, and D claimed, what B has would be given up for D's empty state.
+        first = reach == NO_EXTENT or self._has_more(peer, reach)
+        if first and reach != NO_EXTENT:
+            self._pass_over(peer, reach)
+        return self.on_unreached(peer, False, now_ms, absent=first)
+
+    def _has_more(self, peer: Process, reach: Extent) -> bool:
+        """Return whether this process, not that one, begins, as what it has reaches further."""
+        former = self._former
+        return former is not None and (former.has, former.process) > (reach, peer)
+
+    def _pass_over(self, peer: Process, reach: Extent) -> None:
+        """Note that one comes back with no more than this process has."""
+        # Its seat goes with the claim as `away`. 1. This process claims. 2. It dies before
+        # that one is in. 3. A newcomer must wait for that one, and not begin with nothing.
+        self._returning.add(peer)
+        self.beside = self.beside or (self._former is not None and self._former.has[0] == reach[0])
 
     def on_heard(self, source: Process, now_ms: int) -> None:
         """Record that a member answered; it may take its time to admit."""

@@ -11,11 +11,12 @@ from gcom.core.links import Links
 from gcom.core.membership.triggers import is_started
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import AskRegistry, Effect, EntryFailed, Succeeds
-from gcom.core.messages.frames import Control, Decision, Refused, Reply
+from gcom.core.messages.frames import Control, Decision, Frame, Refused, Reply, Status
 from gcom.core.messages.registry import GroupInfo
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.values import limits
 from gcom.values.definition import Definition, Netsplit
+from gcom.values.lineage import NO_EXTENT
 from gcom.values.names import Address, Process
 from gcom.values.view import View
 
@@ -35,6 +36,7 @@ class Joining:
         signs: bool,
     ) -> None:
         self.instance = former.entry.instance if former else ""
+        self._has = former.has if former else NO_EXTENT
         self.entered: frames.Install | None = None
         self.failed = False
         self.effects: list[Effect] = []
@@ -86,6 +88,28 @@ class Joining:
                 pass
             case _:
                 raise AssertionError(f"a driver tells {type(event).__name__} only to a member")
+
+    def receive(self, frame: Frame) -> Reply | None:
+        """Take a frame to a process on its way in; return the answer, None if that is the plain one, by the status."""
+        # Before the instances are compared: a noted process is asked by survivors of an instance that it never was in.
+        prepare = next((item for item in frame.control if isinstance(item, frames.Prepare)), None)
+        if prepare:
+            answer = self.on_prepare(frame.instance, prepare)
+            return Frame(frame.group, frame.instance, self._process, frame.source, Status(0), (answer,))
+        joins = any(isinstance(item, frames.Join) for item in frame.control)
+        # Not `elsewhere`, which a member says: this process may yet enter the asker's instance.
+        if joins or frame.instance != self.instance:
+            # To one that enters, too, with what it has: of two that nobody lets in, the one with less is to wait.
+            text = f"{self._process} is not in group {frame.group!r} yet"
+            return Refused("entering", text, reach=self._transfer.reached(self._has))
+        for item in frame.control:
+            if not isinstance(item, frames.Install) or self._process not in item.decision.view.members:
+                continue
+            # It promised survivors not to enter this view. `ended`, so that its members count it as dead there.
+            if not self.on_install(item):
+                return Refused("ended", f"{self._process} gave its word not to enter view {item.decision.view.number}")
+            break
+        return None
 
     def on_install(self, install: frames.Install) -> bool:
         """Take a member's word that this process is in; return False if it is bound not to be."""
@@ -238,6 +262,8 @@ class Joining:
                 return self._entering.on_unreached(peer, True, now_ms)
             case "returning":
                 return self._entering.on_returning(peer, reply.reach, now_ms)
+            case "entering":
+                return self._entering.on_entering(peer, reply.reach, now_ms)
             case _:
                 # Another life at its address proves that this process is dead: no two have one address at a time.
                 other_life = self._links.is_other_life(peer, reply.life)

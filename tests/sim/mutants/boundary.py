@@ -31,7 +31,7 @@ from gcom.core.state_transfer.donors import sources
 from gcom.values import lineage
 from gcom.values.lineage import Extent
 from gcom.values.names import Process, name_of
-from tests.core import test_directory_memory, test_join_attempt, test_joining, test_succession
+from tests.core import test_directory_memory, test_join_attempt, test_joining, test_return, test_succession
 from tests.core.scenarios import test_continuity as stories
 from tests.core.scenarios import test_splits
 from tests.sim import test_seeds
@@ -94,7 +94,7 @@ def who_is_unknown_where_it_was_is_dead(patch: Patch) -> None:
     on_refused, as_newcomer = Member._on_refused, Joining._on_refused
 
     def dead(reply: Refused) -> Refused:
-        return replace(reply, code="ended") if reply.code == "unknown" else reply
+        return replace(reply, code="ended") if reply.code in ("unknown", "entering") else reply
 
     patch.setattr(Member, "_on_refused", lambda self, peer, reply: on_refused(self, peer, dead(reply)))
     patch.setattr(
@@ -242,6 +242,14 @@ def who_gave_its_word_not_to_enter_enters(patch: Patch) -> None:
         return on_install(self, install)
 
     patch.setattr(Joining, "on_install", forget)
+
+
+@told_by(test_return.test_a_newcomer_begins_nothing_before_one_that_was_in_and_is_listed_again)
+def one_on_its_way_in_counts_as_a_newcomer(patch: Patch) -> None:
+    def absent(self: JoinAttempt, peer: Process, reach: Extent, now_ms: int) -> Any:
+        return self.on_unreached(peer, False, now_ms, absent=True)
+
+    patch.setattr(JoinAttempt, "on_entering", absent)
 
 
 # Leaving and coming
