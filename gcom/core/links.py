@@ -267,7 +267,7 @@ class Links(dict[Process, PeerLink]):
         if link and link.readiness is Readiness.FREE and not link.later:
             link.due_ms = now_ms + limits.HEARTBEAT_MS
 
-    def bring_forward(self, peer: Process, now_ms: int, within_ms: int = limits.TOGETHER_MS) -> None:
+    def bring_forward(self, peer: Process, now_ms: int, within_ms: int = limits.HEARTBEATS_TOGETHER_MS) -> None:
         """Have a heartbeat that is due soon go now, beside one of another group to the same node."""
         link = self.get(peer)
         # Not a redial, which waits on purpose.

@@ -395,7 +395,7 @@ class Host:
                 # All that are due soon with the first that is: from then on they are due together.
                 together = any(at is not None and at <= now for at in deadlines)
                 for session, deadline in zip(self.sessions.all, deadlines, strict=True):
-                    if together and deadline is not None and deadline <= now + limits.TOGETHER_MS:
+                    if together and deadline is not None and deadline <= now + limits.TICKS_TOGETHER_MS:
                         session.tick()
                     if session.machine.stage is Stage.ENDED:
                         self.sessions.drop(session)

@@ -99,9 +99,10 @@ REDIAL_MS = 250  # a peer whose calls fail is called again
 # Of two processes the one with the greater id sends its heartbeat so much earlier. It must be longer than a call takes,
 # or each would call the other.
 HEARTBEAT_LEAD_MS = 25
-# A heartbeat, or a tick, of another group that is due so soon goes with one that is due now: two processes with twenty
-# groups in common wake each other as often as with one.
-TOGETHER_MS = 75
+# What is due so soon of another group goes with what is due now: two processes with twenty groups in common wake each
+# other as often as with one. Half of the time between two: so whatever came apart is together again after one of them.
+HEARTBEATS_TOGETHER_MS = HEARTBEAT_MS // 2
+TICKS_TOGETHER_MS = HEARTBEAT_MS // 4
 SILENCE_MS = 2_000  # nothing heard for this long: evidence, while little is known of the peer's usual gaps
 # Evidence no sooner, however regular the peer was: a false suspicion costs more than the time.
 SILENCE_MIN_MS = HEARTBEAT_MS + 1_250

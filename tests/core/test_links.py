@@ -63,7 +63,7 @@ def test_of_two_the_greater_calls_first() -> None:
 
 
 def test_a_heartbeat_that_is_due_soon_is_brought_forward_and_no_other_nor_a_redial() -> None:
-    soon = NOW + limits.HEARTBEAT_MS - limits.TOGETHER_MS
+    soon = NOW + limits.HEARTBEAT_MS - limits.HEARTBEATS_TOGETHER_MS
     made = links()
     made.bring_forward(B, soon - 1)
     assert not made[B].due(soon - 1)

@@ -58,6 +58,10 @@ class BytesStream:
     def sendall(self, data: bytes, /) -> None:
         raise AssertionError("a reader writes nothing")
 
+    def recv(self, size: int, /) -> bytes:
+        self._at += size
+        return self._data[self._at - size : self._at]
+
     def recv_into(self, buffer: memoryview, size: int, flags: int, /) -> int:
         part = self._data[self._at : self._at + size]
         buffer[: len(part)] = part
@@ -187,7 +191,10 @@ def _message(body: bytes) -> bytes:
 
 
 def _read_message(data: bytes) -> Any:
-    return wire.plain(wire.read(BytesStream(data)).body)
+    """Read a message as a server does, and as one that reads no further: the same must come."""
+    exactly = wire.read(BytesStream(data))
+    assert wire.Requests(BytesStream(data)).take() == exactly
+    return wire.plain(exactly.body)
 
 
 _TO_NODE = wire.frame_call(wire.NODE)

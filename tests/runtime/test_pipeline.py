@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from threading import Event, Thread
 from time import monotonic
@@ -14,7 +14,7 @@ from Pyro5 import protocol
 
 from gcom.errors import PeerError
 from gcom.runtime import pyro
-from gcom.runtime.pyro import tls
+from gcom.runtime.pyro import tls, wire
 from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
 from tests.runtime.test_pyro import LIMIT_S, message, receive
@@ -64,6 +64,40 @@ def test_answers_come_in_the_order_of_the_calls(echo: pyro.Server) -> None:
         for call in calls:
             pipeline.put(call)
         assert answers(pipeline, len(calls)) == calls
+
+
+def test_calls_that_are_put_together_are_answered_together() -> None:
+    came: list[bytes] = []
+    server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(bytes)}, credentials=pyro.UserSecret())
+    server.start()
+    calls = [b"call %d" % number for number in range(20)]
+    with closing(server), pipeline_over(dialled(server)) as pipeline:
+        for call in calls[:-1]:
+            assert pipeline.put(call, follows=True)
+        readable, _, _ = select.select([pipeline], [], [], 0)
+        assert not readable, "what is to be followed by another is not written by itself"
+        assert pipeline.put(calls[-1])
+        while not came:
+            select.select([pipeline], [], [], LIMIT_S)
+            came = pipeline.answers()
+    assert came == calls
+
+
+def test_who_sends_what_is_no_message_behind_a_call_has_the_answer_to_that(
+    expect_log: Callable[[str], None],
+) -> None:
+    expect_log("refused from the network")
+    server = pyro.Server("127.0.0.1", 0, {pyro.NODE: pyro.Endpoint(bytes)}, credentials=pyro.UserSecret())
+    server.start()
+    with closing(server), pipeline_over(dialled(server)) as pipeline:
+        pipeline.put(b"call", follows=True)
+        pipeline._unwritten.append(memoryview(bytes(wire.HEADER_BYTES)))
+        pipeline.flush()
+        assert answers(pipeline, 1) == [b"call"]
+        select.select([pipeline], [], [], LIMIT_S)
+        with pytest.raises(pyro.ConnectionLost):
+            pipeline.answers()
+        assert server.refused["not Pyro5"] == 1
 
 
 def test_what_the_socket_does_not_take_is_written_later() -> None:

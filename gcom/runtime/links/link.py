@@ -201,7 +201,7 @@ class Link:
     def next_ms(self, now_ms: int) -> int | None:
         """Return when `tick` is due next; None: not before something happens. Holds the lock."""
         if self._next_tick_ms <= now_ms:
-            # Sooner nothing is due without `serve`: a heartbeat is put off, or comes HEARTBEAT_LEAD_MS sooner at most.
+            # Sooner nothing is due without `serve` or an answer: what comes from the peer puts a heartbeat off.
             dues = [due for _, due in self._dues() if due is not None]
             self._next_tick_ms = max(min(dues), now_ms + OVERDUE_MS) if dues else now_ms + limits.HEARTBEAT_MS
         if self._call_thread is not None:
@@ -243,9 +243,11 @@ class Link:
 
     def _write_one(self, pipeline: pyro.Pipeline, taken: _TakenFrame) -> None:
         taken.session.log_before_frame()
+        # Frames of several groups are due together: one call of the kernel for all, and one wake of the peer.
+        follows = bool(self._to_write)
         # The socket's buffer is full: the reader writes the rest,
         # since a thread of the application must not wait for a peer.
-        if not pipeline.put(*codec.encode_parts(taken.frame)):
+        if not pipeline.put(*codec.encode_parts(taken.frame), follows=follows):
             self._host.reader.await_writable(self, pipeline)
 
     # reading, in the reader's thread
@@ -285,6 +287,7 @@ class Link:
                 sessions[session] = None
             for session in sessions:
                 session.reschedule()
+            self._next_tick_ms = 0  # the next heartbeat counts from the answer, and HEARTBEAT_LEAD_MS decide who calls
             if self._due or not self._turns:
                 self._host.lock.write_on_release(self)
         return unawaited

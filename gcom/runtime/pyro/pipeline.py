@@ -44,10 +44,11 @@ class Pipeline:
     def fileno(self) -> int:
         return self._sock.fileno()
 
-    def put(self, *data: Encoded) -> bool:
+    def put(self, *data: Encoded, follows: bool = False) -> bool:
         """Call with `data`, behind the calls before; tell whether the socket has it all: else `flush` later.
 
-        Its parts are written as they are, not copied into one. Where the connection has broken, `answers` says so.
+        Its parts are written as they are, not copied into one; `follows`: with the call that is put next. Where the
+        connection has broken, `answers` says so.
         """
         size = sum(map(len, data))
         call = self._call + size.to_bytes(4)
@@ -57,7 +58,7 @@ class Pipeline:
             self._put = (self._put + 1) & 0xFFFF
             head = wire.header(protocol.MSG_INVOKE, 0, self._put, body_bytes)
             self._append((head, call, *data, wire.FRAME_CALL_END), joined=size < LARGE_BYTES)
-            return self._flush()
+            return follows or self._flush()
 
     def _append(self, parts: tuple[Encoded, ...], joined: bool) -> None:
         try:

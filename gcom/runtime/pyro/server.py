@@ -38,9 +38,11 @@ from gcom.runtime.pyro.wire import (
     NOT_TRUSTED,
     POOL_FULL,
     RefusedMessage,
+    Requests,
     WireMessage,
     frame_call,
     frame_of,
+    message,
     pack,
     plain,
     read,
@@ -53,6 +55,7 @@ from gcom.values.names import Address
 
 HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
 WORKERS_SPARE = 32  # beyond the connections at once: they end those that give way, and tell others that all are busy
+ANSWERS_BYTES = 64 * 1024  # are not kept back for more
 ACCEPT_PAUSE_S = 0.05  # after accept failed for want of descriptors or threads
 _TO_NODE = frame_call(NODE)
 _THIS_USER = contextlib.nullcontext()  # a process of this very user is served under no name, and most requests are
@@ -194,6 +197,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, answer, hello.serializer)
         # The deadline was the handshake's: a peer that then says nothing may be idle, which `end_idle` judges.
         sock.settimeout(None)
+        conn.gcom_requests, conn.gcom_answers = Requests(sock), bytearray()
         return True
 
     def _peer(self, sock: tls.PeerSocket, hello: WireMessage, deadline: float) -> Identity | None:
@@ -250,7 +254,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
     def handleRequest(self, conn: Any) -> None:
         """Serve one request of a connection. Raises a Pyro5 error to end it, for Pyro5's worker to close."""
         try:
-            request = read(conn.sock)
+            request = conn.gcom_requests.take()
             # 1. A peer connects. 2. Its certificate is revoked. 3. No handshake will ever ask about it again: a call
             # may come on this connection for as long as the peer wishes.
             if self._credentials is not None and tls.is_revoked(conn.sock, self._credentials):
@@ -259,18 +263,28 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             is_new = self._connections.begin(conn)
             try:
                 with _THIS_USER if conn.gcom_peer is None else tls.serving(conn.gcom_peer, conn.sock):
-                    self._serve(conn.sock, request)
+                    conn.gcom_answers += self._serve(request)
+                # Requests that came together are answered together: the caller is woken once for all.
+                if not conn.gcom_requests.has_next or len(conn.gcom_answers) >= ANSWERS_BYTES:
+                    self._write_answers(conn)
             finally:
                 self._connections.end(conn, is_new)
         except RefusedMessage as refused:
             self._refusals.add(refused.reason)
+            with contextlib.suppress(OSError):
+                self._write_answers(conn)  # of the requests before
             raise errors.SecurityError(refused.reason) from refused
         except (EOFError, OSError) as error:
             raise errors.ConnectionClosedError("gone") from error
 
-    def _serve(self, sock: tls.PeerSocket, request: WireMessage) -> None:
+    def _write_answers(self, conn: Any) -> None:
+        answers, conn.gcom_answers = conn.gcom_answers, bytearray()
+        conn.sock.sendall(answers)
+
+    def _serve(self, request: WireMessage) -> bytes:
+        """Return the answer to a request, as it travels."""
         if request.kind == protocol.MSG_PING:
-            return write(sock, protocol.MSG_PING, 0, request.seq, b"pong", request.serializer)
+            return message(protocol.MSG_PING, 0, request.seq, b"pong", request.serializer)
         if request.kind != protocol.MSG_INVOKE or (
             request.serializer != MSGPACK and not self._speaks(request.serializer)
         ):
@@ -278,7 +292,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         if request.flags & protocol.FLAGS_ONEWAY:
             raise RefusedMessage("oneway")  # a thread per call, without order or bound, and nobody to tell
         flags, answer = self._answer(request)
-        return write(sock, protocol.MSG_RESULT, flags, request.seq, answer, request.serializer)
+        return message(protocol.MSG_RESULT, flags, request.seq, answer, request.serializer)
 
     def _answer(self, request: WireMessage) -> tuple[int, bytes]:
         """Return flags and answer of a call: every error in it becomes an answer, and the connection goes on."""

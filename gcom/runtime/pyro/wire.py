@@ -17,6 +17,7 @@ import msgpack
 from Pyro5 import protocol, serializers
 
 from gcom.errors import PeerError
+from gcom.values.run import Encoded
 
 CALL_BYTES_MAX = 1024 * 1024  # one Pyro5 message: two frames, so our bound is met before Pyro5's
 ANNOTATION_BYTES_MAX = 1024  # read and dropped: GCom uses none, a stock proxy's few are harmless
@@ -30,6 +31,7 @@ FRAME_CALL_END = b"\x80"  # no named arguments
 
 _HEADER = struct.Struct("!4sHBBHHII16sHH")
 HEADER_BYTES = _HEADER.size
+_AHEAD_BYTES = 4096  # read at once: some twenty heartbeats, and no large copy of what a load begins with
 _MAGIC = 0x4DC5
 _NO_CORRELATION = bytes(16)
 
@@ -40,6 +42,8 @@ class Stream(Protocol):
     def settimeout(self, timeout_s: float | None, /) -> None: ...
 
     def sendall(self, data: bytes, /) -> None: ...
+
+    def recv(self, size: int, /) -> bytes: ...
 
     def recv_into(self, buffer: memoryview, size: int, flags: int, /) -> int: ...
 
@@ -112,6 +116,37 @@ def read(sock: Stream, deadline: float | None = None) -> WireMessage:
     return WireMessage(header.kind, header.serializer, header.flags, header.seq, memoryview(body)[header.annotations :])
 
 
+class Requests:
+    """The messages of a connection that is served, in order. Those that come together are read together."""
+
+    def __init__(self, sock: Stream) -> None:
+        self._sock = sock
+        self._ahead = memoryview(b"")  # was read, and belongs to the messages that are next
+
+    def take(self) -> WireMessage:
+        """Wait for the next message and return it. Raises RefusedMessage, EOFError or OSError."""
+        ahead = self._ahead
+        while len(ahead) < HEADER_BYTES:
+            if not (data := self._sock.recv(_AHEAD_BYTES)):
+                raise EOFError("the connection was closed")
+            ahead = memoryview(b"".join((ahead, data)) if ahead else data)
+        header = _checked_header(ahead)
+        end = HEADER_BYTES + header.annotations + header.size
+        body, self._ahead = ahead[HEADER_BYTES:end], ahead[end:]
+        if len(ahead) < end:
+            body = memoryview(_read_exactly(self._sock, end - HEADER_BYTES, None, body))
+        return WireMessage(header.kind, header.serializer, header.flags, header.seq, body[header.annotations :])
+
+    @property
+    def has_next(self) -> bool:
+        """Whether `take` returns without a wait."""
+        ahead = self._ahead
+        if len(ahead) < HEADER_BYTES:
+            return False
+        *_, size, annotations, _, _, _ = _HEADER.unpack_from(ahead)
+        return bool(len(ahead) >= HEADER_BYTES + size + annotations)
+
+
 def parse(received: bytearray) -> WireMessage | None:
     """Take one message off the bytes received, a header at least; None: it is incomplete. Raises RefusedMessage."""
     header = _checked_header(received)
@@ -124,7 +159,7 @@ def parse(received: bytearray) -> WireMessage | None:
     return WireMessage(header.kind, header.serializer, header.flags, header.seq, memoryview(body))
 
 
-def _checked_header(data: bytearray) -> _Header:
+def _checked_header(data: bytearray | memoryview) -> _Header:
     """Return a header whose body may be read; raises RefusedMessage."""
     tag, version, kind, serializer, flags, seq, size, annotations, _, _, magic = _HEADER.unpack_from(data)
     if (tag, version, magic) != (b"PYRO", protocol.PROTOCOL_VERSION, _MAGIC):
@@ -139,10 +174,11 @@ def _checked_header(data: bytearray) -> _Header:
     return _Header(kind, serializer, flags, seq, annotations, size)
 
 
-def _read_exactly(sock: Stream, size: int, deadline: float | None) -> bytearray:
-    """Read `size` bytes; `deadline` bounds the whole, so that a peer cannot stretch it with a byte now and then."""
+def _read_exactly(sock: Stream, size: int, deadline: float | None, begin: Encoded = b"") -> bytearray:
+    """Read `size` bytes, of which some are there; `deadline` bounds the whole: no peer can stretch it byte by byte."""
     data = bytearray(size)
-    got, rest = 0, memoryview(data)
+    got, rest = len(begin), memoryview(data)
+    rest[:got] = begin
     while got < size:
         if deadline is not None:
             # Before each read: what is left of the whole, not the same time again for each byte.
