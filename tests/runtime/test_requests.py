@@ -61,3 +61,32 @@ def test_annotations_are_read_and_dropped() -> None:
     requests = wire.Requests(BytesStream(wire._HEADER.pack(*fields) + b"...body" + b"next"))
     assert bytes(requests.take().body) == b"body"
     assert not requests.has_next
+
+
+class WrittenStream(BytesStream):
+    """A connection that keeps what is written."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.written: list[bytes] = []
+
+    def sendall(self, data: bytes, /) -> None:
+        self.written.append(bytes(data))
+
+
+def test_what_was_asked_together_is_answered_together() -> None:
+    stream = WrittenStream(b"".join(wire.message(protocol.MSG_INVOKE, 0, at, b"") for at in range(3)))
+    requests = wire.Requests(stream)
+    for answer in (b"a", b"b", b"c"):
+        requests.take()
+        requests.answer(answer)
+    assert stream.written == [b"abc"]
+
+
+def test_many_bytes_of_answers_wait_for_no_more() -> None:
+    stream = WrittenStream(b"".join(wire.message(protocol.MSG_INVOKE, 0, at, b"") for at in range(4)))
+    requests = wire.Requests(stream)
+    for size in (100, wire._ANSWERS_BYTES, 1, 1):
+        requests.take()
+        requests.answer(bytes(size))
+    assert list(map(len, stream.written)) == [100 + wire._ANSWERS_BYTES, 2]

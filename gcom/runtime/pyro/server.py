@@ -55,7 +55,6 @@ from gcom.values.names import Address
 
 HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
 WORKERS_SPARE = 32  # beyond the connections at once: they end those that give way, and tell others that all are busy
-ANSWERS_BYTES = 64 * 1024  # are not kept back for more
 ACCEPT_PAUSE_S = 0.05  # after accept failed for want of descriptors or threads
 _TO_NODE = frame_call(NODE)
 _THIS_USER = contextlib.nullcontext()  # a process of this very user is served under no name, and most requests are
@@ -197,7 +196,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         write(sock, protocol.MSG_CONNECTOK, 0, hello.seq, answer, hello.serializer)
         # The deadline was the handshake's: a peer that then says nothing may be idle, which `end_idle` judges.
         sock.settimeout(None)
-        conn.gcom_requests, conn.gcom_answers = Requests(sock), bytearray()
+        conn.gcom_requests = Requests(sock)
         return True
 
     def _peer(self, sock: tls.PeerSocket, hello: WireMessage, deadline: float) -> Identity | None:
@@ -263,23 +262,16 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             is_new = self._connections.begin(conn)
             try:
                 with _THIS_USER if conn.gcom_peer is None else tls.serving(conn.gcom_peer, conn.sock):
-                    conn.gcom_answers += self._serve(request)
-                # Requests that came together are answered together: the caller is woken once for all.
-                if not conn.gcom_requests.has_next or len(conn.gcom_answers) >= ANSWERS_BYTES:
-                    self._write_answers(conn)
+                    conn.gcom_requests.answer(self._serve(request))
             finally:
                 self._connections.end(conn, is_new)
         except RefusedMessage as refused:
             self._refusals.add(refused.reason)
             with contextlib.suppress(OSError):
-                self._write_answers(conn)  # of the requests before
+                conn.gcom_requests.flush()  # what was asked before is answered
             raise errors.SecurityError(refused.reason) from refused
         except (EOFError, OSError) as error:
             raise errors.ConnectionClosedError("gone") from error
-
-    def _write_answers(self, conn: Any) -> None:
-        answers, conn.gcom_answers = conn.gcom_answers, bytearray()
-        conn.sock.sendall(answers)
 
     def _serve(self, request: WireMessage) -> bytes:
         """Return the answer to a request, as it travels."""

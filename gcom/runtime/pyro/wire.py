@@ -31,6 +31,7 @@ FRAME_CALL_END = b"\x80"  # no named arguments
 
 _HEADER = struct.Struct("!4sHBBHHII16sHH")
 HEADER_BYTES = _HEADER.size
+_ANSWERS_BYTES = 64 * 1024  # do not wait for more: the caller is woken once for all that came together
 _AHEAD_BYTES = 4096  # read at once: some twenty heartbeats, and no large copy of what a load begins with
 _MAGIC = 0x4DC5
 _NO_CORRELATION = bytes(16)
@@ -117,10 +118,12 @@ def read(sock: Stream, deadline: float | None = None) -> WireMessage:
 
 
 class Requests:
-    """The messages of a connection that is served, in order. Those that come together are read together."""
+    """The requests of a connection, in order. Those that come together are read together, and answered together."""
 
     def __init__(self, sock: Stream) -> None:
         self._sock = sock
+        self._answers: list[bytes] = []  # are not written yet
+        self._answer_bytes = 0
         self._ahead = memoryview(b"")  # was read, and belongs to the messages that are next
 
     def take(self) -> WireMessage:
@@ -136,6 +139,18 @@ class Requests:
         if len(ahead) < end:
             body = memoryview(_read_exactly(self._sock, end - HEADER_BYTES, None, body))
         return WireMessage(header.kind, header.serializer, header.flags, header.seq, body[header.annotations :])
+
+    def answer(self, answer: bytes) -> None:
+        """Answer the request that was taken last, at once or with those that follow. Raises OSError."""
+        self._answers.append(answer)
+        self._answer_bytes += len(answer)
+        if not self.has_next or self._answer_bytes >= _ANSWERS_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the answers that wait for others. Raises OSError."""
+        answers, self._answers, self._answer_bytes = self._answers, [], 0
+        self._sock.sendall(b"".join(answers))
 
     @property
     def has_next(self) -> bool:
