@@ -312,6 +312,23 @@ def test_whatever_a_member_says_nothing_of_ours_breaks(
     assert taken > 5 * len(seeds)
 
 
+def test_one_that_left_and_that_a_lie_lets_in_again_is_called_like_any_member() -> None:
+    net = Network(Definition.parse("g"))
+    a, b, c = net.form("a", "b", "c")
+    net.leave(c)
+    net.until_view(a, b)
+    machine = net.machines[a]
+    assert machine.view is not None
+    again = View(machine.view.number + 1, (a, b, c), tuple(map(address, (a, b, c))))
+    lie = frames.Install(Decision(again, (c,), {}, {a: 0, b: 0}), 0)
+    net.arrive(Frame("g", machine.instance, b, a, Status(machine.view.number), (lie,)))
+    assert net.members(a) == {a, b, c}
+    net.handle(a, events.Replied(c, Refused("unknown", "it left")))
+    late = Status(machine.view.number - 1)
+    net.arrive(Frame("g", machine.instance, c, a, late))
+    assert c in machine.peers
+
+
 def _is_in(net: Replicas, who: Process) -> bool:
     return len(net.members(who)) == 4
 
