@@ -20,8 +20,8 @@ class Tombstones:
 
     def install(self, decision: Decision, now_ms: int) -> None:
         """Remember who left with a decision; forget who is in its view, which only a lie can bring about."""
-        # 1. C leaves. 2. B, a liar, says that C is in again. 3. C refuses a call. If its link were closed, as a leaver's
-        # is, the next word of C would be that of a member without a link.
+        # 1. C leaves. 2. B, a liar, says that C is in again. 3. C refuses a call. If its link were closed, as that of
+        # a leaver is, the next word of C would be that of a member without a link.
         self._told = {who: told for who, told in self._told.items() if who not in decision.view.members}
         leavers = [member for member, reason in decision.left.items() if reason in LEAVES_FOR]
         self._told |= dict.fromkeys(leavers, (decision, now_ms + limits.TIME_WAIT_MS))
