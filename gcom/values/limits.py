@@ -45,7 +45,7 @@ CREDENTIAL_BYTES_MAX = 4 * 1024
 # A sender's window: messages not yet consumed by every member. At the bound nothing is numbered; what waits fills up
 # the next bound, and then `send` blocks. Below a bound in bytes a message of any size is let in, so that one message
 # may overshoot it.
-WINDOW_MESSAGES_MAX = 16 * 1024
+WINDOW_MESSAGES_MAX = 32 * 1024
 WINDOW_BYTES_MAX = 4 * 1024 * 1024
 # Sent by the application, not yet numbered. At the bound `send` blocks. One run of small messages: in a flood this is
 # the queue in which a message waits longest, and at four times as many it is not faster (docs/decisions/0014).
