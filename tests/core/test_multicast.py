@@ -294,6 +294,18 @@ def test_a_run_may_fill_a_part_of_a_gap() -> None:
     assert multicast.overdue(10**6) == [Range(B, 1, 3), Range(B, 6, 9)]
 
 
+def test_what_is_given_up_while_a_view_ends_is_told_behind_what_is_here() -> None:
+    """Its reader gives credit by the last number that it has read."""
+    multicast = basic()
+    multicast.wedge()
+    assert multicast.missing({B: 3}, 0) == [Range(B, 1, 3)]
+    assert multicast.receive(run(B, 1, 1), 1) == multicast.receive(run(B, 3, 1), 1) == []
+    assert multicast.overdue(1 + limits.GAP_GRACE_MS) == []
+    assert multicast.missing({B: 3}, 10**6) == []
+    runs, lost = multicast.close({B: 3})
+    assert (numbers(runs), lost) == ([1, 3], [Range(B, 2, 2)])
+
+
 def test_the_end_of_a_view_gives_up_all_gaps() -> None:
     multicast = basic()
     multicast.receive(run(B, 3, 1), 0)
