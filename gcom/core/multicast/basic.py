@@ -159,8 +159,8 @@ class Basic(MulticastProtocol):
 
     def overdue(self, now_ms: int) -> list[Range]:
         lost = [lost for sender in self._top for lost in self._give_up(sender, now_ms - limits.GAP_GRACE_MS)]
-        # It goes up at the view's end, as what came since the promise does. 1. 4 is here, and 5 is lost. 2. If that were
-        # told now, the application would read it first, and give credit for 4, too: more than its window would wait.
+        # It goes up at the view's end, as what came since the promise does. Let 4 be here, and 5 lost: told now, the
+        # loss would be read before 4, and give credit for 4, too, so that more than a window would wait.
         if self.wedged:
             self._lost += lost
             return []
