@@ -279,6 +279,29 @@ def enters_with_the_state_of_one_who_had_none() -> Told:
     return _enters_anew()
 
 
+def _begun_by_one_that_had_just_entered(*given: Record) -> Told:
+    """a dies as it gives d its state, and d begins j alone; c, put out while it was stopped, has a's message, too."""
+    kind: dict[str, Any] = {"ordering": "FIFO"}
+    begun, second, third = view(1, A, C, **kind), view(2, A, **kind), view(3, A, D, **kind)
+    say, heard = [send(1, 1, {}), deliver(1, A, 1), confirm(1, 1, "all")], deliver(1, A, 1)
+    begins, last = view(1, D, succeeds=succeeds("i", 3, {A: 1}, gone={A: "dead"}), **kind), view(2, D, C2, **kind)
+    logs = {
+        A: on("i", begun, *say, second, third),
+        C: on("i", begun, heard, detach(1, "expelled", into="j")),
+        D: [*on("i", {**third, "base": {A: 1}}, *given, over(3, "j")), *on("j", begins, last, left(2))],
+        C2: on("j", last, adopt(2, D, {}), left(2)),
+    }
+    return Told(logs, "PASS" if given else "UNKNOWN", {A: "crash"})
+
+
+def begun_by_one_that_got_no_state() -> Told:
+    return _begun_by_one_that_had_just_entered()
+
+
+def begun_by_one_that_had_just_got_its_state() -> Told:
+    return _begun_by_one_that_had_just_entered(adopt(3, A, {A: 1}))
+
+
 def somebody_left_before_the_view_that_is_succeeded() -> Told:
     """The cut says where the streams of view 2 end; b's ended before it."""
     kind: dict[str, Any] = {"ordering": "FIFO", "safe": True}
@@ -360,6 +383,8 @@ WORDINGS: dict[str, Callable[[], Told]] = FOUNDINGS | {
         a_member_comes_back_empty,
         enters_with_the_state_of_one_who_was_given_it,
         enters_with_the_state_of_one_who_had_none,
+        begun_by_one_that_got_no_state,
+        begun_by_one_that_had_just_got_its_state,
         somebody_left_before_the_view_that_is_succeeded,
         a_side_beside_those_who_succeed,
         goes_over_with_less_than_the_cut,

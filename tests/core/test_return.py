@@ -233,3 +233,14 @@ def test_a_newcomer_begins_nothing_before_one_that_was_in_and_is_listed_again() 
     view = net.machines[d].view
     assert view is not None
     assert [name_of(member) for member in view.members] == ["b", "d"]
+
+
+def test_a_newcomer_says_whom_it_waits_for_where_nobody_answers() -> None:
+    net = returning("a", "b")
+    net.kill(A)
+    net.cut_off.add(B)
+    d = net.start("d")
+    said = f"{B} at b-1:1 to answer"
+    net.until(lambda: net.machines[d].waits_for == said)
+    net.heal()
+    net.until(lambda: net.members(d) == {B, d})

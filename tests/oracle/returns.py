@@ -44,7 +44,33 @@ _ASKED_NOTHING = Beginning(senders=frozenset())
 
 def by_cut(link: Link) -> Beginning:
     everybody = {who for view in link.old.views.values() for who in view.members} | set(link.said.cut or {})
-    return Beginning(frozenset(link.required()), frozenset(who for who in everybody if link.concerns(who)))
+    senders = frozenset(who for who in everybody if link.concerns(who))
+    if not nobody_had_a_state(link):
+        return Beginning(frozenset(link.required()), senders)
+    heard = {message for history in _who_begin(link) for message in delivered(history)}
+    return Beginning(frozenset(link.required() & heard), senders, sure=False)
+
+
+def nobody_had_a_state(link: Link) -> bool:
+    """Whether those who begin the new instance all entered the old one, and its state reached none of them."""
+    takers = {
+        history.process
+        for each in (link.old, link.new)
+        for history in each.histories
+        for event in history.events
+        if isinstance(event, Adopt)
+    }
+    went = _who_begin(link)
+    with_state = [history for history in went if 1 in installed(history) or has_gap(history) or _adopted(history)]
+    return bool(takers and went) and not with_state
+
+
+def _who_begin(link: Link) -> list[History]:
+    return [history for history in link.old.histories if history.process in link.new.firsts]
+
+
+def _adopted(history: History) -> bool:
+    return any(isinstance(event, Adopt) for event in history.events)
 
 
 def told_of_the_end(link: Link, history: History) -> bool:
@@ -93,7 +119,7 @@ def _check_kept(
 def _had(old: Instance, history: History, instances: dict[str, Instance]) -> set[tuple[str, Message]]:
     """Return the confirmed messages that it had: of the instance itself, and with the state of those before."""
     found = {(old.name, message) for message in delivered(history) & old.confirmed()}
-    if history.process in old.firsts or any(isinstance(event, Adopt) for event in history.events):
+    if history.process in old.firsts or _adopted(history):
         for name, has in _began(old, instances).items():
             found |= {(name, message) for message in has.messages & instances[name].confirmed()}
     return found
@@ -164,7 +190,10 @@ def _began(new: Instance, instances: dict[str, Instance]) -> dict[str, Beginning
 
 def _by_predecessor(link: Link, instances: dict[str, Instance]) -> dict[str, Beginning]:
     cut = _ASKED_NOTHING if link.said.cut is None else by_cut(link)
-    return _began(link.old, instances) | {link.old.name: cut}
+    before = _began(link.old, instances)
+    if nobody_had_a_state(link):
+        before = {name: Beginning(senders=has.senders, sure=False) for name, has in before.items()}
+    return before | {link.old.name: cut}
 
 
 def _by_founder(link: Link, instances: dict[str, Instance]) -> dict[str, Beginning]:

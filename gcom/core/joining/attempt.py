@@ -272,8 +272,15 @@ class JoinAttempt:
             return self._approach(*left[0], now_ms)
         if self.targets:
             return []
-        self._give_up_round(self._namesake or "any member of the group to answer", now_ms)
+        self._give_up_round(self._namesake or f"{self._silent} to answer", now_ms)
         return self._ask_vows()
+
+    @property
+    def _silent(self) -> str:
+        """Name those of the group who are not known to be dead."""
+        left = [seat for seat in self._candidates if seat[0] not in self._proven | self._vowed]
+        text = ", ".join(f"{process} at {address.partition('@')[0]}" for process, address in left[:3])
+        return f"{text} or others of the group" if left[3:] else text or "any member of the group"
 
     def _ask_vows(self) -> list[Out]:
         """Ask for vows, where all who may have the name are dead or answer that they are no members."""

@@ -167,7 +167,7 @@ class Scene:
         """One comes, and the application that is asked for its state takes its time."""
         self.net.stalled.add(self.net.latest(f"{letters(donor)}#1"))
         self.come(who)
-        self.net.until_view(*[self.net.latest(f"{name}#1") for name in self.names])
+        self.net.until_view(*[self.net.latest(f"{name}#1") for name in self.names if name not in self.still])
 
     def fork(self) -> None:
         self.net.directory.ask(Fork("g", self.instance), self.net.now_ms)

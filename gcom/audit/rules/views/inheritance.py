@@ -2,7 +2,8 @@
 
 Numbers begin again in each instance, so no `adopt` tells what a state has of an earlier one. View 1 tells:
 
-- A view 1 that succeeds a view has the cut of that view, and all that its predecessor had.
+- A view 1 that succeeds a view has the cut of that view, and all that its predecessor had. Where no founder had a state
+  there, nobody can say more than what they delivered.
 - A view 1 that follows an instance which is over (`ended`) has what its founder had: an earlier incarnation of it, put
   out and on its way back, takes its state along; anybody else has nothing.
 
@@ -20,6 +21,7 @@ from gcom.audit.rules.views.succession import (
     Loss,
     Share,
     SuccessionLink,
+    common,
     judge_confirmed,
     record_loss,
     told_of_the_end,
@@ -165,7 +167,10 @@ class Inheritance:
         claim = link.claim
         # Without a cut nobody knows what the new instance has; _judge_beginning() has recorded that doubt.
         cut = _NOTHING_OWED if claim.cut is None else link.share
-        return {**self._shares_of(link.old.name), link.old.name: cut}
+        before = self._shares_of(link.old.name)
+        if not link.is_state_known:
+            before = {name: Share(owed=share.owed, sure=False) for name, share in before.items()}
+        return {**before, link.old.name: cut}
 
     def _by_founder(self, link: SuccessionLink) -> dict[str, Share]:
         names = {link.old.name, *self._before[link.old.name]}
@@ -208,11 +213,6 @@ def _own_share(instance: JudgedInstance, founder: str) -> Share | None:
 def _is_judged(instance: JudgedInstance) -> bool:
     # Sides of a PARTITIONABLE name have states of their own, and BASIC promises no common one.
     return instance.primary and instance.reliable
-
-
-def common(some: Numbers, others: Numbers) -> Numbers:
-    both = {who: each.common(others[who]) for who, each in some.items() if who in others}
-    return {who: each for who, each in both.items() if each}
 
 
 def _has_founders_state(new: JudgedInstance, session: SessionSummary, asked: set[str]) -> bool:

@@ -127,7 +127,30 @@ class SuccessionLink:
     @property
     def share(self) -> Share:
         """Return what the new instance has of the old one by its cut."""
-        return Share(self.claim.required, frozenset(self.streams))
+        required, owed = self.claim.required, frozenset(self.streams)
+        if self.is_state_known:
+            return Share(required, owed)
+        delivered: Numbers = {}
+        for session in self._begin_it:
+            add_numbers(delivered, session.delivered)
+        return Share(common(required, delivered), owed, sure=False)
+
+    @property
+    def is_state_known(self) -> bool:
+        """Tell whether some founder of the new instance had a state in the old one, if its processes have any."""
+        # 1. a gives its state to z, which has just entered, and dies before z has it. 2. z begins the successor alone.
+        #    Its base, so the cut, counts what was delivered before it entered. 3. The state is lost, and z was told so.
+        sessions = self.old.sessions.values()
+        if not any(session.adopts for session in (*sessions, *self.new.sessions.values())):
+            return True
+        begin_it = self._begin_it
+        return not begin_it or any(session.first or session.adopts or session.has_gap for session in begin_it)
+
+    @property
+    def _begin_it(self) -> list[SessionSummary]:
+        """Return the sessions in the old instance of the processes that begin the new one."""
+        founders = {session.process for session in self.new.founders}
+        return [session for who, session in self.old.sessions.items() if who in founders]
 
 
 # (a) and (b): what goes over from one instance to the next
@@ -286,6 +309,11 @@ def _one_held(members: list[str], by: str, outliving: list[SessionSummary]) -> b
     # 1. `left` members of the view go on. 2. All of it, or a majority, held the message. 3. If both together are more
     # than the view has members, some process is in both.
     return left > 0 and left + (len(view) if by == "all" else len(view) // 2 + 1) > len(view)
+
+
+def common(some: Numbers, others: Numbers) -> Numbers:
+    both = {who: each.common(others[who]) for who, each in some.items() if who in others}
+    return {who: each for who, each in both.items() if each}
 
 
 def has_cut(link: SuccessionLink, process: str) -> bool:
