@@ -145,6 +145,11 @@ class GroupMachine:
         return self._member is not None and self.stage is Stage.MEMBER and self._member.detached
 
     @property
+    def survivors(self) -> frozenset[Process] | None:
+        """The members left of a view in which no quorum can be again: they need the registry to go on; else None."""
+        return self._member.survivors if self._member else None
+
+    @property
     def returns(self) -> bool:
         """Return whether this process was in the group before."""
         return self._former is not None

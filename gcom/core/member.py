@@ -77,6 +77,10 @@ class Member:
         return self._view_change.detached
 
     @property
+    def survivors(self) -> frozenset[Process] | None:
+        return self._triggers.survivors
+
+    @property
     def succeeded(self) -> Install | None:
         return self._view_change.succeeded
 
@@ -165,15 +169,13 @@ class Member:
 
     def on_unicast(self, event: events.UnicastEvent) -> None:
         self.effects += self.unicast.handle(event)
-        for peer in self._view_change.others:
-            if self.unicast.channels.outboxes[peer].has_more:
-                self._links.wake(peer)
+        for peer in [it for it in self._view_change.others if self.unicast.channels.outboxes[it].has_more]:
+            self._links.wake(peer)
 
     def on_unicast_read(self, sender: Process) -> None:
         urgent, effects = self.unicast.on_read(sender)
         self.effects += effects
-        if urgent:
-            self._links.owe_status([sender])
+        self._links.owe_status([sender] if urgent else [])
 
     # frames
 
@@ -238,9 +240,8 @@ class Member:
         self._proceed(now_ms)
 
     def _relay_fetches(self, frame: Frame) -> None:
-        for item in frame.control:
-            if isinstance(item, frames.Fetch):
-                self._links.relay(frame.source, item)
+        for fetch in [item for item in frame.control if isinstance(item, frames.Fetch)]:
+            self._links.relay(frame.source, fetch)
 
     def _on_join(self, source: Process, join: frames.Join, now_ms: int) -> Reply:
         # A process enters once: its numbers would be given again.
@@ -349,9 +350,8 @@ class Member:
     def _on_noted(self, peer: Process, reply: Reply, now_ms: int) -> None:
         """Take the answer of a process that may be in a later view: it promises, or is in that view, or in none."""
         if isinstance(reply, Frame):
-            for item in reply.control:
-                if isinstance(item, frames.Promise):
-                    self._view_change.on_item(peer, item, now_ms)
+            for promise in [item for item in reply.control if isinstance(item, frames.Promise)]:
+                self._view_change.on_item(peer, promise, now_ms)
         else:
             self._on_refused(peer, reply)
         if not self.ended:
@@ -424,15 +424,15 @@ class Member:
             self._triggers.give_up_unheard()
         elif verdict is not Verdict.GO_ON:
             into = answer.instance if isinstance(answer, GroupInfo) else ""
-            self.end(verdict.value, into if into != self.instance else "")
+            self._view_change.end(verdict.value, into if into != self.instance else "")
 
     def _on_rival(self, rival: GroupInfo, now_ms: int) -> None:
         """Handle that another instance has the name, and stands above."""
         if not self._view_change.detached:
             self._merge.on_registered(rival, self.view, now_ms)
         # A detached member yields only once no quorum of its view can be again: until then its instance may go on.
-        elif self._triggers.survivors is not None:
-            self.end("merge", rival.instance)
+        elif self.survivors is not None:
+            self._view_change.end("merge", rival.instance)
 
     def on_discovery(self, frame: Frame, discovery: frames.OfDiscovery, now_ms: int) -> frames.OfDiscovery | None:
         """Answer a call from elsewhere in the group; None where this instance may be over soon."""

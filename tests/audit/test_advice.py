@@ -13,7 +13,7 @@ from gcom.audit.report.exports import junit_of
 from gcom.audit.report.page import render
 from tests.audit.here import audit
 from tests.audit.lives import broken
-from tests.oracle.build import life, view, write
+from tests.oracle.build import life, send, view, write
 
 
 def _result(folder: Path) -> AuditResult:
@@ -89,6 +89,14 @@ def test_nothing_to_judge_says_what_there_should_be(tmp_path: Path) -> None:
             record.pop("base", None)
             record.pop("base_serial", None)
     assert "in which members of a group delivered messages" in _said(_result(write(tmp_path, quiet)), "VACUOUS")
+
+
+def test_a_last_instance_whose_only_member_was_killed_as_it_sent_is_named(tmp_path: Path) -> None:
+    begun = view(1, "d#1", instance="next", succeeds=[{"instance": "i", "view": 3, "by": "ended"}])
+    alone = {"d#1": [begun, send(1, 1, {"d#1": 1}, instance="next")]}
+    result = _result(write(tmp_path, {**life(), **alone}, {"d#1": "crash"}))
+    assert result.headline().startswith("VACUOUS: g: no log has a delivery in instance next; 1 message sent (")
+    assert advice_of(result)[1].startswith("No close ends the log of d#1: ")
 
 
 def test_a_life_in_which_nothing_was_delivered_decides_where_it_is_its_groups_only_one(tmp_path: Path) -> None:

@@ -222,6 +222,13 @@ def test_a_claim_that_is_refused_is_not_repeated_without_another_look() -> None:
     assert machine.tick(1_000 + limits.JOIN_RETRY_MS) == LOOK
 
 
+def test_who_returns_where_all_others_are_dead_says_that_it_waits_for_the_registry() -> None:
+    machine = returning(A)
+    machine.on_answer(Lookup("news"), None, 0)
+    machine.on_unreached(A, True, 0)
+    assert machine.waits_for == "the registry to let it begin anew"
+
+
 @pytest.mark.parametrize("create", [None, NEWS])
 def test_a_registry_that_starts_is_waited_for(create: Definition | None) -> None:
     machine = entering(create)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -266,6 +267,28 @@ def test_a_member_that_its_registry_forgot_says_that_it_waits_for_an_operator(tm
         until(lambda: "'gcom fork news'" in bob.snapshot().waits_for, "its word")
         with pytest.raises(gcom.Detached, match=r"wait_for_members\(1\), or for 'gcom fork news' \(the registry"):
             bob.send("late")
+
+
+@pytest.mark.slow
+def test_what_is_left_of_three_says_that_only_the_registry_is_missing(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        with gcom.embedded(data=tmp_path) as registry:
+            host, _, port = registry.address.partition(":")
+            node = stack.enter_context(gcom.connect("alice", registry.address))
+            alice = node.join("news", create=gcom.Definition.parse("news", "FIFO"))
+            others = [Workers(registry.address, stack).start(name) for name in ("bob", "carol")]
+            alice.wait_for_members(3, LIMIT_S)
+        for other in others:
+            other.signal(signal.SIGKILL)
+        left = f"(too few of the view are left: {alice.process})"
+        until(lambda: alice.snapshot().waits_for == f"the registry to let a successor begin {left}", "its word")
+        until(lambda: alice.snapshot().detached, "the detachment")
+        with pytest.raises(gcom.Detached, match=rf"wait_for_members\(1\), which takes the registry {re.escape(left)}"):
+            alice.send("early")
+        stack.enter_context(gcom.embedded(host, int(port), data=tmp_path))
+        next_of(alice, gcom.Returned)
+        alice.wait_for_members(1, LIMIT_S)
+        alice.send("in time", held_by="all")
 
 
 def test_a_newcomer_enters_the_successor_of_the_instance_that_it_was_let_into(

@@ -64,6 +64,10 @@ class TestGroups:
         assert all(isinstance(error, gcom.GroupExists) and "'news'" in str(error) for error in refused)
         assert len({entry.instance for entry in made if isinstance(entry, gcom.GroupInfo)}) == 1
 
+    def test_who_names_no_definition_to_create_by_is_told_what_it_takes(self, here: Cluster) -> None:
+        with pytest.raises(gcom.BadValue, match=r"create must be a gcom\.Definition, or None; got 'news'"):
+            here.node("alice").join("news", create="news")  # type: ignore[arg-type]
+
     def test_a_directory_alone_lists_creates_and_removes(self, here: Cluster) -> None:
         directory = gcom.Directory(here.registry)
         directory.create(FIFO)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from gcom.audit.explain.result import AuditResult, GroupResult
 from gcom.audit.input.catalogue import NO_SEGMENT
 from gcom.audit.rules.views.succession import NAME
@@ -17,8 +19,10 @@ def advice_of(result: AuditResult) -> list[str]:
     remedy. Empty for other verdicts.
     """
     if result.verdict == "VACUOUS":
+        quiet = {process for group in result.deciding if group.verdict == "VACUOUS" for process in group.processes}
         return [
-            "Nothing shows whether promises hold: audit logs of a run in which members of a group delivered messages."
+            "Nothing shows whether promises hold: audit logs of a run in which members of a group delivered messages.",
+            *_of_unfinished(result, quiet),
         ]
     if result.verdict != "UNKNOWN":
         return []
@@ -38,14 +42,20 @@ def advice_of(result: AuditResult) -> list[str]:
     if files and result.groups:
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         found.append(f"A log could not be read, nor whose it is: {files[0]}{more}. {_WHOLE}.")
-    unfinished = sorted(who for who, state in result.coverage.items() if state in ("open", "torn"))
-    if unfinished:
-        found.append(
-            f"No close ends the log of {_names(unfinished)}: if it still runs, audit again when it has left; if it "
-            f"crashed, its last records are lost, and {_ACCEPT}."
-        )
+    found += _of_unfinished(result, result.coverage.keys())
     found += _of_instances(doubted)
     return found or [f"The logs do not tell more: {_ACCEPT}."]
+
+
+def _of_unfinished(result: AuditResult, processes: Set[str]) -> list[str]:
+    """Return advice about those of the processes whose logs have no end."""
+    unfinished = sorted(who for who in processes if result.coverage.get(who) in ("open", "torn"))
+    if not unfinished:
+        return []
+    return [
+        f"No close ends the log of {_names(unfinished)}: if it still runs, audit again when it has left; if it "
+        f"crashed, its last records are lost, and {_ACCEPT}."
+    ]
 
 
 def _of_instances(doubted: list[GroupResult]) -> list[str]:

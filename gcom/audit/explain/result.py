@@ -205,5 +205,7 @@ def _verdict(judgement: Judgement, rules: list[RuleResult]) -> tuple[str, str | 
         if rule.verdict == "UNKNOWN":
             return "UNKNOWN", f"{rule.rule}: {rule.reason}"
     if not judgement.deliveries:
-        return "VACUOUS", "nothing was delivered"
+        # Its instance, as others of the name may have deliveries, which the line would seem to deny.
+        sent = f"; {_many(judgement.sends, 'message')} sent" if judgement.sends else ""
+        return "VACUOUS", f"no log has a delivery in instance {judgement.key[1]}{sent}"
     return ("VACUOUS", judgement.missing_records) if judgement.missing_records else ("PASS", None)

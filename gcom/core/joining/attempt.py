@@ -35,6 +35,7 @@ from gcom.values.names import Address, Process
 
 TARGETS_MAX = 3  # members asked at the same time
 _FINAL = (Dissolved, NameTaken)  # what ends the way back for good
+_BEGIN_ANEW = "the registry to let it begin anew"
 
 
 class JoinAttempt:
@@ -225,8 +226,7 @@ class JoinAttempt:
         self.targets = {}
         # A process that returns waits longer each time, 2 s at most, since it may do so for hours.
         longest_ms = limits.RETURN_RETRY_MAX_MS if self._former else limits.JOIN_RETRY_MS
-        # The shift has a bound of its own: a process may try for days,
-        # and 250 ms << rounds would grow to thousands of digits.
+        # The shift has a bound of its own: a process may try for days, and rounds would make a number without end.
         self._again_ms = now_ms + min(limits.JOIN_RETRY_MS << min(self._rounds, 8), longest_ms)
         self._rounds += 1
 
@@ -256,7 +256,7 @@ class JoinAttempt:
         return self._approach_next(now_ms)
 
     def _claim(self, entry: GroupInfo) -> Ask:
-        self.waits_for = "the registry to let it begin anew"
+        self.waits_for = _BEGIN_ANEW
         gone = tuple(who for who, _ in self._candidates if who in self._proven | self._vowed)
         away = tuple(seat for seat in self._candidates if seat[0] in self._returning)
         return Ask(Claim(self._group, entry.instance, entry.view, self._process, self._address, gone, away))
@@ -272,15 +272,15 @@ class JoinAttempt:
             return self._approach(*left[0], now_ms)
         if self.targets:
             return []
-        self._give_up_round(self._namesake or f"{self._silent} to answer", now_ms)
+        self._give_up_round(self._namesake or self._awaited, now_ms)
         return self._ask_vows()
 
     @property
-    def _silent(self) -> str:
-        """Name those of the group who are not known to be dead."""
+    def _awaited(self) -> str:
+        """Name those of the group who are not known to be dead; without any, the registry."""
         left = [seat for seat in self._candidates if seat[0] not in self._proven | self._vowed]
         text = ", ".join(f"{process} at {address.partition('@')[0]}" for process, address in left[:3])
-        return f"{text} or others of the group" if left[3:] else text or "any member of the group"
+        return f"{text}{' or others of the group' if left[3:] else ''} to answer" if left else _BEGIN_ANEW
 
     def _ask_vows(self) -> list[Out]:
         """Ask for vows, where all who may have the name are dead or answer that they are no members."""

@@ -11,7 +11,7 @@ from time import monotonic
 
 from gcom.errors import BadValue, Detached, NotAMember, StateFailed
 from gcom.runtime import queue_items
-from gcom.runtime.inspection.snapshots import or_fork
+from gcom.runtime.inspection.snapshots import by_registry, or_fork
 from gcom.runtime.membership import Membership
 from gcom.runtime.session import Session
 
@@ -57,7 +57,11 @@ def raise_if_ended(membership: Membership, session: Session) -> None:
         )
     if ended.reason in ("request", "exit") or session.has_left:
         raise NotAMember(f"group {group!r} was left{open_ones}: join it again")
-    advice = "join again" if membership.over else "it is on its way back"
+    advice = "join again"
+    if not membership.over:
+        following = membership.following
+        waits = f", and waits for {following.machine.waits_for}" if following and following.machine.waits_for else ""
+        advice = f"it is on its way back{waits}"
     raise Detached(
         f"{session.machine.process} is detached from group {group!r}: {_REASONS[ended.reason]}{open_ones}; {advice}"
     )
@@ -77,7 +81,7 @@ def raise_if_detached(session: Session, done: str = "nothing was sent") -> None:
     raise Detached(
         f"{session.machine.process} is detached from group {session.machine.group!r}, since it hears no quorum of its "
         f"view: {done}{_in_doubt(session)}; wait for QuorumRegained, or for wait_for_members(1)"
-        f"{or_fork(session)}, and go on"
+        f"{by_registry(session)}{or_fork(session)}, and go on"
     )
 
 

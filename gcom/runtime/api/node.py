@@ -9,7 +9,7 @@ from typing import Literal
 
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.core.messages.registry import GroupInfo as GroupInfo
-from gcom.errors import LocalError, NotAMember
+from gcom.errors import BadValue, LocalError, NotAMember
 from gcom.runtime.api.group import Group
 from gcom.runtime.closable import Closable
 from gcom.runtime.faults import Faults
@@ -130,11 +130,14 @@ class Node(Closable):
         `merge_states(mine, theirs)`, in a PARTITIONABLE group, returns one state for two: when instances have met, all
         members call it at one place of their histories, with `theirs` of a member that came from the other instance.
         It must be a function of the two, the same at all members, and may be given what `mine` has already.
-        Raises UnknownGroup, GroupExists, NameTaken, NotInvited, VersionMismatch, RegistryUnavailable, GComTimeout.
+        Raises BadValue, UnknownGroup, GroupExists, NameTaken, NotInvited, VersionMismatch, RegistryUnavailable,
+        GComTimeout.
         """
         # Refused here: of a name that nobody can have the registry would only say that there is no such group.
         names.group_name(group)
         uses = Uses(receive, rejoin, get_state, set_state, merge_states)
+        if create is not None and not isinstance(create, Definition):
+            raise BadValue(f"create must be a gcom.Definition, or None; got {create!r}")
         if create is not None and create.group != group:
             raise LocalError(f"the definition is of group {create.group!r}, not {group!r}")
         timeout_s = self._timeout_s if timeout_s is None else timeout_s

@@ -60,10 +60,24 @@ def _waits_for(membership: Membership, seen: Inspection) -> str:
         return "" if session.leaving else "nothing: it is out of the group for good"
     if not session.detached:
         return session.machine.waits_for
-    silence_s = limits.SILENCE_MS / 1000
+    survivors, silence_s = session.machine.survivors, limits.SILENCE_MS / 1000
     silent = [peer for peer, heard_s in seen.heard_s.items() if peer in seen.suspected or heard_s >= silence_s]
+    if survivors is not None:
+        silent = [peer for peer in silent if peer in survivors]
+        first = f"{', '.join(silent)} to be heard, and " if silent else ""
+        return f"{first}the registry to let a successor begin{_left(survivors)}{or_fork(session)}"
     names_it = f" (silent: {', '.join(silent)})" if silent else ""
     return f"a quorum of the view to be heard{names_it}{or_fork(session)}"
+
+
+def by_registry(session: Session) -> str:
+    """Say that a detached member needs the registry to go on, behind the words about the quorum; else empty."""
+    survivors = session.machine.survivors
+    return f", which takes the registry{_left(survivors)}" if survivors is not None else ""
+
+
+def _left(survivors: frozenset[Process]) -> str:
+    return f" (too few of the view are left: {', '.join(sorted(survivors))})"
 
 
 def or_fork(session: Session) -> str:

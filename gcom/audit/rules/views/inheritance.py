@@ -168,7 +168,7 @@ class Inheritance:
         # Without a cut nobody knows what the new instance has; _judge_beginning() has recorded that doubt.
         cut = _NOTHING_OWED if claim.cut is None else link.share
         before = self._shares_of(link.old.name)
-        if not link.is_state_known:
+        if not link.is_cut_sure:
             before = {name: Share(owed=share.owed, sure=False) for name, share in before.items()}
         return {**before, link.old.name: cut}
 

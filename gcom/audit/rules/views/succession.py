@@ -128,7 +128,7 @@ class SuccessionLink:
     def share(self) -> Share:
         """Return what the new instance has of the old one by its cut."""
         required, owed = self.claim.required, frozenset(self.streams)
-        if self.is_state_known:
+        if self.is_cut_sure:
             return Share(required, owed)
         delivered: Numbers = {}
         for session in self._begin_it:
@@ -136,8 +136,8 @@ class SuccessionLink:
         return Share(common(required, delivered), owed, sure=False)
 
     @property
-    def is_state_known(self) -> bool:
-        """Tell whether some founder of the new instance had a state in the old one, if its processes have any."""
+    def is_cut_sure(self) -> bool:
+        """Tell whether the new instance has what its cut says: some founder had a state in the old one, or none has."""
         # 1. a gives its state to z, which has just entered, and dies before z has it. 2. z begins the successor alone.
         #    Its base, so the cut, counts what was delivered before it entered. 3. The state is lost, and z was told so.
         sessions = self.old.sessions.values()
