@@ -317,27 +317,28 @@ def test_only_groups_whose_heartbeat_is_due_are_asked_for_a_frame() -> None:
     assert [session.asked for session in sessions] == [2, 2, 1]
 
 
-@pytest.mark.parametrize(
-    ("up_ms", "due"), [(limits.HEARTBEAT_MS, 1_000), (limits.HEARTBEAT_MS - 1, 1_000 + limits.HEARTBEAT_MS)]
-)
-def test_an_idle_connection_that_ends_has_the_heartbeat_go_at_once(up_ms: int, due: int) -> None:
-    """A peer that crashed is found by that call, and not after up to a period.
+def test_an_idle_connection_that_ends_has_the_heartbeat_go_at_once_but_not_again_and_again() -> None:
+    """A peer that crashed is found by that call, and not after up to a period, however young the connection was.
 
     But one at its bound of connections ends the longest idle one for each that is new: 1. A's ends. 2. A dials at once,
-    which ends B's. 3. B dials at once, which ends C's, and so on. So one that was just made is dialled at its time.
+    which ends B's. 3. B dials at once, which ends C's, and so on. So each does that once a period.
     """
     reading: Any = SimpleNamespace(drop=lambda _: None)
+    now_ms = [1_000]
     host: Any = SimpleNamespace(
-        lock=StepLock(), credentials=pyro.UserSecret(), now_ms=lambda: 1_000, has_faults=False, reader=reading
+        lock=StepLock(), credentials=pyro.UserSecret(), now_ms=lambda: now_ms[0], has_faults=False, reader=reading
     )
     link = Link(host, "127.0.0.1:1", "bob")
-    session: Any = Beating(1_000 + limits.HEARTBEAT_MS)
+    session: Any = Beating(0)
     with host.lock:
         link.serve(session, "bob#1")
-    pipeline: Any = SimpleNamespace(close=lambda: None)
-    link._pipeline, link._made_ms = pipeline, 1_000 - up_ms
-    link.fail(pipeline)
-    assert (session.due, session.asked) == (due, 2)
+    for at_ms, at_once in ((1_000, True), (999 + limits.HEARTBEAT_MS, False), (1_000 + limits.HEARTBEAT_MS, True)):
+        now_ms[0], session.due = at_ms, at_ms + limits.HEARTBEAT_MS
+        pipeline: Any = SimpleNamespace(close=lambda: None)
+        link._pipeline = pipeline
+        link.fail(pipeline)
+        assert (session.due == at_ms) == at_once
+    assert session.asked == 4
 
 
 class Linked(Beating):

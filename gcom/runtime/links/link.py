@@ -97,7 +97,7 @@ class Link:
         self._due: dict[tuple[Session, Process], None] = {}  # turns that may have something to put
         self._caller = pyro.Caller(address, pyro.NODE, host.credentials, member)
         self._pipeline: pyro.Pipeline | None = None
-        self._made_ms = 0  # when it was
+        self._sought_ms = -limits.HEARTBEAT_MS  # when a connection that ended was made anew at once, the last time
         # Each with its connection. 1. It breaks under a writer. 2. Another is dialled, and frames are taken for that.
         # 3. On the broken one they would be lost, and answers over the other be taken for those of frames before.
         self._to_write: deque[tuple[pyro.Pipeline, _TakenFrame]] = deque()
@@ -314,7 +314,7 @@ class Link:
     def fail(self, pipeline: pyro.Pipeline, proof: bool = True) -> None:
         """End a connection: of all that is unanswered nobody knows the fate. One that was idle fails nothing.
 
-        But its peer may have crashed: the heartbeat goes at once, if it was up for HEARTBEAT_MS, and its call says so.
+        But its peer may have crashed: the heartbeat goes at once, and its call says so.
         """
         # The kernel is asked for a proof only after a failure: a peer that answers is not dead.
         dead = proof and bool(self._unanswered) and is_dead(self.address)
@@ -333,8 +333,9 @@ class Link:
                 session.step(CallFailed(peer, refused=False, dead=dead))
                 session.reschedule()
             now_ms = self._host.now_ms()
-            # Not where it was just made: of a peer at its bound of connections each redial would end another idle one.
-            if now_ms - self._made_ms >= limits.HEARTBEAT_MS:
+            # Not again and again: of a peer at its bound of connections each redial would end another idle one.
+            if now_ms - self._sought_ms >= limits.HEARTBEAT_MS:
+                self._sought_ms = now_ms
                 for session, peer in self._turns:
                     session.machine.bring_forward(peer, now_ms, limits.HEARTBEAT_MS)
             self._due.update(self._turns)
@@ -368,7 +369,7 @@ class Link:
                 # `close` found no pipeline to end: this one was made after it.
                 pipeline.release()
                 return None
-            self._pipeline, self._made_ms = pipeline, self._host.now_ms()
+            self._pipeline = pipeline
             self._put(pipeline, taken)
             self._host.reader.add(self, pipeline)
             self._host.lock.write_on_release(self)
