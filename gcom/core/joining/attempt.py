@@ -226,7 +226,7 @@ class JoinAttempt:
         self.targets = {}
         # A process that returns waits longer each time, 2 s at most, since it may do so for hours.
         longest_ms = limits.RETURN_RETRY_MAX_MS if self._former else limits.JOIN_RETRY_MS
-        # The shift has a bound of its own: a process may try for days, and rounds would make a number without end.
+        # The shift has a bound of its own: a process may try for days, and the number would grow with it.
         self._again_ms = now_ms + min(limits.JOIN_RETRY_MS << min(self._rounds, 8), longest_ms)
         self._rounds += 1
 
