@@ -201,8 +201,8 @@ class Application:
             case SetState():
                 self._session.checker.states.on_given(self._session.process, self._view)
                 self._reconciliation.given()
-            case KeepState(view):
-                self._session.checker.states.on_given(self._session.process, view)
+            case KeepState(view, _, has_all):
+                self._session.checker.states.on_given(self._session.process, 0 if has_all else view)
                 self._bring(self._reconciliation.lost())
             case StateUnavailable():
                 self._bring(self._reconciliation.lost())
@@ -334,7 +334,7 @@ class Application:
             case StateUnavailable(view, _, uncovered):
                 since = self._awaits_since or rank(self._session.machine.instance, view)
                 self._replace(State(view, since=since), uncovered)
-            case KeepState(view):
+            case KeepState(view, _, has_all=False):
                 # It has what it had. All others of the group go on from that, so it is an origin, as a loss is.
                 self._state.origin, self._state.since = view, rank(self._session.machine.instance, view)
                 self._simulation.continuity.on_restored(self._state.since)

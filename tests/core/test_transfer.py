@@ -226,6 +226,16 @@ def test_who_begins_beside_one_that_may_have_more_of_something_says_so() -> None
     assert Transfer(C, gives=True, takes=True).found("i-1-9", beside=True) == []
 
 
+@pytest.mark.parametrize("instance", ["i-1-9", "i-1.2-9", "another"])
+def test_who_begins_a_name_anew_is_told_that_what_came_meanwhile_is_lost(instance: str) -> None:
+    transfer = Transfer(C, gives=True, takes=True, own=OwnState("i", 0, (rank("i", 3), 8)))
+    assert transfer.found(instance) == [KeepState(1, "no member has it", has_all=True)]
+    # It counts as whole since when it did: of those who may come back nobody has what it lacks.
+    assert transfer.own == OwnState(instance, 0, (rank(instance, 1), 0))
+    side = Transfer(C, gives=True, takes=True, own=OwnState("i", 0, (rank("i", 3), 8)))
+    assert side.found(instance, merging=True) == []
+
+
 def test_who_founds_a_successor_while_it_waits_goes_on_with_its_own() -> None:
     transfer = Transfer(C, gives=True, takes=True, lacking=True, own=OwnState("i", 0, (rank("i", 3), 8)))
     assert transfer.found("i-1-9") == [KeepState(1, "no member has it")]

@@ -164,11 +164,15 @@ def test_story_3_a_registry_that_starts_again_does_not_give_the_name_to_newcomer
 
 @pytest.mark.slow
 def test_a_newcomer_waits_for_who_was_put_out_when_all_others_are_dead(workers: Workers, stack: ExitStack) -> None:
-    """1. Carol is paused, and put out. 2. The others are killed. 3. Dave comes. 4. Carol runs again, with the state."""
+    """1. Carol is paused, and put out. 2. The others are killed. 3. Dave comes. 4. Carol runs again, with the state.
+
+    What was said meanwhile died with all who had it, and Carol is told so.
+    """
     alice, bob, carol = members = workers.three(*WORDS)
     confirm(alice, "before", bob, carol)
     carol.signal(signal.SIGSTOP)
     until(lambda: len(alice.rows("view")[-1]["members"]) == 2, "the view without carol", TOGETHER_S)
+    confirm(alice, "meanwhile", bob)
     for worker in (alice, bob):
         worker.signal(signal.SIGKILL)
     dave = newcomer(workers, stack, "dave")
@@ -179,6 +183,8 @@ def test_a_newcomer_waits_for_who_was_put_out_when_all_others_are_dead(workers: 
     have = texts_at_last(carol=carol, dave=dave)
     assert have == each(have, "before", "after")
     assert is_lost_by_none("before", *members, dave)
+    told = [row["type"] for row in carol.rows() if row["type"] in ("departure", "returned", "state_restored")]
+    assert told == ["departure", "returned", "state_restored"]
 
 
 @pytest.mark.slow

@@ -213,12 +213,14 @@ class StateUnavailable:
 class KeepState:
     """Nobody can give the state: from the barrier of `view` the group goes on with what this application has.
 
-    What waits of earlier views is not covered: nobody else has it.
+    What waits of earlier views is not covered: nobody else has it. `has_all`: whoever may still come back has nothing
+    that this state lacks.
     """
 
     # No data: the application has it. An effect all the same, since the queue was closed for a state to come.
     view: int
     reason: str
+    has_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,8 @@ class Transfer:
             self._since = lineage.rank(instance, 1)
         if self.keeping is not Keeping.NOTHING:
             self._become_whole()
-        return []
+        # It was put out, and what came meanwhile is lost with those who had it. A side waits for the others' states.
+        return [KeepState(1, self._why_lost, has_all=True)] if self._own and not merging else []
 
     def _lose(self, view: int) -> list[Effect]:
         self._incoming = None

@@ -128,7 +128,7 @@ class Settled:
 
     `arrived`: they are delivered wherever the group goes on. Else they never will be: to send their content again makes
     no doubles; but what the application had read itself comes along where its own state is the group's later: merged
-    (`merge_states`), told by StateRestored, or as it begins the group again alone, all others being dead.
+    (`merge_states`), told by StateRestored, or where it begins a PARTITIONABLE group again.
     `process` gave them these numbers in `instance`: who reads this late may be in another one by now.
     """
 
@@ -159,8 +159,9 @@ class StateLost:
 class StateRestored:
     """A state that nobody else can give: the group goes on from `view` with what this process had of its own.
 
-    It was out, came back, and waited for the state, and all who had it are dead. Its application goes on as it is: what
-    came while it was out is lost, and others are given what it has. `reason` says who failed how.
+    It was out, and came back, and all who had a later state are dead: before they gave it, or before it was in again,
+    so that it begins the group anew. Its application goes on as it is: what came while it was out is lost, and others
+    are given what it has. `reason` says who failed how.
     """
 
     view: int
