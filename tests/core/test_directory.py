@@ -81,6 +81,16 @@ def test_a_claim_whose_answer_was_lost_is_granted_again() -> None:
     assert it.ask(asked) == it.ask(asked)
 
 
+def test_who_vowed_to_be_out_of_the_view_that_it_was_granted_claims_what_comes_after_it() -> None:
+    it = directory()
+    it.ask(Create(NEWS))
+    it.ask(Claim("news", "i1", 0, A, HOME))
+    after = Claim("news", "i1", 1, A, HOME, (A,))
+    assert code(it.ask(after)) == "Stale"
+    it.run(limits.LEASE_MS)
+    assert it.ask(after) == GroupInfo(NEWS, "i1-1-1", 1, (A,), (HOME,), alive=True, after=("i1", 1))
+
+
 @pytest.mark.parametrize(
     ("runs_ms", "gone", "instance", "number", "outcome"),
     [

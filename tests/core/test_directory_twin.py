@@ -105,6 +105,10 @@ class Known:
     def all(self) -> set[str]:
         return {*self.members, *self.noted, *self.beside}
 
+    def is_granted(self, process: str, instance: str, number: int) -> bool:
+        """Whether a claim was granted before, and is none of what comes after that."""
+        return self.number == 1 and self.members == (process,) and (instance, number) != (self.instance, 1)
+
 
 @dataclass
 class Twin:
@@ -162,7 +166,7 @@ class Twin:
             case Unregister(_, instance, number):
                 return it is None or (it.instance == instance and it.number <= number)
             case Claim(_, instance, number, process, _, gone) if it:
-                if it.number == 1 and it.members == (process,):
+                if it.is_granted(process, instance, number):
                     return True
                 nobody = it.number == 0 or (not self.alive(group) and it.all() <= set(gone))
                 freed = it.number > 0 and self.is_freed(it) and not self.alive(it.definition.group)
@@ -184,9 +188,9 @@ class Twin:
                 self.last[definition.group] = Known(definition, successor(before[0], minted) if before else minted)
             case Register():
                 self.register(request, request.definition.group)
-            case Claim(group, _, _, process, _, gone, away):
+            case Claim(group, instance, number, process, _, gone, away):
                 it = self.last[group]
-                if not (it.number == 1 and it.members == (process,)):
+                if not it.is_granted(process, instance, number):
                     anew = bool(it.all() - set(gone))  # by an order
                     fresh = it.instance if it.number == 0 else successor(it.instance, process.partition("#")[2], anew)
                     back = {who for who, _ in away}

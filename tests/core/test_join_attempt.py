@@ -170,7 +170,7 @@ def test_who_is_noted_or_registered_an_older_view_is_asked_and_must_be_gone_too(
 
 
 def test_a_proof_is_good_for_ever_and_an_absence_for_one_look() -> None:
-    machine = looked_up(A, B, alive=True)
+    machine = looked_up(A, B, alive=False)
     machine.on_unreached(A, True, 0)
     assert machine.on_unreached(B, False, 0, absent=True) == vows(B)
     assert machine.tick(limits.JOIN_RETRY_MS) == LOOK
@@ -209,6 +209,15 @@ def test_while_one_may_live_nobody_is_asked_for_a_word() -> None:
     assert machine.on_unreached(B, False, 0, absent=True) == []
     machine.on_vowed(B)  # it was not asked
     assert machine.tick(limits.JOIN_RETRY_MS) == LOOK
+
+
+def test_nobody_is_asked_for_a_word_while_a_lease_runs() -> None:
+    """1. A is granted the name, and has not read so yet. 2. It is asked to let this process in, and is in nothing."""
+    machine = looked_up(A, alive=True)
+    assert machine.on_unreached(A, False, 0, absent=True) == []
+    assert machine.tick(limits.JOIN_RETRY_MS) == LOOK
+    machine.on_answer(Lookup("news"), entry(A, alive=False), 1_000)
+    assert machine.on_unreached(A, False, 1_000, absent=True) == vows(A)
 
 
 def test_a_claim_that_is_refused_is_not_repeated_without_another_look() -> None:

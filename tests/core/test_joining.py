@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gcom.core.machine import GroupMachine, Stage
 from gcom.core.messages import frames
-from gcom.core.messages.events import CallFailed, RegistryAnswered, Replied, Start
+from gcom.core.messages.effects import AskRegistry
+from gcom.core.messages.events import CallFailed, RegistryAnswered, Replied, Start, Tick
 from gcom.core.messages.frames import NO_BALLOT, Ballot, Decision, Frame, Install, Prepare, Promise, Refused, Status
-from gcom.core.messages.registry import Create, GroupInfo
+from gcom.core.messages.registry import Claim, Create, GroupInfo, Lookup
+from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.view import View
 from tests.core.making import A, B, C, address
@@ -94,3 +98,22 @@ def test_who_asks_for_a_vow_gives_it_too(number: int) -> None:
     assert vow.view == 2
     put(machine, install(HIGHEST, number), source=A)
     assert machine.stage is Stage.ENTERING
+
+
+@pytest.mark.parametrize(("view", "stage"), [(1, Stage.ENTERING), (3, Stage.MEMBER)])
+def test_a_granted_view_of_which_it_gave_its_word_is_not_begun(view: int, stage: Stage) -> None:
+    """1. C claims the name, and is asked for its word before it has the answer. 2. It is granted view 1."""
+    machine = GroupMachine("g", C, address(C), NEWS)
+    machine.handle(Start(), 0)
+    machine.handle(RegistryAnswered(Create(NEWS), GroupInfo(NEWS, "i", 0, (), (), alive=False)), 0)
+    assert answer(machine, Prepare(view, NO_BALLOT)) == (Promise(view, NO_BALLOT, {}),)
+    granted = GroupInfo(NEWS, "i", 1, (C,), (address(C),), alive=True)
+    claim = Claim("g", "i", 0, C, address(C))
+    machine.handle(RegistryAnswered(claim, granted), 0)
+    assert machine.stage is stage
+    # Once its own lease is over it claims what comes after that view, of which it gave no word.
+    if stage is Stage.ENTERING:
+        assert AskRegistry(Lookup("g")) in machine.handle(Tick(), limits.JOIN_RETRY_MS)
+        over = replace(granted, alive=False)
+        machine.handle(RegistryAnswered(Lookup("g"), over), limits.JOIN_RETRY_MS)
+        assert machine.handle(Tick(), 5_000) == [AskRegistry(Claim("g", "i", 1, C, address(C), (C,)))]

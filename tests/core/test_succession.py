@@ -422,6 +422,9 @@ def test_who_was_noted_and_has_vowed_to_one_that_looks_promises_to_a_survivor_to
     d = net.start("d")
     net.until(lambda: d in dict(net.registered.others))
     net.kill(A)
+    net.pause(B)
+    net.pass_ms(limits.LEASE_MS)  # before that nobody asks for a vow, and then B would look, and vow, too
+    net.resume(B)
     e = net.start("e")
     net.until(lambda: any(asks(frame) for frame in net.carried if (frame.source, frame.target) == (e, d)))
     net.lose = lambda frame: False

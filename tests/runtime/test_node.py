@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 import gcom
+from gcom.runtime.api.group import Group
+from gcom.runtime.api.node import JOIN_TRIES
+from gcom.runtime.host import Host
 from gcom.runtime.session import Session
 from tests.oracle import judge
 from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, next_of, take, until
@@ -373,3 +376,30 @@ def test_a_join_that_is_interrupted_leaves_nobody_in(here: Cluster, monkeypatch:
     monkeypatch.undo()
     until(lambda: alice.view.number >= 3, "the view without bob")
     assert bob.join("news").members == ("alice", "bob")
+
+
+@pytest.mark.parametrize(("put_out", "enters"), [(1, True), (JOIN_TRIES - 1, True), (JOIN_TRIES, False)])
+def test_a_join_that_was_put_out_unheard_is_tried_again_as_another_process(
+    here: Cluster, monkeypatch: pytest.MonkeyPatch, put_out: int, enters: bool
+) -> None:
+    """1. A leader admits bob, and its INSTALL is lost. 2. Bob is put out. 3. He asks again, and is told so."""
+    here.members("alice")
+    bob = here.node("bob")
+    enter, tried = Host.enter, []
+
+    def unheard(host: Host, *given: Any) -> Any:
+        membership = enter(host, *given)
+        group = Group(host, membership)
+        tried.append(group.process)
+        if len(tried) <= put_out:
+            group.leave()
+            raise gcom.Detached("bob was in, and is not any more")
+        return membership
+
+    monkeypatch.setattr(Host, "enter", unheard)
+    if enters:
+        assert bob.join("news").members == ("alice", "bob")
+    else:
+        with pytest.raises(gcom.Detached):
+            bob.join("news")
+    assert len(tried) == len(set(tried)) == min(put_out + 1, JOIN_TRIES)

@@ -187,8 +187,10 @@ class Directory:
         row = self._rows.get(request.group)
         if row is None:
             return unknown(request.group)
-        # Asked again, because our answer was lost; a process id has one owner.
-        if row.view and row.number == 1 and row.view.members == (request.process,):
+        # Asked again, because our answer was lost; a process id has one owner. Not where the claim is of that view
+        # itself: then the process was granted it, and has vowed meanwhile to be no member of it.
+        granted = row.view is not None and row.number == 1 and row.view.members == (request.process,)
+        if granted and (request.instance, request.view) != (row.instance, 1):
             return self._entry(row)
         refusal = self._unclaimable(row, request)
         if refusal:

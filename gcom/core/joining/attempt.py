@@ -14,7 +14,7 @@ looks for any instance, and begins one if there is none (gcom/core/joining/disco
 from __future__ import annotations
 
 from gcom import errors
-from gcom.core.joining.discovery import Discovery
+from gcom.core.joining.discovery import Discovery, discovery_after
 from gcom.core.joining.steps import Approach, Ask, Failed, First, Out, PreviousSession, ProbePeers, Vow
 from gcom.core.messages.frames import DiscoverReply, DiscoverRequest, JoinRefused, Redirect
 from gcom.core.messages.registry import Answer, Claim, Create, GroupInfo, Lookup, Refusal, Request
@@ -73,7 +73,7 @@ class JoinAttempt:
         self._rounds = 0  # without success
         self._namesake = ""  # what it waits for where the registry has another group of the name; else empty
         self._unknown_since_ms: int | None = None  # the registry answers that there is no such group
-        self._discovery = _discovery(process, address, former) if former else None
+        self._discovery = discovery_after(former, process, address) if former else None
 
     def start(self, now_ms: int) -> list[Out]:
         return [Ask(Create(self._create)) if self._create else self._lookup(), *self._discover(now_ms)]
@@ -289,12 +289,22 @@ class JoinAttempt:
         # that it is no member, and will enter no view by an INSTALL that is still on its way.
         entry = self.entry
         left = [seat for seat in self._candidates if seat[0] not in self._proven | self._vowed]
-        # All of them must have answered in this round. One that is
-        # silent may be a member: then vows of the others free nothing.
-        if entry is None or self._discovery or not self._absent.issuperset(process for process, _ in left):
+        # All of them must have answered in this round. One that is silent
+        # may be a member: then vows of the others free nothing.
+        # 1. A is granted the name, and its answer is on its way. 2. D looks, finds A listed, and asks it; A is not in
+        # yet. If D now vowed, and asked A to, A would be bound not to begin the view that it has. While a lease runs
+        # nobody can claim, so nothing is lost by waiting.
+        if entry is None or entry.alive or self._discovery:
+            return []
+        if not self._absent.issuperset(process for process, _ in left):
             return []
         self._vowing = {process for process, _ in left}
         return [Vow(process, address, entry.instance, entry.view) for process, address in left]
+
+    def on_outside(self, now_ms: int) -> list[Out]:
+        """Look again, as it was granted a view of which it has vowed to be no member."""
+        self._give_up_round(_BEGIN_ANEW, now_ms)
+        return []
 
     def on_vowed(self, source: Process) -> None:
         """Record a vow: a process that was noted is in no later view, and will not be."""
@@ -450,16 +460,6 @@ class JoinAttempt:
             forgotten = now_ms - self._unknown_since_ms >= limits.LEASE_MS
             return [Ask(Create(entry.definition)) if forgotten else self._lookup()]
         return [self._claim(entry)]
-
-
-def _discovery(process: Process, address: Address, former: PreviousSession) -> Discovery | None:
-    """Return the search of a process that lost its instance of a PARTITIONABLE group."""
-    entry = former.entry
-    if entry.definition.netsplit is not Netsplit.PARTITIONABLE:
-        return None
-    return Discovery(
-        process, entry.definition, DiscoverRequest(entry.view, entry.members.index(former.process), address)
-    )
 
 
 def error_of(code: str, text: str) -> GComError:

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gcom.core.joining.steps import PreviousSession
 from gcom.core.messages.frames import DiscoverReply, DiscoverRequest
 from gcom.core.messages.registry import GroupInfo
 from gcom.values import limits
-from gcom.values.definition import Definition
+from gcom.values.definition import Definition, Netsplit
 from gcom.values.lineage import precedence_by_size
 from gcom.values.names import Address, Process, name_of
 
@@ -131,3 +132,12 @@ class Discovery:
     def _is_fresh(self, seat: _Seat, now_ms: int) -> bool:
         # A word counts as long as a search lasts: one of an earlier search may be of an instance that is over.
         return seat.heard_ms > 0 and now_ms - seat.heard_ms < limits.DISCOVERY_MS
+
+
+def discovery_after(former: PreviousSession, process: Process, address: Address) -> Discovery | None:
+    """Return the search of a process that lost its instance, if the group is PARTITIONABLE."""
+    entry = former.entry
+    if entry.definition.netsplit is not Netsplit.PARTITIONABLE:
+        return None
+    rank = entry.members.index(former.process)
+    return Discovery(process, entry.definition, DiscoverRequest(entry.view, rank, address))

@@ -198,6 +198,9 @@ class Joining:
                     self._call(process, address, prepare, now_ms)
                 case ProbePeers(process, address, request):
                     self._call(process, address, request, now_ms)
+                # It vowed before it read the answer to its claim: it claims what comes after, once that lease is over.
+                case First(entry) if (entry.instance, entry.view) in self._outside:
+                    self._follow(self._entering.on_outside(now_ms), now_ms)
                 case First():
                     self._begin(out)
                 case Failed(error, final):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import Literal
 
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.core.messages.registry import GroupInfo as GroupInfo
-from gcom.errors import BadValue, LocalError, NotAMember
+from gcom.errors import BadValue, Detached, LocalError, NotAMember
 from gcom.runtime.api.group import Group
 from gcom.runtime.closable import Closable
 from gcom.runtime.faults import Faults
@@ -20,6 +22,8 @@ from gcom.runtime.security.process import Listening
 from gcom.values import names
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 from gcom.values.detection import Detection
+
+JOIN_TRIES = 3  # of one call of `join`: each as another process
 
 
 class Node(Closable):
@@ -130,8 +134,10 @@ class Node(Closable):
         `merge_states(mine, theirs)`, in a PARTITIONABLE group, returns one state for two: when instances have met, all
         members call it at one place of their histories, with `theirs` of a member that came from the other instance.
         It must be a function of the two, the same at all members, and may be given what `mine` has already.
+        One that was admitted, and put out before it heard of it, tries again, three times in all, and then raises
+        Detached.
         Raises BadValue, UnknownGroup, GroupExists, NameTaken, NotInvited, VersionMismatch, RegistryUnavailable,
-        GComTimeout.
+        Detached, GComTimeout.
         """
         # Refused here: of a name that nobody can have the registry would only say that there is no such group.
         names.group_name(group)
@@ -141,7 +147,13 @@ class Node(Closable):
         if create is not None and create.group != group:
             raise LocalError(f"the definition is of group {create.group!r}, not {group!r}")
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
-        return Group(self._host, self._host.enter(group, uses, create, timeout_s))
+        deadline = monotonic() + timeout_s
+        # 1. A leader admits this process, and its INSTALL is lost. 2. It is silent to the others, and put out. 3. It
+        # asks again, and is told so. It had nothing to lose: as another process it may be let in at once.
+        for _ in range(JOIN_TRIES - 1):
+            with suppress(Detached):
+                return Group(self._host, self._host.enter(group, uses, create, max(0.0, deadline - monotonic())))
+        return Group(self._host, self._host.enter(group, uses, create, max(0.0, deadline - monotonic())))
 
     # tests, the end
 

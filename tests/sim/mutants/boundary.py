@@ -14,6 +14,8 @@ from gcom.core.directory.table import Directory
 from gcom.core.joining import join
 from gcom.core.joining.attempt import JoinAttempt
 from gcom.core.joining.join import Joining
+from gcom.core.joining.steps import First
+from gcom.core.machine import Stage
 from gcom.core.member import Member
 from gcom.core.membership import triggers
 from gcom.core.membership.consensus import Consensus
@@ -31,7 +33,13 @@ from gcom.core.state_transfer.donors import sources
 from gcom.values import lineage
 from gcom.values.lineage import Extent
 from gcom.values.names import Process, name_of
-from tests.core import test_directory_memory, test_join_attempt, test_joining, test_return, test_succession
+from tests.core import (
+    test_directory_memory,
+    test_join_attempt,
+    test_joining,
+    test_return,
+    test_succession,
+)
 from tests.core.scenarios import test_continuity as stories
 from tests.core.scenarios import test_splits
 from tests.sim import test_seeds
@@ -242,6 +250,33 @@ def who_gave_its_word_not_to_enter_enters(patch: Patch) -> None:
         return on_install(self, install)
 
     patch.setattr(Joining, "on_install", forget)
+
+
+@told_by(test_join_attempt.test_nobody_is_asked_for_a_word_while_a_lease_runs)
+def a_founder_that_has_not_read_its_grant_is_asked_for_a_vow(patch: Patch) -> None:
+    ask = JoinAttempt._ask_vows
+
+    def whatever_the_lease(self: JoinAttempt) -> Any:
+        entry = self.entry
+        self.entry = replace(entry, alive=False) if entry else None
+        outs = ask(self)
+        self.entry = entry
+        return outs
+
+    patch.setattr(JoinAttempt, "_ask_vows", whatever_the_lease)
+
+
+@told_by(test_joining.test_a_granted_view_of_which_it_gave_its_word_is_not_begun, 1, Stage.ENTERING)
+def a_first_view_is_begun_against_its_word(patch: Patch) -> None:
+    patch.setattr(JoinAttempt, "on_outside", lambda self, now_ms: [])
+    follow = Joining._follow
+
+    def forget(self: Joining, outs: list[Any], now_ms: int) -> None:
+        if any(isinstance(out, First) for out in outs):
+            self._outside.clear()
+        follow(self, outs, now_ms)
+
+    patch.setattr(Joining, "_follow", forget)
 
 
 @told_by(test_return.test_a_newcomer_begins_nothing_before_one_that_was_in_and_is_listed_again)
