@@ -20,20 +20,22 @@ class OwnLeave:
         self._process = process
         self.awaited: set[Process] = set()  # those who stay and have not gone on yet; none where this process stays
         self._count = 0  # of those who stay
-        self._until_ms: int | None = None
+        self._left_ms: int | None = None  # the running time that is left, in ms; None: it does not leave
+        self._counted_ms = 0  # until when it was counted down
         self._ahead: set[Process] = set()  # in a later view
 
     def clear(self) -> None:
         """Begin a view."""
-        self._until_ms, self.awaited = None, set()
+        self._left_ms, self.awaited = None, set()
         self._ahead.clear()
 
     def begin(self, decision: Decision, members: set[Process], now_ms: int) -> None:
         """Begin to wait, where a decision takes this process out of its view; `members` are the others of that view."""
         # Where an instance is succeeded all who stay have accepted already, and the registry last.
-        if self._until_ms is None and self._process in decision.left and decision.succession is None:
+        if self._left_ms is None and self._process in decision.left and decision.succession is None:
             stay = members & set(decision.view.members)
-            self.awaited, self._count, self._until_ms = stay - self._ahead, len(stay), now_ms + limits.TIME_WAIT_MS
+            self.awaited, self._count = stay - self._ahead, len(stay)
+            self._left_ms, self._counted_ms = limits.TIME_WAIT_MS, now_ms
 
     def went_on(self, peer: Process) -> None:
         """Record that a peer is in a later view."""
@@ -48,4 +50,10 @@ class OwnLeave:
 
     def is_late(self, now_ms: int) -> bool:
         """Return whether it has waited for TIME_WAIT_MS: then nobody can say who will have its last messages."""
-        return self._until_ms is not None and now_ms >= self._until_ms
+        if self._left_ms is None:
+            return False
+        # Running time alone, as a leaver that is paused gives nobody what he lacks: 1. A decides the view without
+        # itself, and is paused for 5 s. 2. It runs again. If it went now, nobody would have had its last messages.
+        self._left_ms -= min(now_ms - self._counted_ms, limits.HEARTBEAT_MS)
+        self._counted_ms = now_ms
+        return self._left_ms <= 0

@@ -37,6 +37,7 @@ from tests.core import (
     test_directory_memory,
     test_join_attempt,
     test_joining,
+    test_own_leave,
     test_return,
     test_succession,
 )
@@ -405,6 +406,11 @@ def a_leaver_waits_for_what_nobody_has(patch: Patch) -> None:
 @told_by(stories.test_who_leaves_gives_those_who_stay_what_they_lack, True)
 def a_leaver_goes_before_those_who_stay_have_its_last_messages(patch: Patch) -> None:
     patch.setattr(OwnLeave, "may_go", lambda self, dead: True)
+
+
+@told_by(test_own_leave.test_a_pause_of_its_own_is_not_counted)
+def a_leaver_counts_its_pauses(patch: Patch) -> None:
+    patch.setattr("gcom.core.membership.own_leave.min", max, raising=False)
 
 
 @told_by(test_succession.test_an_operator_lets_the_detached_go_on_and_says_whom_that_gives_up)
