@@ -128,7 +128,8 @@ class Settled:
 
     `arrived`: they are delivered wherever the group goes on. Else they never will be: to send their content again makes
     no doubles; but what the application had read itself comes along where its own state is the group's later: merged
-    (`merge_states`), told by StateRestored, or where it begins a PARTITIONABLE group again.
+    (`merge_states`), told by StateRestored, or where it begins a PARTITIONABLE group again. Where an operator gave
+    living members up (`gcom fork`), those may have delivered them: what they have is handed to them by StateUnmerged.
     `process` gave them these numbers in `instance`: who reads this late may be in another one by now.
     """
 

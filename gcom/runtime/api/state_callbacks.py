@@ -192,7 +192,7 @@ def _became(former: Session, instance: str) -> str:
     if not instance:
         return "gave way to another one"
     if lineage.descends(instance, former.machine.instance):
-        return f"was given up by an operator, and {instance} begun anew, without its state"
+        return f"was given up by an operator, and {instance} begun without it: that may lack some of this state, or all"
     return f"was forgotten by its registry, and {instance} founded by others"
 
 
