@@ -7,7 +7,6 @@ from itertools import islice
 
 from gcom.core.detector.suspicion import Detector
 from gcom.core.streams import Streams
-from gcom.values import limits
 from gcom.values.clock import VectorClock
 from gcom.values.names import Process
 from gcom.values.snapshot import HELD_BACK_MAX, HeldBack, SequencerInfo, WindowInfo
@@ -63,7 +62,7 @@ def _window(streams: Streams) -> WindowInfo:
     read = {streams.process: out.self_consumed, **{peer: known.consumed for peer, known in out.peers.items()}}
     unread = {member: out.number - number for member, number in read.items() if number < out.number}
     most = max(unread.values(), default=0)
-    return WindowInfo(out.number - out.stable, most, limits.WINDOW_MESSAGES_MAX, len(streams.unsent), unread)
+    return WindowInfo(out.number - out.stable, most, out.flow.most, len(streams.unsent), unread)
 
 
 def _heard_s(view: View, process: Process, detector: Detector, now_ms: int) -> dict[str, float]:

@@ -394,7 +394,7 @@ class Streams:
         told, waiting = self._credit_untold.get(sender, (number, 0))
         self._credit_untold[sender] = (told, waiting + size)
         # A quarter of the window: later, a sender at full speed would stop; sooner, each read would cost a frame.
-        return number - told >= limits.WINDOW_MESSAGES_MAX // 4 or waiting + size >= limits.WINDOW_BYTES_MAX // 4
+        return number - told >= self.multicast.out.flow.most // 4 or waiting + size >= limits.WINDOW_BYTES_MAX // 4
 
     def status(
         self,

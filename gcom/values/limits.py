@@ -46,6 +46,10 @@ CREDENTIAL_BYTES_MAX = 4 * 1024
 # the next bound, and then `send` blocks. Below a bound in bytes a message of any size is let in, so that one message
 # may overshoot it.
 WINDOW_MESSAGES_MAX = 32 * 1024
+# The windows of all members together; each has WINDOW_MESSAGES_MIN at least. When all send, a message waits behind what
+# is in all of them (docs/decisions/0014).
+WINDOWS_MESSAGES_MAX = 128 * 1024
+WINDOW_MESSAGES_MIN = 16 * 1024
 WINDOW_BYTES_MAX = 4 * 1024 * 1024
 # Sent by the application, not yet numbered. At the bound `send` blocks. One run of small messages: in a flood this is
 # the queue in which a message waits longest, and at four times as many it is not faster (docs/decisions/0014).

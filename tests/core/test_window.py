@@ -101,6 +101,16 @@ def test_the_window_closes_at_its_messages(monkeypatch: pytest.MonkeyPatch) -> N
     assert flow.room == 3
 
 
+@pytest.mark.parametrize(
+    ("members", "most"), [(1, 32_768), (3, 32_768), (5, 26_214), (8, 16_384), (16, 16_384), (64, 16_384)]
+)
+def test_the_window_is_a_part_of_what_all_members_may_have_under_way(members: int, most: int) -> None:
+    out = OwnStream(A, 0)
+    for peers in (1, members - 1):  # of each view anew
+        out.install([f"p{number}#1" for number in range(peers)])
+    assert out.flow.room == most
+
+
 def test_the_window_closes_at_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = run(A, 1, 4), run(A, 5, 4)
     monkeypatch.setattr(limits, "WINDOW_BYTES_MAX", len(first.encoded) + 1)

@@ -139,10 +139,20 @@ class Flow:
     """
 
     def __init__(self, number: int) -> None:
+        self._part = limits.WINDOWS_MESSAGES_MAX  # messages: of the windows of all members together
         self._waiting: deque[tuple[int, int]] = deque()  # (last, bytes) of each run not yet consumed by all
         self._bytes = 0
         self._number = number
         self._floor = number
+
+    def share(self, members: int) -> None:
+        """Take this sender's part of what all members of a view may have under way together."""
+        self._part = max(limits.WINDOW_MESSAGES_MIN, limits.WINDOWS_MESSAGES_MAX // members)
+
+    @property
+    def most(self) -> int:
+        """The window, in messages."""
+        return min(limits.WINDOW_MESSAGES_MAX, self._part)
 
     def add(self, run: Run) -> None:
         self._waiting.append((run.last, len(run.encoded)))
@@ -161,7 +171,7 @@ class Flow:
         # The bound is checked before a run is added, so one message of any size is let in.
         if self._bytes >= limits.WINDOW_BYTES_MAX:
             return 0
-        return max(0, limits.WINDOW_MESSAGES_MAX - (self._number - self._floor))
+        return max(0, self.most - (self._number - self._floor))
 
 
 class OwnStream:
@@ -197,6 +207,7 @@ class OwnStream:
         self.store = RunStore(self.number)
         old = self.peers
         self.peers = {peer: self._carried(old.get(peer)) for peer in peers}
+        self.flow.share(len(peers) + 1)
         self._recount()
 
     def _carried(self, peer: Peer | None) -> Peer:
