@@ -135,6 +135,16 @@ BROKEN: dict[str, tuple[str, Definition, Telling]] = {
     "somebody is put out for nothing": ("EXPULSION", FIFO, lambda s: pair(s).view(2, "a", {"b": "silence"})),
     "somebody finds itself out for nothing": ("EXPULSION", FIFO, lambda s: pair(s).end("b", "expelled")),
     "one that leaves is not told how": ("EXPULSION", FIFO, lambda s: pair(s).end("b", "request")),
+    "one that leaves is not told how, and a majority went on": (
+        "EXPULSION",
+        FIFO,
+        lambda s: (
+            s.view(1, "abcd")
+            .install("a", 2, "abc", {"d": "request"})
+            .install("b", 2, "abc", {"d": "request"})
+            .end("d", "request")
+        ),
+    ),
     "somebody finds itself out of a view that has it": (
         "EXPULSION",
         FIFO,
@@ -388,6 +398,10 @@ FINE: dict[str, tuple[Definition, Telling]] = {
         lambda s: (
             pair(s).see("b", Quorum(1, has=False, in_doubt=None)).view(2, "a", {"b": "request"}).end("b", "request")
         ),
+    ),
+    "one that leaves is not told how, and no majority went on": (
+        FIFO,
+        lambda s: s.view(1, "abc").install("a", 2, "ab", {"c": "request"}).end("c", "request"),
     ),
     "one that leaves last is told nothing": (FIFO, lambda s: s.view(1, "a").end("a", "request")),
     "one that is put out has more": (

@@ -103,7 +103,7 @@ class OneLeader(Rule):
 class Expulsion(Rule):
     """EXPULSION: a member that a view leaves out was suspected; a member told that it is put out is in no later view.
 
-    One that leaves others delivers their cut, unless it was suspected or detached.
+    One that leaves others delivers their cut, unless it was suspected or detached, or those who stay stayed behind.
 
     Of two members between which a link is broken one way, the one put out may be the one that suspects the other.
     """
@@ -133,6 +133,7 @@ class Expulsion(Rule):
             and ended.settled is None
             and not alone
             and who not in known | self.record.detached
+            and not self._stayed_behind(ended.view)
         ):
             raise Violation(
                 f"EXPULSION: {who} leaves view {ended.view} without the others' cut, and nobody suspected it"
@@ -149,6 +150,14 @@ class Expulsion(Rule):
         else:
             # No later view is known yet: the next one must do without it.
             self._put_out.setdefault(ended.view + 1, []).append(who)
+
+    def _stayed_behind(self, view: int) -> bool:
+        """Return whether a view goes on after this one, and no majority of those who stay has installed it."""
+        # A leaver waits for them for TIME_WAIT_MS, and a `wan` group suspects nobody for longer than that.
+        after = self.record.views.get(view + 1)
+        stay = [who for who in self.record.views[view].view.members if after and who in after.view.members]
+        ahead = [who for who in stay if self.record.history(who).section.view.number > view]
+        return bool(stay) and 2 * len(ahead) <= len(stay)
 
     def _must_be_out(self, who: Process, views: list[View]) -> None:
         # Whom an operator gave up is put out by its order, though the view that was succeeded may still have had it.
