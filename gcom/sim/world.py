@@ -99,7 +99,9 @@ class World:
 
     def next_process(self, name: str) -> Process:
         self._incarnations[name] = self._incarnations.get(name, 0) + 1
-        return f"{name}#{self._incarnations[name]}"
+        # As in reality no two processes have one incarnation, of which the ids of instances are made, where a name may
+        # be begun at two registries: the two would be taken for one.
+        return f"{name}#{self._incarnations[name]}{name if self.plan.registries > 1 else ''}"
 
     def start(self, name: str, address: Address | None = None) -> None:
         node = self._by_name[name] = self._new(name, address)
