@@ -154,3 +154,11 @@ class GComTimeout(Unavailable, TimeoutError):
 
 class AuditUnavailable(Unavailable):
     """The audit cannot run here: something that Spark needs is missing."""
+
+
+def error_of(code: str, text: str) -> GComError:
+    """Return the exception that a peer or a registry named, or PeerError for a name that is none of ours."""
+    kind = globals().get(code)
+    if isinstance(kind, type) and issubclass(kind, GComError):
+        return kind(text)
+    return PeerError(f"{code}: {text}")

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from gcom import errors
-from gcom.core.joining.attempt import JoinAttempt, error_of
+from gcom.core.joining.attempt import JoinAttempt
 from gcom.core.joining.steps import Approach, Ask, Failed, First, Out, PreviousSession, Vow
 from gcom.core.messages.frames import JoinRefused, Redirect
 from gcom.core.messages.registry import Claim, Create, Done, GroupInfo, Lookup, Refusal
-from gcom.errors import Dissolved, NameTaken, NotInvited, PeerError, RegistryUnavailable
+from gcom.errors import Dissolved, NameTaken, NotInvited, PeerError, RegistryUnavailable, error_of
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.lineage import Extent
@@ -254,6 +254,13 @@ def test_who_waits_for_detached_members_says_so() -> None:
     machine = entering()
     machine.on_answer(Lookup("news"), replace(entry(A, alive=False), detached=True), 0)
     assert machine.waits_for == "a#1 at a-1:1 to hear a quorum and admit it, which takes the group's home registry"
+
+
+def test_who_waits_for_detached_members_of_a_forgotten_group_learns_what_ends_the_wait() -> None:
+    machine = entering()
+    forgotten = replace(entry(A, alive=False), detached=True, forgot=True)
+    machine.on_answer(Lookup("news"), forgotten, 0)
+    assert "a#1 at a-1:1 to hear a quorum, or be told to go on by 'gcom fork news', and admit it" in machine.waits_for
 
 
 def test_a_name_that_is_no_exception_of_ours_is_a_peers_fault() -> None:

@@ -27,6 +27,7 @@ from gcom.errors import (
     PeerError,
     RegistryUnavailable,
     VersionMismatch,
+    error_of,
 )
 from gcom.values import limits, names
 from gcom.values.definition import Definition, Netsplit, uninvited, unsigned
@@ -326,7 +327,11 @@ class JoinAttempt:
     @property
     def _quorum_clause(self) -> str:
         """Say what comes before an admission: a member that is detached admits nobody."""
-        return "hear a quorum and " if self.entry is not None and self.entry.detached else ""
+        if self.entry is None or not self.entry.detached:
+            return ""
+        # Proof that all others are dead does not help a group that its registry forgot: others may have been noted.
+        order = f", or be told to go on by 'gcom fork {self._group}'," if self.entry.forgot else ""
+        return f"hear a quorum{order} and "
 
     @property
     def _home_clause(self) -> str:
@@ -460,11 +465,3 @@ class JoinAttempt:
             forgotten = now_ms - self._unknown_since_ms >= limits.LEASE_MS
             return [Ask(Create(entry.definition)) if forgotten else self._lookup()]
         return [self._claim(entry)]
-
-
-def error_of(code: str, text: str) -> GComError:
-    """Return the exception that a peer named, or PeerError for a name that is none of ours."""
-    kind = getattr(errors, code, None)
-    if isinstance(kind, type) and issubclass(kind, GComError):
-        return kind(text)
-    return PeerError(f"{code}: {text}")

@@ -190,10 +190,6 @@ class DirectoryClient:
 
 def _accepted(answer: Answer) -> Answer:
     """Raise what a refusal says, as the exception of that name."""
-    if not isinstance(answer, Refusal):
-        return answer
-    # The code comes from the network, so only the name of an error of GCom's becomes an exception.
-    kind = getattr(errors, answer.code, None)
-    if not (isinstance(kind, type) and issubclass(kind, errors.GComError)):
-        raise errors.PeerError(f"the registry refused ({answer.code}): {answer.text}")
-    raise kind(answer.text)
+    if isinstance(answer, Refusal):
+        raise errors.error_of(answer.code, answer.text)
+    return answer
