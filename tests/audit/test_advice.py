@@ -96,7 +96,9 @@ def test_a_last_instance_whose_only_member_was_killed_as_it_sent_is_named(tmp_pa
     alone = {"d#1": [begun, send(1, 1, {"d#1": 1}, instance="next")]}
     result = _result(write(tmp_path, {**life(), **alone}, {"d#1": "crash"}))
     assert result.headline().startswith("VACUOUS: g: no log has a delivery in instance next; 1 message sent (")
-    assert advice_of(result)[1].startswith("No close ends the log of d#1: ")
+    quiet, unfinished = advice_of(result)
+    assert quiet.startswith("Nothing shows whether the promises of g (next) hold: ")
+    assert unfinished.startswith("No close ends the log of d#1: ")
 
 
 def test_a_life_in_which_nothing_was_delivered_decides_where_it_is_its_groups_only_one(tmp_path: Path) -> None:
@@ -105,6 +107,9 @@ def test_a_life_in_which_nothing_was_delivered_decides_where_it_is_its_groups_on
     result = _result(write(tmp_path / "beside", {**life(), **alone}))
     assert {group.instance: group.verdict for group in result.groups} == {"i": "PASS", "other": "VACUOUS"}
     assert (result.verdict, result.exit_status(), advice_of(result)) == ("PASS", 0, [])
+    assert result.headline().startswith(
+        "PASS: no promise was broken; without a case to judge in 1 of 2 groups: NO_CREA"
+    )
     assert b"<error" not in junit_of(result)
     result = _result(write(tmp_path / "by itself", alone))
     assert (result.verdict, result.exit_status()) == ("VACUOUS", 2)

@@ -287,14 +287,22 @@ class TestMisuse:
     @pytest.mark.parametrize("timeout_s", ["5", float("nan"), True, [1]])
     def test_a_time_that_is_none(self, here: Cluster, timeout_s: Any) -> None:
         (alice,) = here.members("alice")
-        for waits in (alice.receive, alice.flush, partial(alice.wait_for_members, 1), partial(alice.call, "?")):
+        sends = partial(alice.send, "x"), partial(alice.send, "x", held_by="all"), partial(alice.send_many, ["x"])
+        for waits in (*sends, alice.receive, alice.flush, partial(alice.wait_for_members, 1), partial(alice.call, "?")):
             with pytest.raises(gcom.BadValue, match="timeout_s must be a number of seconds, or None"):
                 waits(timeout_s=timeout_s)
+        node = here.node("bob")
+        connects = partial(gcom.connect, "carol", node.directory.address)
+        for enters_or_ends in (partial(node.join, "chat"), alice.leave, node.close, connects):
+            with pytest.raises(gcom.BadValue, match="timeout_s must be a number of seconds; got"):
+                enters_or_ends(timeout_s=timeout_s)
+        assert alice.view.names == ("alice",)
 
     def test_a_time_without_end(self, here: Cluster) -> None:
         (alice,) = here.members("alice")
         assert alice.wait_for_members(1, timeout_s=math.inf).members == alice.view.members
         alice.flush(timeout_s=math.inf)
+        alice.send("x", timeout_s=math.inf)
         assert [result.outcome.value for result in alice.call("?", timeout_s=math.inf).values()] == ["error"]
 
     def test_text_that_is_no_unicode(self, here: Cluster) -> None:

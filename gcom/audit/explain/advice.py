@@ -19,10 +19,13 @@ def advice_of(result: AuditResult) -> list[str]:
     remedy. Empty for other verdicts.
     """
     if result.verdict == "VACUOUS":
-        quiet = {process for group in result.deciding if group.verdict == "VACUOUS" for process in group.processes}
+        quiet = [group for group in result.deciding if group.verdict == "VACUOUS"]
+        # What the logs of the others show stands.
+        some = _names([f"{each.group} ({each.instance})" for each in quiet]) if len(quiet) < len(result.groups) else ""
+        shown = f"the promises of {some}" if some else "promises"
         return [
-            "Nothing shows whether promises hold: audit logs of a run in which members of a group delivered messages.",
-            *_of_unfinished(result, quiet),
+            f"Nothing shows whether {shown} hold: audit logs of a run in which members of a group delivered messages.",
+            *_of_unfinished(result, {process for group in quiet for process in group.processes}),
         ]
     if result.verdict != "UNKNOWN":
         return []

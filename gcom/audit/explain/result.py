@@ -89,14 +89,21 @@ class AuditResult:
 
         A name with one instance has no boundary between instances: CONTINUITY is not missing there.
         """
+        return [rule for rule in RULES if rule in set().union(*self._unjudged)]
+
+    @property
+    def _unjudged(self) -> list[set[str]]:
+        """The expected rules without a case, of each group that has such."""
         lives = Counter(group.group for group in self.groups)
-        vacuous = {
-            rule.rule
+        each = [
+            {
+                rule.rule
+                for rule in group.rules
+                if rule.expected and rule.verdict == "VACUOUS" and (rule.rule != "CONTINUITY" or lives[group.group] > 1)
+            }
             for group in self.groups
-            for rule in group.rules
-            if rule.expected and rule.verdict == "VACUOUS" and (rule.rule != "CONTINUITY" or lives[group.group] > 1)
-        }
-        return [rule for rule in RULES if rule in vacuous]
+        ]
+        return [rules for rules in each if rules]
 
     def exit_status(self, allow_unknown: bool = False) -> int:
         """Return the command's exit status (docs/audit.md). `allow_unknown` accepts UNKNOWN and VACUOUS."""
@@ -118,7 +125,9 @@ class AuditResult:
             return f"{self.verdict}: {reasons[0] if reasons else 'there is nothing to judge'} ({about})"
         # "Every promise held" would be read as more than the logs show.
         if self.unjudged:
-            return f"PASS: no promise was broken; without a case to judge: {', '.join(self.unjudged)} ({about})"
+            some = f" in {len(self._unjudged)} of {len(self.groups)} groups" if len(self.groups) > 1 else ""
+            rules = ", ".join(self.unjudged)
+            return f"PASS: no promise was broken; without a case to judge{some}: {rules} ({about})"
         return f"PASS: every promise held ({about})"
 
     def as_json(self) -> dict[str, Any]:

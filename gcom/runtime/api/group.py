@@ -8,7 +8,7 @@ from typing import Self
 from gcom.errors import GComTimeout
 from gcom.runtime.api import guards
 from gcom.runtime.api.calling import Calling
-from gcom.runtime.api.guards import deadline_of
+from gcom.runtime.api.guards import deadline_of, seconds_of
 from gcom.runtime.api.inspecting import Inspecting
 from gcom.runtime.api.receiving import Receiving
 from gcom.runtime.api.sending import Sending
@@ -87,9 +87,9 @@ class Group(Sending, Calling, Inspecting, Receiving):
         A detached member waits for a quorum, which alone can settle what it sent. After `timeout_s` seconds it goes
         without: then the Departure has the reason `exit`, or `request` if the others' view went on without it, and
         names what is unconfirmed. Messages for which the windows had no room are not sent; a WARNING counts them. Never
-        raises for a group that is lost already.
+        raises for a group that is lost already. Raises BadValue.
         """
-        self._membership.leave(timeout_s)
+        self._membership.leave(seconds_of(timeout_s))
 
     def __repr__(self) -> str:
         return f"<gcom.Group {self.name!r} as {self.process}, view {self.view.number}: {', '.join(self.members)}>"

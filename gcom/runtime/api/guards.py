@@ -1,6 +1,6 @@
 """Guards of a group's methods: how long they wait, and in words why nothing can be sent or read any more, or not now.
 
-All but `deadline_of` hold the lock of the host.
+All but `seconds_of` and `deadline_of` hold the lock of the host.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ _REASONS = {  # of an end that the application did not ask for
 }
 
 
-def deadline_of(timeout_s: float | None) -> float | None:
-    """Return the deadline in monotonic seconds, None for no limit; a time below 0 is no wait. Raises BadValue."""
-    if timeout_s is None:
-        return None
+def seconds_of(timeout_s: float, or_none: str = "") -> float:
+    """Return a time to wait, of which no wait raises OverflowError; below 0 it is no wait. Raises BadValue."""
     # To Python True is the number 1; and a deadline that is not a number would be neither before nor after any time, so
     # that a wait would never see it pass.
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or isnan(timeout_s):
-        raise BadValue(f"timeout_s must be a number of seconds, or None for no limit; got {timeout_s!r}")
-    # A condition raises OverflowError for a longer time than that.
-    return None if timeout_s >= TIMEOUT_MAX else monotonic() + timeout_s
+        raise BadValue(f"timeout_s must be a number of seconds{or_none}; got {timeout_s!r}")
+    return min(timeout_s, TIMEOUT_MAX / 2)
+
+
+def deadline_of(timeout_s: float | None) -> float | None:
+    """Return the deadline in monotonic seconds, None for no limit. Raises BadValue."""
+    return None if timeout_s is None else monotonic() + seconds_of(timeout_s, ", or None for no limit")
 
 
 def raise_if_ended(membership: Membership, session: Session) -> None:

@@ -13,6 +13,7 @@ from gcom.certificates.identity_files import CertificateFiles
 from gcom.core.messages.registry import GroupInfo as GroupInfo
 from gcom.errors import BadValue, Detached, LocalError, NotAMember
 from gcom.runtime.api.group import Group
+from gcom.runtime.api.guards import seconds_of
 from gcom.runtime.closable import Closable
 from gcom.runtime.faults import Faults
 from gcom.runtime.host import Host
@@ -44,8 +45,8 @@ class Node(Closable):
         advertise: str | None = None,
         certificates: CertificateFiles | None = None,
     ) -> None:
+        self._timeout_s = seconds_of(timeout_s)
         self._host = Host(name, registry, log_dir, faults, Listening(listen, advertise, certificates))
-        self._timeout_s = timeout_s
 
     # properties
 
@@ -146,8 +147,7 @@ class Node(Closable):
             raise BadValue(f"create must be a gcom.Definition, or None; got {create!r}")
         if create is not None and create.group != group:
             raise LocalError(f"the definition is of group {create.group!r}, not {group!r}")
-        timeout_s = self._timeout_s if timeout_s is None else timeout_s
-        deadline = monotonic() + timeout_s
+        deadline = monotonic() + seconds_of(self._timeout_s if timeout_s is None else timeout_s)
         # 1. A leader admits this process, and its INSTALL is lost. 2. It is silent to the others, and put out. 3. It
         # asks again, and is told so. It had nothing to lose: as another process it may be let in at once.
         for _ in range(JOIN_TRIES - 1):
@@ -175,8 +175,8 @@ class Node(Closable):
         self._host.inject(faults)
 
     def close(self, timeout_s: float = 5.0) -> None:
-        """Leave every group, as far as `timeout_s` seconds allow, and stop. May be called again."""
-        self._host.close(timeout_s)
+        """Leave every group, as far as `timeout_s` seconds allow, and stop. May be called again. Raises BadValue."""
+        self._host.close(seconds_of(timeout_s))
 
     def __repr__(self) -> str:
         return f"<gcom.Node {self.name!r} at {names.place_of(self.address)}, registry {self.directory.address}>"

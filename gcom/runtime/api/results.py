@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from time import monotonic
 from typing import Self
 
 from gcom.errors import Detached, GComTimeout, HandlerFailed, MemberDeparted
@@ -134,12 +133,12 @@ class Results(Mapping[str, Result], Closable):
             yield result
 
     def wait(self, wait: Wait = Wait.ALL, timeout_s: float | None = None) -> Self:
-        """Wait until that many answers are in; raises CallTimeout, CallDetached, NotAMember.
+        """Wait until that many answers are in; raises CallTimeout, CallDetached, NotAMember, BadValue.
 
         `timeout_s` cannot be longer than what the call itself was given. After CallDetached by a lost quorum it may be
         waited for again: the answers come when this process hears the members again.
         """
-        deadline = None if timeout_s is None else monotonic() + timeout_s
+        deadline = guards.deadline_of(timeout_s)
         # A handler that waits here lets the next request be served: two members that call each other would wait for
         # ever.
         with self._session.changed, self._membership.call_server.stepping_aside():

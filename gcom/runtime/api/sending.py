@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import isnan
 from time import monotonic
 from typing import Literal
 
@@ -71,6 +72,9 @@ class Sending(GroupHandle):
 
     def _with_room(self, timeout_s: float | None) -> Session:
         """Return the session, once there is room for a message. Holds the lock."""
+        # A bad time is told where there is room, too, and not only on the day when there is none.
+        if type(timeout_s) is not float or isnan(timeout_s):
+            deadline_of(timeout_s)
         rights = self._host.rights
         # Asked once for each set of rules: this is the path of every message.
         if rights is not None and self._membership.may_send_by is not rights.in_force:
