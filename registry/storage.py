@@ -55,8 +55,9 @@ class Disk(Store):
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.trouble = str(folder), ""  # why the last write failed, until one does not
+        self.folder = str(folder)
         self._path = folder / FILE
+        self._failure = ""  # why the last write failed, until one does not
         try:
             folder.mkdir(parents=True, exist_ok=True)
             existed = self._path.exists()
@@ -84,6 +85,25 @@ class Disk(Store):
             self._base.close()
             raise BadValue(f"{str(self._path)!r} is not what a registry keeps: {error}") from error
         self.fresh = not existed
+        self._identity = self._seen()
+
+    @property
+    def trouble(self) -> str:
+        """Why it cannot keep what it must; empty if it can."""
+        # The system goes on writing into a file that nobody can open any more, and says that all is well.
+        if self._seen() != self._identity:
+            return (
+                f"{str(self._path)!r} was removed or replaced while this registry has it, so what it says would be "
+                "forgotten at its end: put it back, if there is a copy, and start the registry again"
+            )
+        return self._failure
+
+    def _seen(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     # votes
 
@@ -134,10 +154,11 @@ class Disk(Store):
     def _write(self, statement: str, values: tuple[object, ...]) -> None:
         try:
             self._base.execute(statement, values)
+            self._failure = ""
         except sqlite3.Error as error:
-            self.trouble = f"the registry's disk does not take what it must keep: {error}"
-            raise Unavailable(self.trouble) from error
-        self.trouble = ""
+            self._failure = f"the registry's disk does not take what it must keep: {error}"
+        if self.trouble:
+            raise Unavailable(self.trouble)
 
 
 def inspect(folder: Path) -> tuple[int, int]:

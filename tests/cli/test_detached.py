@@ -50,3 +50,4 @@ def test_a_signal_ends_one_that_is_detached(registry: str) -> None:
         assert other.end() == 1
         left = other.rows()[-1]
         assert (left["type"], left["reason"], left["unconfirmed"]) == ("left", "exit", None)
+        assert "not sent: the line 'never', and what came after it on standard input" in other.errors[-1]

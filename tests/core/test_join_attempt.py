@@ -256,6 +256,15 @@ def test_who_waits_for_detached_members_says_so() -> None:
     assert machine.waits_for == "a#1 at a-1:1 to hear a quorum and admit it, which takes the group's home registry"
 
 
+def test_who_asked_two_of_whom_one_is_dead_waits_for_the_other() -> None:
+    machine = entering()
+    machine.on_answer(Lookup("news"), entry(A, B), 0)
+    machine.tick(limits.JOIN_STAGGER_MS)
+    assert machine.waits_for.startswith("b#1 at b-1:1 to admit it")
+    machine.on_unreached(B, True, limits.JOIN_STAGGER_MS)
+    assert machine.waits_for.startswith("a#1 at a-1:1 to admit it")
+
+
 def test_who_waits_for_detached_members_of_a_forgotten_group_learns_what_ends_the_wait() -> None:
     machine = entering()
     forgotten = replace(entry(A, alive=False), detached=True, forgot=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -21,7 +22,9 @@ from gcom.certificates import identity_files, keys, private_files
 from gcom.certificates.authority import KEY, Authority, make_authority, now_utc
 from gcom.cli.findings import Finding
 from gcom.core.directory.rows import Row
+from gcom.errors import Unavailable
 from gcom.runtime import pyro
+from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import identity
 from gcom.values.definition import Definition
 from gcom.values.identity import Identity
@@ -144,9 +147,23 @@ def test_a_registry_whose_disk_is_full_is_ill(flags: Flags, tmp_path: Path) -> N
     server.start()
     with closing(server):
         assert server._disk is not None
-        server._disk.trouble = "the registry's disk does not take what it must keep: full"
+        server._disk._failure = "the registry's disk does not take what it must keep: full"
         found = wrong({**flags, "port": server.address.rpartition(":")[2]})
     assert (found.code, "does not take what it must keep" in found.text) == ("runs", True)
+
+
+def test_a_registry_whose_folder_was_removed_is_ill(flags: Flags, tmp_path: Path) -> None:
+    """The system lets it write on, into a file that is no more."""
+    server = RegistryServer(data=tmp_path / "other")
+    server.start()
+    with closing(server), closing(DirectoryClient(server.address, LIMIT_S)) as client:
+        client.create(Definition.parse("before"))
+        shutil.rmtree(tmp_path / "other")
+        with pytest.raises(Unavailable, match=r"registry\.db' was removed or replaced while this registry has it"):
+            client.create(Definition.parse("after"))
+        found = wrong({**flags, "port": server.address.rpartition(":")[2]})
+        assert [entry.definition.group for entry in client.groups()] == ["before"]
+    assert (found.code, "start the registry again" in found.text) == ("runs", True)
 
 
 def test_wrong_settings_are_named_with_a_suggestion(tmp_path: Path, flags: Flags) -> None:

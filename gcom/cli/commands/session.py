@@ -22,6 +22,8 @@ from gcom.values import limits
 
 POLL_S = 0.1  # how late a signal or the end of the input may be seen while nothing is delivered
 LEAVE_S = 10.0  # as `leave` itself waits by default
+UNSENT_S = 1.0  # for the thread that sends to learn of the leave
+UNSENT_CHARS = 60  # of a line that is named
 
 
 class Feed:
@@ -35,6 +37,7 @@ class Feed:
         self.refused = False  # a line was over the limit
         self.failed = False
         self.ended_at: float | None = None  # all lines were sent
+        self._sending: bytes | str | None = None
         self._thread = threading.Thread(target=self._run, name="standard input", daemon=True)
 
     def start(self) -> None:
@@ -57,13 +60,21 @@ class Feed:
         try:
             for batch in self._lines.batches():
                 for line in batch:
+                    self._sending = line
                     self._send(line)
+                    self._sending = None
         except (NotAMember, Detached):
             pass  # the main thread gets to know it, and says so
         except (GComError, OSError) as error:
             self.failed = True
             notice(f"standard input: {error}")
         self.ended_at = monotonic()
+
+    def take_unsent(self) -> bytes | str | None:
+        """Return the line that waits to be sent and never will be, as the group is left; None: no line was read so."""
+        if self._sending is not None:
+            self._thread.join(UNSENT_S)  # it learns of the leave, or has just sent that line and reads on
+        return self._sending
 
     def _send(self, line: bytes | str) -> None:
         """Send a line, while the process is in its group; raises NotAMember or Detached if it never will be again."""
@@ -183,6 +194,10 @@ class ShellMember:
         except GComTimeout as error:
             self._failed = True
             notice(str(error))
+        unsent = self._feed.take_unsent() if self._feed else None
+        if unsent is not None:
+            shown = repr(unsent[:UNSENT_CHARS]) + ("..." if len(unsent) > UNSENT_CHARS else "")
+            notice(f"not sent: the line {shown}, and what came after it on standard input")
         with suppress(OutputClosed):
             self._output.flush()
 

@@ -125,8 +125,7 @@ class JoinAttempt:
         found = discovery.instance(now_ms)
         if found:
             self.entry = found
-            # Found anew, by a word that is seconds old: a member that did not answer in an earlier search may do so
-            # now.
+            # Found by a word that is seconds old: who did not answer in an earlier search may do so now.
             self._unreached = {self._process}
             self._candidates = list(zip(found.members, found.addresses, strict=True))
             return self._approach_next(now_ms)
@@ -272,6 +271,7 @@ class JoinAttempt:
         if left:
             return self._approach(*left[0], now_ms)
         if self.targets:
+            self._await_admission(next(iter(self.targets)))  # whoever was asked last may be over by now
             return []
         self._give_up_round(self._namesake or self._awaited, now_ms)
         return self._ask_vows()
@@ -320,9 +320,13 @@ class JoinAttempt:
     def _approach(self, process: Process, address: Address, now_ms: int) -> list[Out]:
         self.targets[process] = False
         self._approached_ms = now_ms
-        # The part behind @ names a kernel's socket, which tells a reader nothing.
-        self.waits_for = f"{process} at {address.partition('@')[0]} to {self._quorum_clause}admit it{self._home_clause}"
+        self._await_admission(process)
         return [Approach(process, address)]
+
+    def _await_admission(self, process: Process) -> None:
+        # The part behind @ names a kernel's socket, which tells a reader nothing.
+        place = dict(self._candidates)[process].partition("@")[0]
+        self.waits_for = f"{process} at {place} to {self._quorum_clause}admit it{self._home_clause}"
 
     @property
     def _quorum_clause(self) -> str:
@@ -417,8 +421,7 @@ class JoinAttempt:
         del self.targets[source]
         if item.process in self.targets:
             return []
-        # In front: a member names as leader whom it does not suspect, which is newer than what the registry
-        # lists.
+        # In front: a member names whom it does not suspect, which is newer than what the registry lists.
         self._candidates.insert(0, (item.process, item.address))
         return self._approach(item.process, item.address, now_ms)
 
