@@ -1,7 +1,8 @@
 """The command line. Sub-commands are thin: they turn words into values, and call what does the work.
 
 Exit status: 0 done; 2 bad usage or value; 1 bad state; 69 no registry; 130 Ctrl-C. SIGTERM ends `join` and `tail` with
-0, as it is how they are stopped, and what has an end of its own with 143. A closed output is no failure.
+0, as it is how they are stopped (1: nobody answered their leave), and what has an end of its own with 143. A closed
+output is no failure.
 """
 
 from __future__ import annotations
@@ -315,7 +316,8 @@ def join(
     """Join a group: send each line of standard input, print each delivery as `name: text`.
 
     Without --linger it stays when the input ends, until Ctrl-C (exit status 130) or SIGTERM (0). Either way it leaves
-    the group in good order; a second signal ends it at once. Lines that are not UTF-8 are sent as the bytes that they
+    the group in good order; one that hears no quorum waits for that, ten seconds at most, and then goes with status 1.
+    A second signal ends it at once. Lines that are not UTF-8 are sent as the bytes that they
     are, empty ones too; a line over 16 MiB is refused by its number, and the exit status is then 2.
 
     \b
@@ -375,6 +377,7 @@ def tail(
     """Join a group and print each delivery as `name: text`; send nothing.
 
     It stays until Ctrl-C (exit status 130) or SIGTERM (0), or with --linger until nothing was delivered for so long.
+    One that hears no quorum waits for that as it leaves, ten seconds at most, and then goes with status 1.
 
     \b
     Examples:

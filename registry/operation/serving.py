@@ -70,7 +70,14 @@ def data_folder(data: str | None, port: int) -> Path | None:
 
 def place_of(wanted: ServiceSettings) -> pyro.Place:
     """Return where the registry listens; raises BadValue."""
-    return pyro.place(wanted.get("listen") or wanted["host"], wanted.get("advertise"), int(wanted["port"]))
+    place = pyro.place(wanted.get("listen") or wanted["host"], wanted.get("advertise"), int(wanted["port"]))
+    if not (pyro.is_loopback(place.host) or is_secure(wanted)):
+        pyro.listenable(place.host, secure=True)  # a name that means nothing is said to be that
+        raise BadValue(
+            f"--host is for this machine alone, as 127.0.0.1, and {place.host!r} is not: to serve other machines, with "
+            f"TLS, use --listen {place.host}"
+        )
+    return place
 
 
 def own_certificate(wanted: ServiceSettings) -> tuple[str | None, str | None, str | None]:

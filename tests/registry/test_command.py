@@ -106,7 +106,7 @@ def test_a_taken_port_is_named_and_what_to_do(start: Start) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--host", "0.0.0.0"], "mutual TLS"),
+        (["--host", "0.0.0.0"], "to serve other machines, with TLS, use --listen 0.0.0.0"),
         pytest.param(["--listen", "203.0.113.77"], "is none of this machine's", marks=pytest.mark.slow),
         pytest.param(["--listen", "127.0.0.1:x"], "ports 'x'", marks=pytest.mark.slow),
         pytest.param(["--advertise", "x"], "--advertise is for --listen", marks=pytest.mark.slow),

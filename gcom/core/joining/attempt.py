@@ -271,7 +271,7 @@ class JoinAttempt:
         if left:
             return self._approach(*left[0], now_ms)
         if self.targets:
-            self._await_admission(next(iter(self.targets)))  # whoever was asked last may be over by now
+            self._await_admission()  # whoever was asked last may be over by now
             return []
         self._give_up_round(self._namesake or self._awaited, now_ms)
         return self._ask_vows()
@@ -320,13 +320,13 @@ class JoinAttempt:
     def _approach(self, process: Process, address: Address, now_ms: int) -> list[Out]:
         self.targets[process] = False
         self._approached_ms = now_ms
-        self._await_admission(process)
+        self._await_admission()
         return [Approach(process, address)]
 
-    def _await_admission(self, process: Process) -> None:
-        # The part behind @ names a kernel's socket, which tells a reader nothing.
-        place = dict(self._candidates)[process].partition("@")[0]
-        self.waits_for = f"{process} at {place} to {self._quorum_clause}admit it{self._home_clause}"
+    def _await_admission(self) -> None:
+        places = dict(self._candidates)  # behind @ is the name of a kernel's socket, which tells a reader nothing
+        asked = " or ".join(f"{process} at {places[process].partition('@')[0]}" for process in self.targets)
+        self.waits_for = f"{asked} to {self._quorum_clause}admit it{self._home_clause}"
 
     @property
     def _quorum_clause(self) -> str:
