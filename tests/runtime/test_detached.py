@@ -270,20 +270,28 @@ def test_a_member_that_its_registry_forgot_says_that_it_waits_for_an_operator(tm
 
 
 @pytest.mark.slow
-def test_what_is_left_of_three_says_that_only_the_registry_is_missing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("several", [False, True])
+def test_what_is_left_of_three_says_that_only_the_registry_is_missing(
+    several: bool, tmp_path: Path, expect_log: Callable[[str], None]
+) -> None:
+    if several:
+        expect_log("does not answer")
     with ExitStack() as stack:
+        beside = [stack.enter_context(gcom.embedded()).address] if several else []
         with gcom.embedded(data=tmp_path) as registry:
             host, _, port = registry.address.partition(":")
-            node = stack.enter_context(gcom.connect("alice", registry.address))
+            addresses = ",".join([registry.address, *beside])
+            node = stack.enter_context(gcom.connect("alice", addresses))
             alice = node.join("news", create=gcom.Definition.parse("news", "FIFO"))
-            others = [Workers(registry.address, stack).start(name) for name in ("bob", "carol")]
+            others = [Workers(addresses, stack).start(name) for name in ("bob", "carol")]
             alice.wait_for_members(3, LIMIT_S)
         for other in others:
             other.signal(signal.SIGKILL)
         left = f"(too few of the view are left: {alice.process})"
-        until(lambda: alice.snapshot().waits_for == f"the registry to let a successor begin {left}", "its word")
+        home = f"the group's home registry at {registry.address}" if several else "the registry"
+        until(lambda: alice.snapshot().waits_for == f"{home} to let a successor begin {left}", "its word")
         until(lambda: alice.snapshot().detached, "the detachment")
-        with pytest.raises(gcom.Detached, match=rf"wait_for_members\(1\), which takes the registry {re.escape(left)}"):
+        with pytest.raises(gcom.Detached, match=re.escape(f"wait_for_members(1), which takes {home} {left}")):
             alice.send("early")
         stack.enter_context(gcom.embedded(host, int(port), data=tmp_path))
         next_of(alice, gcom.Returned)

@@ -65,7 +65,7 @@ def _waits_for(membership: Membership, seen: Inspection) -> str:
     if survivors is not None:
         silent = [peer for peer in silent if peer in survivors]
         first = f"{', '.join(silent)} to be heard, and " if silent else ""
-        return f"{first}the registry to let a successor begin{_left(survivors)}{or_fork(session)}"
+        return f"{first}{_home(session)} to let a successor begin{_left(survivors)}{or_fork(session)}"
     names_it = f" (silent: {', '.join(silent)})" if silent else ""
     return f"a quorum of the view to be heard{names_it}{or_fork(session)}"
 
@@ -73,7 +73,13 @@ def _waits_for(membership: Membership, seen: Inspection) -> str:
 def by_registry(session: Session) -> str:
     """Say that a detached member needs the registry to go on, behind the words about the quorum; else empty."""
     survivors = session.machine.survivors
-    return f", which takes the registry{_left(survivors)}" if survivors is not None else ""
+    return f", which takes {_home(session)}{_left(survivors)}" if survivors is not None else ""
+
+
+def _home(session: Session) -> str:
+    """Name the registry that alone decides for the group; where there are several, by its address."""
+    definition = session.machine.definition
+    return f"the group's home registry at {definition.home}" if definition and definition.home else "the registry"
 
 
 def _left(survivors: frozenset[Process]) -> str:
