@@ -7,6 +7,7 @@ into a successor.
 from __future__ import annotations
 
 from collections import deque
+from itertools import chain
 from typing import Generic, TypeVar
 
 from gcom.core.messages.effects import (
@@ -14,6 +15,7 @@ from gcom.core.messages.effects import (
     Deliver,
     DeliverUnicast,
     DoubtSettled,
+    HeldUncovered,
     Installed,
     KeepState,
     MergeState,
@@ -37,6 +39,7 @@ Handed = (
     | UnicastLost
     | TakeState
     | SetState
+    | HeldUncovered
     | KeepState
     | StateUnavailable
     | MergeState
@@ -58,8 +61,8 @@ class DeliveryQueue(Generic[_Own]):
     def __init__(self) -> None:
         self.queued: deque[Handed | _Own] = deque()
         self.tail = self.queued
-        # Held in former sessions of this process, which has awaited its state since.
-        self._carried: list[Handed | _Own] = []
+        # Held in each former session of this process, which has awaited its state since.
+        self._carried: list[list[Handed | _Own]] = []
 
     @property
     def is_open(self) -> bool:
@@ -68,7 +71,7 @@ class DeliveryQueue(Generic[_Own]):
     @property
     def waiting(self) -> list[Handed | _Own]:
         """The items that wait for the application's state, oldest first."""
-        return [] if self.is_open else [*self._carried, *self.tail]
+        return [] if self.is_open else [*chain(*self._carried), *self.tail]
 
     def put(self, effect: Handed | AwaitState) -> list[Deliver | Skip]:
         """Queue an effect; return the deliveries and skips that a SetState covers: the caller counts them as read."""
@@ -82,7 +85,7 @@ class DeliveryQueue(Generic[_Own]):
                 self._open()
                 # In front: an application begins anew at a loss, so it must not have read what it is to keep.
                 self.queued.extend((effect, *waiting))
-            case SetState(view):
+            case SetState(view, donor=donor):
                 held = list(self.tail) if not self.is_open else []
                 # The state is a donor's at the barrier of `view`, so it has all messages before that
                 # (docs/protocols/state.md). What the joiner held back of them was handed to nobody, and is dropped.
@@ -90,10 +93,13 @@ class DeliveryQueue(Generic[_Own]):
                 # What is carried from former sessions is covered, too: a WHOLE donor has all of the predecessor (one
                 # that is LATER may lack what came before it entered: LIMITS). It is not returned: no sender waits for
                 # credit of a session that is over.
-                former = [it for it in self._carried if not isinstance(it, _COVERED)]
+                former = [it for it in chain(*self._carried) if not isinstance(it, _COVERED)]
+                # 1. D is put out; B joins, and awaits A's state. 2. D is back, and A dies. 3. D goes on with its own,
+                # which lacks what B alone holds: B's application may have sent some of that, and is told.
+                told = [HeldUncovered(view, donor)] if self._holds_from_before(*effect.since) else []
                 self._open()
                 # The state in front of what was held: the application's own order is that of the donor.
-                self.queued.extend((*former, effect, *kept))
+                self.queued.extend((*former, effect, *told, *kept))
             case _:
                 self.tail.append(effect)
         return covered
@@ -104,7 +110,7 @@ class DeliveryQueue(Generic[_Own]):
 
     def begin(self, own: _Own) -> None:
         """Append the driver's first item of a session, behind what is held of the session before."""
-        (self._carried or self.queued).append(own)
+        (self._carried[-1] if self._carried else self.queued).append(own)
 
     def end(self, own: _Own, *, goes_on: bool = False) -> None:
         """Append the driver's last item of a session; `goes_on`: its process begins the next one, in a successor."""
@@ -112,12 +118,12 @@ class DeliveryQueue(Generic[_Own]):
         # If what it holds ended here, m would be lost, though B lives. So B goes on waiting, and the successor names
         # its donor.
         if goes_on and not self.is_open:
-            self._carried += (*self.tail, own)
+            self._carried.append([*self.tail, own])
             self.tail = deque()
             return
         # Opened without its state: the application could make nothing of the messages that are held, but must learn of
         # the end, and of what became of its own.
-        held = [] if self.is_open else [*self._carried, *self.tail]
+        held = self.waiting
         told = [it for it in held if isinstance(it, _Told) or not isinstance(it, Handed)]
         self._open()
         self.queued.extend((*told, own))
@@ -127,6 +133,15 @@ class DeliveryQueue(Generic[_Own]):
         self.queued.clear()
         self._carried.clear()
         self.tail = deque()
+
+    def _holds_from_before(self, ago: int, view: int) -> bool:
+        """Return whether a message waits of before a view (0: of none), of the session so many successions ago."""
+        sessions = [*self._carried, self.tail]
+        if self.is_open or not view or ago >= len(sessions):
+            return False
+        began = len(sessions) - 1 - ago
+        earlier = any(isinstance(it, Deliver | Skip) for it in chain(*sessions[:began]))
+        return earlier or any(isinstance(it, Deliver | Skip) and it.view < view for it in sessions[began])
 
     def _open(self) -> None:
         self.tail = self.queued

@@ -17,6 +17,7 @@ from gcom.core.messages.effects import (
     Deliver,
     DeliverUnicast,
     Ended,
+    HeldUncovered,
     Installed,
     KeepState,
     MergeState,
@@ -33,7 +34,7 @@ from gcom.sim.unicasts import MemberSession, UnicastTraffic
 from gcom.values.definition import Multicast, Netsplit
 from gcom.values.lineage import carries_on, rank
 from gcom.values.names import InstanceId
-from gcom.values.run import Payload, Run, StateToMerge
+from gcom.values.run import Payload, StateToMerge
 from gcom.values.view import View
 
 PENDING_MAX = 64  # submitted and not yet numbered; here a real `send` would block, so the application does not send
@@ -62,6 +63,7 @@ class Application:
         self._awaits_since = 0  # the rank of the first view that it installed without its state; 0: there was none
         # The loss of its state, from its announcement until the reader reaches its barrier.
         self._lost: KeepState | StateUnavailable | None = None
+        self._told_of_loss = False  # the state that it was given may lack what it held back
         self._view = 0  # the latest view installed; the reader may not have reached it
         self._reading = False
         self._composed = 0
@@ -336,8 +338,11 @@ class Application:
                 self._replace(State(view, since=since), uncovered)
             case KeepState(view, _, has_all=False):
                 # It has what it had. All others of the group go on from that, so it is an origin, as a loss is.
-                self._state.origin, self._state.since = view, rank(self._session.machine.instance, view)
-                self._simulation.continuity.on_restored(self._state.since)
+                since = self._awaits_since or rank(self._session.machine.instance, view)
+                self._state.origin, self._state.since = view, since
+                self._simulation.continuity.on_restored(since)
+            case HeldUncovered():
+                self._told_of_loss = True
             case MergeState(_, _, data) if self._keeps:
                 self._state = self._state.merged(State.load(data))
             case _:
@@ -366,15 +371,16 @@ class Application:
             self._lost = None
         if self._keeps:
             states.on_barrier(process, view.number, self._state)
-            self._simulation.continuity.on_awaited(process, self._held_before(view), self._state)
+            told, self._told_of_loss = self._told_of_loss, False
+            self._simulation.continuity.on_awaited(process, self._held_before(view), self._state, told)
             self._held.clear()
 
-    def _held_before(self, view: View) -> Iterator[tuple[InstanceId, Run]]:
+    def _held_before(self, view: View) -> Iterator[tuple[InstanceId, Deliver]]:
         """Yield what came while the state was awaited, up to the barrier of a view."""
         barrier = self._session.machine.instance, view.number
         for instance, item in self._held:
             if isinstance(item, Deliver):
-                yield instance, item.run
+                yield instance, item
             elif (instance, item.view.number) == barrier:
                 return
 

@@ -52,6 +52,11 @@ def rank(instance: str, view: int) -> int:
     return (generation(instance) << 40) + min(view, (1 << 40) - 1)
 
 
+def since_ago(instance: str, since: int) -> tuple[int, int]:
+    """Return a rank as an instance sees it: how many successions ago, and the view there; (0, 0) for rank 0."""
+    return (generation(instance) - (since >> 40), since & ((1 << 40) - 1)) if since else (0, 0)
+
+
 # How far a state reaches: the rank of the last view that it has, and how many messages of that view's members. Two
 # processes that were put out of one view may have delivered different parts of it, so the view alone does not compare.
 Extent = tuple[int, int]

@@ -10,6 +10,7 @@ from gcom.core.messages.effects import (
     Deliver,
     DeliverUnicast,
     DoubtSettled,
+    HeldUncovered,
     Installed,
     KeepState,
     Quorum,
@@ -69,6 +70,25 @@ def test_a_state_covers_what_was_held_in_the_predecessor_whose_views_do_not_coun
     assert queue.put(effect) == ([] if number == 1 else [NEW])
     kept = [view(1), NEW] if number == 1 else []
     assert read(queue) == [UNICAST, SETTLED, "out", "in again", effect, *kept]
+
+
+@pytest.mark.parametrize(
+    ("since", "told"),
+    [
+        ((0, 0), False),  # nothing was ever lost
+        ((1, 2), False),  # it entered with that view
+        ((1, 3), True),
+        ((1, 9), True),
+        ((0, 1), True),
+        ((2, 9), False),  # before it entered at all
+    ],
+)
+def test_who_held_what_was_before_a_loss_is_told_that_its_state_may_lack_it(since: tuple[int, int], told: bool) -> None:
+    """1. D is put out. 2. C holds what comes back. 3. D is back, and goes on with its own, which C is given."""
+    queue = carrying()
+    effect = SetState(2, b"all", "d", since=since)
+    queue.put(effect)
+    assert read(queue)[4:] == [effect, *([HeldUncovered(2, "d")] if told else [])]
 
 
 def test_what_waits_is_shown_over_both_instances() -> None:

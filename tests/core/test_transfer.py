@@ -148,7 +148,7 @@ def test_who_comes_back_is_told_that_the_state_has_nothing_of_its_own(
 ) -> None:
     transfer = Transfer(C, gives=True, takes=True, own=own)
     transfer.enter(decision(2, {C: (A, 2)}), 0, "i")
-    assert transfer.on_chunk(A, StateChunk(2, 1, 1, b"s", since), 0) == [SetState(2, b"s", A, uncovered)]
+    assert transfer.on_chunk(A, StateChunk(2, 1, 1, b"s", since), 0) == [SetState(2, b"s", A, uncovered, (0, since))]
     assert transfer.own == OwnState("i", since, (rank("i", 2), 0))
     transfer.install(decision(3, {D: (C, 3)}), 0)
     transfer.on_taken(3, b"s", "")
@@ -188,7 +188,7 @@ def test_who_founds_a_successor_with_nothing_has_lost_all_that_was_before(instan
     back.enter(decision(2, {B: (A, 2)}), 0, instance)
     chunk = founder.item_for(B, data_waits=False, now_ms=0)
     assert chunk == StateChunk(2, 1, 1, b"new", since)
-    assert back.on_chunk(A, chunk, 0) == [SetState(2, b"new", A, uncovered=since > 0)]
+    assert back.on_chunk(A, chunk, 0) == [SetState(2, b"new", A, since > 0, (0, 1) if since else (0, 0))]
 
 
 @pytest.mark.parametrize(("instance", "since"), [("i-2-9", 7), ("another", 0)])
@@ -207,9 +207,9 @@ def test_who_is_named_goes_on_with_its_own_and_gives_it() -> None:
         TakeState(6),
     ]
     transfer.on_taken(6, b"own", "")
-    # Whoever comes back with what came while it was out is told that this has nothing of it.
-    assert transfer.item_for(B, data_waits=False, now_ms=0) == StateChunk(6, 1, 1, b"own", rank("i", 6))
-    assert transfer.own == OwnState("i", rank("i", 6), (rank("i", 6), 0))
+    # Whoever comes back with what came while it was out is told that this has nothing of it, and who held that back.
+    assert transfer.item_for(B, data_waits=False, now_ms=0) == StateChunk(6, 1, 1, b"own", rank("i", 5))
+    assert transfer.own == OwnState("i", rank("i", 5), (rank("i", 6), 0))
 
 
 def test_a_state_of_its_own_counts_only_in_what_came_of_its_instance() -> None:

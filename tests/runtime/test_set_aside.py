@@ -50,6 +50,10 @@ class Notes:
         return [event.reason for event in self.events if isinstance(event, gcom.Departure)]
 
     @property
+    def restored(self) -> list[gcom.StateRestored]:
+        return [event for event in self.events if isinstance(event, gcom.StateRestored)]
+
+    @property
     def unmerged(self) -> list[gcom.StateUnmerged]:
         return [event for event in self.events if isinstance(event, gcom.StateUnmerged)]
 
@@ -156,10 +160,36 @@ def test_who_comes_back_gives_what_it_had_where_nobody_has_more(expect_log: Expe
         assert carol.group.wait_for_state(LIMIT_S)
         assert zoe.group.wait_for_state(LIMIT_S)
         until(lambda: zoe.texts == carol.texts == {"before"}, "what she had")
-        assert [event for event in carol.events if isinstance(event, gcom.StateRestored)]
+        assert carol.restored
         assert not [event for event in (*carol.events, *zoe.events) if isinstance(event, gcom.StateLost)]
+        assert not zoe.restored  # she has all that she held
         carol.group.send("after")
         until(lambda: zoe.texts == carol.texts == {"before", "after"}, "that both go on")
+
+
+def test_who_held_what_the_state_of_one_that_is_back_lacks_is_told(expect_log: ExpectLog) -> None:
+    """1. Carol is put out. 2. Zoe comes, and awaits Alice's state; all hold what Zoe sends. 3. Carol is back, and Alice
+    goes as she gives it.
+    """
+    expect_log("on purpose")
+    with ExitStack() as stack:
+        registry = stack.enter_context(gcom.embedded())
+        alice, bob, carol = members = trio(stack, registry.address)
+        put_out(carol, members, "cut=carol<>bob+registry")
+        bob.node.close()
+        alice.may_give.clear()
+        zoe = Notes(stack, "zoe", registry.address)
+        zoe.group.send("held", LIMIT_S, "all")
+        carol.node.inject("")
+        until(lambda: any(isinstance(event, gcom.Returned) for event in carol.events), "her return")
+        zoe.group.wait_for_members(3, LIMIT_S)
+        carol.group.send("since then", LIMIT_S, "all")
+        alice.node.close(timeout_s=0.5)
+        alice.may_give.set()
+        until(lambda: zoe.texts == carol.texts == {"before", "since then"}, "what Carol had")
+        until(lambda: bool(zoe.restored and carol.restored), "that both are told")
+        assert "it may lack what came while this one waited" in zoe.restored[0].reason
+        assert zoe.restored[0].reason.startswith(carol.group.process)
 
 
 def test_the_older_of_two_groups_of_one_name_keeps_it_whatever_their_definitions(

@@ -63,7 +63,14 @@ class History:
     def begin(self, who: str, donor: str, *held: tuple[str, int], lost: int = 0) -> History:
         """One that held so many of a's messages in these instances begins with a donor's state."""
         state = State(lost, dict(self._states.get(donor, State()).streams), since=lost)
-        self._continuity.on_awaited(who, [(instance, run("a", 1, count)) for instance, count in held], state)
+        deliveries = [(instance, Deliver(run("a", 1, count), 1)) for instance, count in held]
+        self._continuity.on_awaited(who, deliveries, state)
+        return self
+
+    def restored(self, who: str, *, told: bool, since: int = 2) -> History:
+        """One that held the first of a's messages back is given a state that began anew in a view."""
+        self._continuity.on_restored(since)
+        self._continuity.on_awaited(who, [("i1", Deliver(run("a", 1), 1))], State(since, since=since), told)
         return self
 
 
@@ -105,6 +112,11 @@ BROKEN: dict[str, tuple[Definition, Telling, str]] = {
         lambda h: three(h).begin("b", "", ("i1", 1), ("i2", 0), lost=2),
         "b held 1 .* of a back, .* with 0",
     ),
+    "one is not told that a restored state lacks what it held": (
+        PLAIN,
+        lambda h: three(h).restored("b", told=False),
+        "b held confirmed messages of a back, .* and is not told",
+    ),
 }
 
 FINE: dict[str, tuple[Definition, Telling]] = {
@@ -117,6 +129,8 @@ FINE: dict[str, tuple[Definition, Telling]] = {
     ),
     "what one held is in the state that it is given": (PLAIN, lambda h: three(h).begin("b", "b", ("i1", 2))),
     "what no majority had was held by one": (PLAIN, lambda h: three(h).begin("a", "b", ("i1", 3))),
+    "one is told that a restored state lacks what it held": (PLAIN, lambda h: three(h).restored("b", told=True)),
+    "what came since is in a restored state": (PLAIN, lambda h: three(h).restored("b", told=False, since=1)),
     "BASIC promises nothing of what was held": (BASIC, lambda h: three(h).begin("b", "", ("i1", 2))),
     "nobody could give the state": (SAFE, lambda h: three(h).give("b", "a", lost=2, told=True)),
     "BASIC promises nothing": (BASIC, lambda h: three(h).view("i2", 1, "d").give("d", "a")),

@@ -187,13 +187,26 @@ class AwaitState:
 class SetState:
     """The state at the barrier of `view`, for the application; what waits of earlier views is covered by it.
 
-    `uncovered`: that state began anew after a loss, and lacks what this application still has from before.
+    `uncovered`: that state began anew after a loss, and lacks what this application still has from before. `since`: how
+    many successions ago, and in which view, it began anew; (0, 0): it never did.
     """
 
     view: int
     data: bytes
     donor: Process = ""
     uncovered: bool = False
+    since: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldUncovered:
+    """What this process held back as it awaited the state, and dropped, may be missing in the one that it was given.
+
+    The queue puts it behind such a SetState.
+    """
+
+    view: int
+    donor: Process
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,9 +174,10 @@ class Transfer:
 
     def _restore(self, view: int) -> list[Effect]:
         """Take this process's own state as the group's from here on."""
+        # As after a loss: a process that comes back later may have what this one missed while it was out, and one that
+        # waits may hold it. What came since it is in again it has, as it waited for the state.
+        self._since = (self.lacking and self._since) or lineage.rank(self._instance, view)
         self._incoming = None
-        # As after a loss: a process that comes back later may have what this one missed while it was out.
-        self._since = lineage.rank(self._instance, view)
         self._become_whole()
         return [KeepState(view, self._why_lost)]
 
@@ -374,7 +375,8 @@ class Transfer:
         self._since = wanted.since
         uncovered = self._own is not None and self._own.since < wanted.since
         self._become_whole()
-        return [SetState(wanted.source[1], b"".join(wanted.chunks), wanted.donor, uncovered)]
+        since = lineage.since_ago(self._instance, wanted.since)
+        return [SetState(wanted.source[1], b"".join(wanted.chunks), wanted.donor, uncovered, since)]
 
     def tick(self, now_ms: int) -> None:
         """Give up a donor that gives nothing for STATE_MS."""

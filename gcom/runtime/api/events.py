@@ -163,6 +163,9 @@ class StateRestored:
     It was out, and came back, and all who had a later state are dead: before they gave it, or before it was in again,
     so that it begins the group anew. Its application goes on as it is: what came while it was out is lost, and others
     are given what it has. `reason` says who failed how.
+
+    One of these others that had waited for the state before it was back is told, too, behind its `set_state`: what it
+    had stored until then, also of its own and confirmed, may not be in the state that it was given.
     """
 
     view: int

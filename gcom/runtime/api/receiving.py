@@ -65,6 +65,7 @@ _Event = (
     | effects.DoubtSettled
     | Skip
     | Suspected
+    | effects.HeldUncovered
     | effects.KeepState
     | effects.StateUnavailable
     | Own
@@ -242,6 +243,8 @@ class Receiving(GroupHandle):
             case effects.StateUnavailable(view, reason):
                 self._state.bring_again(self._source)
                 return StateLost(view, reason)
+            case effects.HeldUncovered(view, donor):
+                return StateRestored(view, f"{donor} goes on with its own: it may lack what came while this one waited")
             case effects.KeepState(view, reason):
                 self._state.bring_again(self._source)
                 return StateRestored(view, reason)

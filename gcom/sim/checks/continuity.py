@@ -18,8 +18,8 @@ from gcom.core.messages.effects import Deliver, Ended, Installed, Skip
 from gcom.sim.checks.record import Violation
 from gcom.sim.checks.state import State
 from gcom.values.definition import Definition, Multicast, Netsplit
-from gcom.values.names import Process
-from gcom.values.run import Run
+from gcom.values.lineage import rank
+from gcom.values.names import InstanceId, Process
 from gcom.values.view import View
 
 _Where = tuple[str, int]  # an instance and a view of it
@@ -116,13 +116,27 @@ class Continuity:
         """Record that a group goes on with the state of one that was put out, which lacks what came meanwhile."""
         self._restored.add(since)
 
-    def on_awaited(self, who: Process, held: Iterable[tuple[str, Run]], state: State) -> None:
-        """Check that a state has what came, in whichever instance, while a process awaited it."""
-        if not self._promised or self._forked or state.since in self._restored:
+    def on_awaited(
+        self, who: Process, held: Iterable[tuple[InstanceId, Deliver]], state: State, told: bool = False
+    ) -> None:
+        """Check that a state has what came, in whichever instance, while a process awaited it.
+
+        `told`: the process was told that a state which began anew may lack that.
+        """
+        if not self._promised or self._forked:
             return
-        for instance, run in held:
+        for instance, delivery in held:
+            run = delivery.run
             count = self._before.get((instance, run.sender), 0) + run.last
             owed = min(count, self._confirmed.get(run.sender, 0))
+            if state.since in self._restored:
+                # What came since is in that state, with a gap before it. Broken where all that is held counts for it.
+                if not told and rank(instance, delivery.view) < state.since and owed > count - len(run.payloads):
+                    raise Violation(
+                        f"CONTINUITY: {who} held confirmed messages of {run.sender} back, is given a state that began "
+                        "anew after them, and is not told"
+                    )
+                continue
             has = state.streams.get(run.sender, (0, 0))[0] + self._lost.get((state.since, run.sender), 0)
             # Broken where all who wait when the last donor dies begin at that barrier, or in a successor: what a
             # majority held is lost, though some of them live.

@@ -52,6 +52,11 @@ def the_state_is_taken_behind_the_barrier(patch: Patch) -> None:
 
 
 @mutant(keeping)
+def who_held_what_a_restored_state_lacks_is_not_told(patch: Patch) -> None:
+    patch.setattr(DeliveryQueue, "_holds_from_before", lambda *_: False)
+
+
+@mutant(keeping)
 def a_joiner_reads_on_before_its_state(patch: Patch) -> None:
     put = DeliveryQueue.put
 
