@@ -402,6 +402,19 @@ def the_last_donor_dies_as_one_comes_back(plan: Plan) -> Plan:
     return replace(continued(plan, 18_000, sleeps, *crashes(order[2:], wakes_ms - 1_200), dies), rates={})
 
 
+def one_is_back_while_another_waits(plan: Plan) -> Plan:
+    """One sleeps and is put out. One comes, and waits for a state that is slow; the first wakes, and the donor dies."""
+    rng, order = chance(plan)
+    *old, late = (*[name for name in order if name != plan.names[-1]], plan.names[-1])
+    at_ms = FROM_MS + 1_500
+    wakes_ms = at_ms + rng.randint(6_500, 8_000)
+    sleeps = TroubleEvent(Fault.PAUSE, at_ms, wakes_ms - at_ms, tuple(old[:1]))
+    slow = TroubleEvent(Fault.SLOW_READER, wakes_ms - 1_000, 5_000, tuple(old[1:2]), "stalls")
+    comes = TroubleEvent(Move.JOIN, wakes_ms - 900, order=(late,))
+    die = [*crashes(tuple(old[2:]), wakes_ms - 2_500), *crashes(tuple(old[1:2]), wakes_ms + rng.randint(300, 900))]
+    return replace(continued(plan, 18_000, sleeps, slow, comes, *die, late=1), rates={})
+
+
 def donors_die(plan: Plan) -> Plan:
     """Two come, and when they have got a part of the state all who have it die."""
     rng, _ = chance(plan)

@@ -51,7 +51,7 @@ def the_state_is_taken_behind_the_barrier(patch: Patch) -> None:
     patch.setattr(DeliveryQueue, "put", one_later)
 
 
-@mutant(keeping)
+@mutant(reliable, keeping, of_three, aim=aims.one_is_back_while_another_waits)
 def who_held_what_a_restored_state_lacks_is_not_told(patch: Patch) -> None:
     patch.setattr(DeliveryQueue, "_holds_from_before", lambda *_: False)
 
