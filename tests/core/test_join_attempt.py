@@ -231,6 +231,16 @@ def test_a_claim_that_is_refused_is_not_repeated_without_another_look() -> None:
     assert machine.tick(1_000 + limits.JOIN_RETRY_MS) == LOOK
 
 
+def test_who_is_about_to_create_is_not_advised_to() -> None:
+    """The home has forgotten the group, of which another registry still tells that all are dead."""
+    machine = looked_up(A, alive=False)
+    machine.on_unreached(A, True, 0)
+    (claim,) = machine.tick(limits.JOIN_RETRY_MS)
+    assert isinstance(claim, Ask)
+    machine.on_answer(claim.request, Refusal("UnknownGroup", "there is no group 'news' here: create it"), 1_000)
+    assert machine.waits_for == "the registry to let it begin anew"
+
+
 def test_who_returns_where_all_others_are_dead_says_that_it_waits_for_the_registry() -> None:
     machine = returning(A)
     machine.on_answer(Lookup("news"), None, 0)

@@ -195,7 +195,7 @@ class JoinAttempt:
         if refusal.code == "RegistryStarting" or (isinstance(request, Claim) and request.view):
             if self.targets:
                 return []  # what it looked up meanwhile has members, and it asks them
-            self.waits_for = f"the registry: {refusal.text}"
+            self.waits_for = _BEGIN_ANEW if refusal.code == "UnknownGroup" else f"the registry: {refusal.text}"
             self._again_ms = now_ms + limits.JOIN_RETRY_MS
             self.entry = None  # so that it looks before it claims
             return []

@@ -179,8 +179,8 @@ class StateUnmerged:
     Of a PARTITIONABLE group, also where the process ends before it is in another instance. Of a PRIMARY one where its
     instance gave way to another, or where it comes back to one that has nothing of its own: a registry forgot the
     group, or an operator gave this process up, and others began the name. Then it comes before `Returned`. Or all who
-    had the group's state died while this process was out: then it comes with the state that takes its place, or before
-    StateLost.
+    had the group's state died while this process was out: then it comes right behind the `set_state` that takes its
+    place, or before StateLost.
 
     `data` is what its `get_state` returned then: GCom keeps it no longer, so it is the application's to keep aside, or
     to bring in by messages of its own. `reason` says why it was not merged.
