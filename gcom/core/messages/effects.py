@@ -200,9 +200,9 @@ class SetState:
 
 @dataclass(frozen=True, slots=True)
 class HeldUncovered:
-    """What this process held back as it awaited the state, and dropped, may be missing in the one that it was given.
+    """A state that may lack messages which this process held back as it awaited it, and dropped.
 
-    The queue puts it behind such a SetState.
+    The queue puts this behind such a SetState.
     """
 
     view: int
