@@ -316,9 +316,9 @@ def join(
     """Join a group: send each line of standard input, print each delivery as `name: text`.
 
     Without --linger it stays when the input ends, until Ctrl-C (exit status 130) or SIGTERM (0). Either way it leaves
-    the group in good order; one that hears no quorum waits for that, ten seconds at most, and then goes with status 1.
-    A second signal ends it at once. Lines that are not UTF-8 are sent as the bytes that they
-    are, empty ones too; a line over 16 MiB is refused by its number, and the exit status is then 2.
+    the group in good order; one that hears no quorum waits for that, ten seconds at most, and SIGTERM then ends it with
+    1. A second signal ends it at once. Lines that are not UTF-8 are sent as the bytes that they are, empty ones too; a
+    line over 16 MiB is refused by its number, and the exit status is then 2.
 
     \b
     Examples:
@@ -377,7 +377,7 @@ def tail(
     """Join a group and print each delivery as `name: text`; send nothing.
 
     It stays until Ctrl-C (exit status 130) or SIGTERM (0), or with --linger until nothing was delivered for so long.
-    One that hears no quorum waits for that as it leaves, ten seconds at most, and then goes with status 1.
+    One that hears no quorum waits for that as it leaves, ten seconds at most, and SIGTERM then ends it with 1.
 
     \b
     Examples:
