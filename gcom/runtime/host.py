@@ -1,8 +1,8 @@
 """The machine room of one process: its server, its one lock, its clock, its threads, and the sessions they serve.
 
 Threads: one accepts connections and one per connection serves them (pyro), one reads what peers answer (links), and one
-per peer address dials, for as long as that takes; one is the timer, one asks the registry, one dials its sequencer, one
-flushes the delivery logs if there are any; of a group, those that serve calls (request_handlers.py) and a listener
+per peer address dials, for as long as that takes; one asks the registry, one dials its sequencer, one flushes the
+delivery logs if there are any; of a group, those that serve calls (request_handlers.py) and a listener
 (api). The lock is never held across a call or a callback, and across a wait for a disk only when a log's buffer is
 full.
 """
@@ -51,7 +51,6 @@ from gcom.values.definition import Definition, unsigned
 from gcom.values.names import Address, Process
 from gcom.values.snapshot import Snapshot
 
-IDLE_TICK_MS = 1_000  # the timer of a host without groups
 FLUSH_S = 0.05  # delivery lines reach the operating system within 100 ms
 
 
@@ -88,7 +87,6 @@ class Host:
         self.reader = Reader(self, lambda: [*self.links.values(), *self._sequencers.values()])
         self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
         self._sequencers = {at: SequencerClient(self, at, self.credentials) for at in addresses}
-        self._ticking = self.lock.condition()
         self._leaving = False  # closed for joins; the threads go on until every group is left
         self._next_tick_ms = 0
         self._closing = Event()
@@ -122,7 +120,7 @@ class Host:
         if self.rights is not None:
             keeping += self.rights.works
         sequencing = [sequencer.serve for sequencer in self._sequencers.values()]
-        return [self._tick, self._serve_registry, *sequencing, *flushing, *keeping]
+        return [self._serve_registry, *sequencing, *flushing, *keeping]
 
     @property
     def closed(self) -> bool:
@@ -296,13 +294,31 @@ class Host:
         )
 
     def reschedule(self, session: Session) -> None:
-        """Wake the timer if a step has brought the machine's deadline forward, the reader if answers are awaited."""
-        # Most steps move no deadline; to wake the timer at each would cost a switch of threads per frame.
+        """Wake the reader if a step has brought the machine's deadline forward, or answers are awaited."""
+        # Most steps move no deadline; to wake the reader at each would cost a switch of threads per frame.
         deadline = session.machine.deadline_ms
         if deadline is not None and deadline < self._next_tick_ms:
-            self._ticking.notify_all()
+            self._next_tick_ms = deadline  # it is woken once for it
+            self.reader.reschedule()
         if session.acks_awaited:
             self.reader.end_rest()
+
+    def tick_sessions(self, now_ms: int, together: bool) -> None:
+        """Step the machines whose deadline has come; `together`: with those that soon come."""
+        deadlines = [session.machine.deadline_ms for session in self.sessions.all]
+        # All that are due soon with the first that is: from then on they are due together. With the links' times, too.
+        together = together or any(at is not None and at <= now_ms for at in deadlines)
+        for session, deadline in zip(self.sessions.all, deadlines, strict=True):
+            if together and deadline is not None and deadline <= now_ms + limits.TICKS_TOGETHER_MS:
+                session.tick()
+            if session.machine.stage is Stage.ENDED:
+                self.sessions.drop(session)
+
+    def next_tick_ms(self, by_ms: int) -> int:
+        """Return the earliest deadline of a machine, `by_ms` at the latest."""
+        deadlines = [session.machine.deadline_ms for session in self.sessions]
+        self._next_tick_ms = min([by_ms, *[at for at in deadlines if at is not None]])
+        return self._next_tick_ms
 
     # frames from peers, in the workers of the server
 
@@ -387,26 +403,6 @@ class Host:
             # need not wait for its silence: nothing here votes any more.
             self._life.end()
 
-    def _tick(self) -> None:
-        with self.lock:
-            while not self._closing.is_set():
-                now = self.now_ms()
-                deadlines = [session.machine.deadline_ms for session in self.sessions.all]
-                # All that are due soon with the first that is: from then on they are due together.
-                together = any(at is not None and at <= now for at in deadlines)
-                for session, deadline in zip(self.sessions.all, deadlines, strict=True):
-                    if together and deadline is not None and deadline <= now + limits.TICKS_TOGETHER_MS:
-                        session.tick()
-                    if session.machine.stage is Stage.ENDED:
-                        self.sessions.drop(session)
-                self._ticking.wait(self._until_next_tick_s(now))
-
-    def _until_next_tick_s(self, now_ms: int) -> float:
-        deadlines = [session.machine.deadline_ms for session in self.sessions]
-        self._next_tick_ms = min([now_ms + IDLE_TICK_MS, *[at for at in deadlines if at is not None]])
-        # Not 0: a deadline that no step moves would have this thread spin.
-        return max(0.001, (self._next_tick_ms - now_ms) / 1000)
-
     def _serve_registry(self) -> None:
         # One thread for all groups. A registry that hangs holds up their requests, and no step.
         while (item := self._requests.get()) is not None:
@@ -458,15 +454,15 @@ class Host:
     def _await_time_wait(self, deadline: float) -> None:
         """Wait for leaders that left, and still tell the others which view goes on."""
         with self.lock:
-            sessions = self.sessions.all
+            sessions, polled = self.sessions.all, self.lock.condition()
             while any(session.machine.stage is Stage.TIME_WAIT for session in sessions):
                 if monotonic() >= deadline:
                     return
-                self._ticking.wait(limits.JOIN_GATHER_MS / 1000)
+                polled.wait(limits.JOIN_GATHER_MS / 1000)
 
     def _stop(self) -> None:
         # Each thread is in a wait of its own, and each wait has to be ended before the thread can be joined: of a
-        # fault, of a link or its call, of the timer, for a request.
+        # fault, of a link or its call, of the reader, for a request.
         self._closing.set()
         if self.rights is not None:
             self.rights.close()
@@ -477,7 +473,6 @@ class Host:
             for link in links:
                 link.close()
             self.reader.close()
-            self._ticking.notify_all()
         self._requests.put(None)
         for sequencer in self._sequencers.values():
             sequencer.close()

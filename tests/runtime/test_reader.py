@@ -68,7 +68,15 @@ class Peer:
     def is_overdue(self, now_ms: int) -> bool:
         return False
 
-    def tick(self) -> None: ...
+    def tick(self) -> bool:
+        return False
+
+    # its host
+
+    def tick_sessions(self, now_ms: int, together: bool) -> None: ...
+
+    def next_tick_ms(self, by_ms: int) -> int:
+        return by_ms
 
     def give_up(self) -> None: ...
 

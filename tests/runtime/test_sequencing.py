@@ -49,6 +49,11 @@ class Room:
     def now_ms(self) -> int:
         return time.monotonic_ns() // 1_000_000
 
+    def tick_sessions(self, now_ms: int, together: bool) -> None: ...
+
+    def next_tick_ms(self, by_ms: int) -> int:
+        return by_ms
+
     def call_registry(self, caller: pyro.Caller, data: bytes, timeout_s: float) -> bytes:
         return caller.call(data, timeout_s)
 

@@ -115,16 +115,16 @@ class Link:
         self._next_tick_ms = 0
         self._host.lock.write_on_release(self)
 
-    def tick(self) -> None:
-        """Find what became due by time alone. Holds the lock."""
+    def tick(self) -> bool:
+        """Find what became due by time alone; tell whether it was looked for. Holds the lock."""
         now_ms = self._host.now_ms()
         if now_ms < self._next_tick_ms:
-            return
+            return False
         # No others, since to ask a machine for a frame in vain costs more. Where a peer is none any more, its
         # turn is found to be over.
         due_now = [turn for turn, due in self._dues() if due is None or due <= now_ms]
         if not due_now:
-            return
+            return True
         # One group's heartbeat is due: those of the others that are soon due go with it, from now on each time. Their
         # frames are read by one wake of the peer's worker, and their answers by one of this node's reader.
         if len(due_now) < len(self._turns):
@@ -133,6 +133,7 @@ class Link:
             due_now = [turn for turn, due in self._dues() if due is None or due <= now_ms]
         self._due.update(dict.fromkeys(due_now))
         self._host.lock.write_on_release(self)
+        return True
 
     def _dues(self) -> list[tuple[tuple[Session, Process], int | None]]:
         return [(turn, turn[0].machine.due_ms(turn[1])) for turn in self._turns]

@@ -17,13 +17,14 @@ from gcom.runtime import pyro
 from gcom.runtime.step_lock import StepLock, Writer
 
 REST_S = 0.003  # answers that nobody waits for are taken together: each wake of the reader costs as much as an answer
-IDLE_WAIT_S = 0.25  # between ticks at most: sooner than the time of any call is over
+IDLE_WAIT_MS = 250  # between looks at the clock at most: sooner than the time of any call is over
 
 
 class PipelineOwner(Writer, Protocol):
     """A link, or the client of a sequencer: what has a connection that the reader reads.
 
-    `read` returns whether nobody waited for what came. It and `give_up` are called without the lock.
+    `read` returns whether nobody waited for what came, `tick` whether a time had come that it waits for. `read` and
+    `give_up` are called without the lock.
     """
 
     def read(self, pipeline: pyro.Pipeline) -> bool: ...
@@ -33,7 +34,7 @@ class PipelineOwner(Writer, Protocol):
 
     def give_up(self) -> None: ...
 
-    def tick(self) -> None: ...
+    def tick(self) -> bool: ...
 
     def is_overdue(self, now_ms: int) -> bool: ...
 
@@ -41,11 +42,15 @@ class PipelineOwner(Writer, Protocol):
 
 
 class ReaderHost(Protocol):
-    """The part of the host that the reader uses. `on_defect` is called without the lock."""
+    """The part of the host that the reader uses. `tick_sessions` and `next_tick_ms` are called with the lock held."""
 
     lock: StepLock
 
     def now_ms(self) -> int: ...
+
+    def tick_sessions(self, now_ms: int, together: bool) -> None: ...
+
+    def next_tick_ms(self, by_ms: int) -> int: ...
 
     def on_defect(self) -> None: ...
 
@@ -87,7 +92,7 @@ class Reader:
         self._change("await_writable", owner, pipeline)
 
     def reschedule(self) -> None:
-        """Find anew when the next tick is due: some deadline came nearer."""
+        """Find anew when the next look at the clock is due: some deadline came nearer. Holds the lock."""
         self._next_tick_ms = 0
         self._wake()
 
@@ -192,22 +197,25 @@ class Reader:
             self._selector.modify(pipeline, events, owner)
 
     def _patience_s(self) -> float:
-        """Return how long to wait at most, after a tick if one is due."""
+        """Return how long to wait at most, after a look at the clock if one is due."""
         now_ms = self._host.now_ms()
         if now_ms >= self._next_tick_ms:
             self._tick(now_ms)
+        # Not 0: a deadline that no step moves would have this thread spin.
         return max(0.001, (self._next_tick_ms - now_ms) / 1000)
 
     def _tick(self, now_ms: int) -> None:
-        """Write what became due by time, and give up connections whose peer does not answer."""
+        """Do what became due by time: write, step machines, give up connections whose peer does not answer."""
         with self._host.lock:
             owners = self._owners()
             overdue = [owner for owner in owners if owner.is_overdue(now_ms)]
-            for owner in owners:
-                owner.tick()
+            due = [owner.tick() for owner in owners]
+            self._host.tick_sessions(now_ms, any(due))
         for owner in overdue:
             owner.give_up()
         with self._host.lock:
             # After the overdue ones have failed: what they owe again may be due sooner.
             nexts = [owner.next_ms(now_ms) for owner in owners]
-        self._next_tick_ms = min([now_ms + int(IDLE_WAIT_S * 1000), *[at for at in nexts if at is not None]])
+            by_ms = min([now_ms + IDLE_WAIT_MS, *[at for at in nexts if at is not None]])
+            # Under the lock, as `reschedule` is: else it would undo one that came in between.
+            self._next_tick_ms = self._host.next_tick_ms(by_ms)

@@ -55,6 +55,7 @@ from gcom.values.names import Address
 
 HANDSHAKE_S = 3.0  # a stranger has this long to introduce itself
 WORKERS_SPARE = 32  # beyond the connections at once: they end those that give way, and tell others that all are busy
+HOUSEKEEPING_S = 5.0  # idle connections are looked for so often; where shutting a socket wakes no thread, one lingers
 ACCEPT_PAUSE_S = 0.05  # after accept failed for want of descriptors or threads
 _TO_NODE = frame_call(NODE)
 _THIS_USER = contextlib.nullcontext()  # a process of this very user is served under no name, and most requests are
@@ -78,7 +79,7 @@ def settings(connections: int = limits.CONNECTIONS_MAX) -> None:
     # Deadlines are kept by `read`, per message: Pyro5's own would end a connection that is only idle.
     config.COMMTIMEOUT = 0.0
     config.MAX_RETRIES = 0
-    config.POLLTIMEOUT = 0.5  # seconds; the delay of a close on systems where closing a socket wakes no thread
+    config.POLLTIMEOUT = HOUSEKEEPING_S
     config.LOGWIRE = False
     config.SSL = False
 

@@ -133,8 +133,9 @@ class SequencerClient:
                 pipeline.close()  # a request is missing on this connection: no answer would be its own
                 raise
 
-    def tick(self) -> None:
+    def tick(self) -> bool:
         self._host.lock.write_on_release(self)
+        return False  # nothing of a sequencer's is due by time
 
     def next_ms(self, now_ms: int) -> int | None:
         """Return when the oldest request under way is given up. Holds the lock."""
