@@ -246,11 +246,11 @@ class Links(dict[Process, PeerLink]):
             link.loads, link.last_load, link.loaded_ms = link.loads + 1, load, now_ms
         return tuple(items)
 
-    def replied(self, peer: Process, now_ms: int) -> None:
-        """Record that the frame which has been unanswered for longest was answered."""
+    def replied(self, peer: Process, now_ms: int, calls: int = 1) -> None:
+        """Record that so many frames were answered, of those that have been unanswered for longest."""
         link = self.get(peer)
         if link:
-            if link.unanswered:
+            for _ in range(min(calls, len(link.unanswered))):
                 link.loads -= link.unanswered.popleft().load > 0
             link.become(Readiness.IN_FLIGHT if link.unanswered else Readiness.FREE)
             link.failures = 0

@@ -175,7 +175,7 @@ class GroupMachine:
     def take(self, peer: Process, now_ms: int) -> tuple[Frame | None, list[Effect]]:
         """Return the next frame for a peer; None: nothing is due, or as many as may be are in flight.
 
-        Each is put once, in order; its end is a Replied, in the same order, or one CallFailed for all unanswered.
+        Each is put once, in order; its end is a Replied, its own or a later one's, or a CallFailed for all unanswered.
         """
         link, member = self._links.get(peer), self._member if self.stage is Stage.MEMBER else None
         # Several frames in flight are for members only; another peer is called again once it has answered.
@@ -381,8 +381,8 @@ class GroupMachine:
                 member.on_unicast_read(sender)
             case events.StateTaken(view, data, error):
                 member.on_state_taken(view, data, error)
-            case events.Replied(peer, reply):
-                self._links.replied(peer, now_ms)
+            case events.Replied(peer, reply, calls):
+                self._links.replied(peer, now_ms, calls)
                 member.on_replied(peer, reply, now_ms)
                 if member.outgoing.has_for(peer):
                     self._links.wake(peer)
@@ -406,8 +406,8 @@ class GroupMachine:
 
     def _handle_time_wait(self, event: events.Event, now_ms: int) -> None:
         match event:
-            case events.Replied(peer, reply):
-                self._links.replied(peer, now_ms)
+            case events.Replied(peer, reply, calls):
+                self._links.replied(peer, now_ms, calls)
                 if isinstance(reply, Refused):
                     self._links.close(peer)  # it refuses: it knows, or is no more
             case events.CallFailed(peer, refused, dead):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
+from gcom.core.messages.frames import Reply
 from gcom.sim.clock import Clock
 from gcom.sim.plan.events import REFUSED, Fault, TroubleEvent
 from gcom.sim.simulation import Simulation
@@ -232,6 +233,7 @@ class SimConnection:
 
     def __init__(self) -> None:
         self.broken = False
+        self.replies: list[Reply] = []  # that the caller takes together with the next end
         self._under_way: deque[_SimCall] = deque()  # to the callee
         self._here: deque[_SimCall] = deque()  # at the callee, which takes one after the other
         self._unanswered: deque[_SimCall] = deque()
@@ -241,6 +243,11 @@ class SimConnection:
     def idle(self) -> bool:
         """Return whether every call was answered."""
         return not self._unanswered
+
+    @property
+    def has_next(self) -> bool:
+        """Return whether more ends are at the caller, which takes them now."""
+        return bool(self._ends)
 
     def put(self, call: _SimCall) -> None:
         self._under_way.append(call)

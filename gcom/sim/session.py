@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 from random import Random
 from typing import Protocol
 
@@ -26,7 +27,7 @@ from gcom.core.messages.effects import (
     Skip,
     Suspected,
 )
-from gcom.core.messages.frames import Frame, Reply
+from gcom.core.messages.frames import Frame, Reply, supersedes
 from gcom.core.messages.registry import Answer, Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.errors import GComError
@@ -346,19 +347,27 @@ class SimSession:
         connection = self._connections.get(peer)
         if connection is None:
             connection = self._connections[peer] = SimConnection()
-        network.call(self.node, address, data, lambda *end: self._on_end(peer, *end), connection)
+        network.call(self.node, address, data, lambda *end: self._on_end(peer, connection, *end), connection)
         self.world.failpoints.echo(self, frame, lambda: network.echo(self.node, address, data))
         self._in_hand.discard(peer)
 
-    def _on_end(self, peer: Process, data: bytes | None, refused: bool, dead: bool) -> None:
+    def _on_end(self, peer: Process, connection: SimConnection, data: bytes | None, refused: bool, dead: bool) -> None:
+        if data is not None:
+            connection.replies.append(reply := codec.decode_reply(data))
+            if isinstance(reply, Frame):
+                self._heard(peer)
+            if connection.has_next:
+                return  # as a node's reader takes what came together
+        superseded, replies, connection.replies = 0, connection.replies, []
+        for reply, later in zip_longest(replies, replies[1:]):
+            if later is not None and supersedes(later, reply):
+                superseded += 1
+                continue
+            self.handle(events.Replied(peer, reply, superseded + 1))
+            superseded = 0
         if data is None:
             self._connections.pop(peer, None)
             self.handle(events.CallFailed(peer, refused, dead))
-        else:
-            reply = codec.decode_reply(data)
-            if isinstance(reply, Frame):
-                self._heard(peer)
-            self.handle(events.Replied(peer, reply))
 
     # its log
 

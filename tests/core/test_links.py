@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gcom.core.links import Links
-from gcom.core.messages.frames import Control, CutOk, Fetch, Install, Nack, Prepare, Promise
+from gcom.core.messages.frames import (
+    Control,
+    CutOk,
+    Fetch,
+    Frame,
+    Install,
+    Nack,
+    Prepare,
+    Promise,
+    Refused,
+    Reply,
+    Status,
+    supersedes,
+)
 from gcom.values import limits
 from tests.core.making import A, B, C, D, decision, view
 
@@ -322,3 +337,35 @@ def test_what_may_be_large_in_a_full_group_travels_without_runs() -> None:
     made.say(B, Promise(1, (1, 0), {}))
     assert made[B].fills_frame
     assert not made[D].fills_frame
+
+
+def test_answers_that_came_together_end_as_many_calls() -> None:
+    made = links()
+    for _ in range(3):
+        made.begin(B, NOW, load=10)
+    made.replied(B, NOW, calls=2)
+    assert (len(made[B].unanswered), made[B].loads) == (1, 1)
+    assert not made.settled(B)
+    made.replied(B, NOW, calls=2)  # more than there are: a peer's answer is no reason to fail
+    assert (len(made[B].unanswered), made[B].loads) == (0, 0)
+    assert made[B].callable(NOW)
+
+
+def answer(held: int, *control: Control, source: str = B, instance: str = "i1") -> Frame:
+    return Frame("g", instance, source, A, Status(1, held), control)
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier", "does"),
+    [
+        (answer(2), answer(1), True),
+        (answer(2, NACK), answer(1), True),
+        (answer(2), answer(1, NACK), False),
+        (answer(2), Refused("unknown", ""), False),
+        (Refused("unknown", ""), answer(1), False),
+        (answer(2, source=C), answer(1), False),
+        (answer(2, instance="i2"), answer(1), False),
+    ],
+)
+def test_an_answer_supersedes_an_earlier_one_that_has_only_state(later: Reply, earlier: Reply, does: bool) -> None:
+    assert supersedes(later, earlier) == does

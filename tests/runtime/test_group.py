@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 import gcom
+from gcom.core.messages.events import Consumed, Event
+from gcom.runtime.session import Session
 from gcom.values import limits
 from tests.oracle import Report, judge
 from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, fill, next_of, take, until
@@ -98,6 +100,31 @@ class TestMessages:
         assert [message.text for message in take(reader, len(texts))] == texts
         thread.join(LIMIT_S)
         assert not any(isinstance(item, gcom.Message) for item in sender._membership.queued)
+
+    @pytest.mark.parametrize("ordering", ["FIFO", "CAUSAL"])
+    def test_what_is_read_is_told_seldom_unless_a_sender_may_wait_for_it(
+        self, here: Cluster, monkeypatch: pytest.MonkeyPatch, ordering: Any
+    ) -> None:
+        told: list[int] = []
+        step = Session.step
+
+        def count(session: Session, event: Event) -> None:
+            if isinstance(event, Consumed):
+                told.append(event.number)
+            step(session, event)
+
+        monkeypatch.setattr(Session, "step", count)
+        alice, bob = here.members("alice", "bob", ordering=ordering)
+        sent = 400
+        for _ in range(sent):
+            alice.send("x")
+            take(bob, 1)
+        take(alice, sent)
+        for group in (alice, bob):
+            assert group.receive(0.0) is None  # asks for more, so it is through with the last
+        until(lambda: not alice.snapshot().window.unread_by, "the credit")
+        assert sent in told
+        assert (len(told) > sent) == (ordering == "CAUSAL")
 
     def test_flush_returns_when_all_hold_it(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")

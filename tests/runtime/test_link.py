@@ -350,6 +350,7 @@ class Linked(Beating):
         self.links = Links("carol#1")  # greater, so it has the lead
         self.links.open("bob#1", "127.0.0.1:1", self.now_ms)
         self.taken: list[int] = []
+        self.replied: list[tuple[Reply, int]] = []  # each with the number of calls that it answers
         self.forgotten: list[Link] = []
         host: Any = SimpleNamespace(
             lock=StepLock(),
@@ -387,19 +388,21 @@ class Linked(Beating):
 
     def step(self, event: object) -> None:
         assert isinstance(event, events.Replied)
-        self.links.replied(event.peer, self.now_ms)
+        self.replied.append((event.reply, event.calls))
+        self.links.replied(event.peer, self.now_ms, event.calls)
 
     def reschedule(self) -> None:
         """Need no timer: `tick` is one."""
 
-    def answer(self) -> None:
-        """Have the peer answer a heartbeat, as the reader finds it."""
+    def answer(self, *replies: Reply) -> None:
+        """Have the peer answer a heartbeat, or several frames together, as the reader finds it."""
         pipeline: Any = SimpleNamespace()
         session: Any = self
         frame = Frame("g", "i", "bob#1", "carol#1", Status(1))
         self.link._pipeline = pipeline
-        self.link._unanswered.append(_TakenFrame(session, "bob#1", frame, 0.0, unawaited=False))
-        self.link._answered(pipeline, [frame])
+        for _ in replies or [frame]:
+            self.link._unanswered.append(_TakenFrame(session, "bob#1", frame, 0.0, unawaited=False))
+        self.link._answered(pipeline, list(replies or [frame]))
 
     def take(self, peer: str) -> None:
         if self.links[peer].callable(self.now_ms) and self.links[peer].due(self.now_ms):
@@ -426,6 +429,18 @@ def test_a_heartbeat_with_the_lead_goes_when_it_is_due_after_the_answer() -> Non
     it.answer()
     it.tick()
     assert it.taken == [1_010 + limits.HEARTBEAT_MS - limits.HEARTBEAT_LEAD_MS]
+
+
+def test_of_answers_that_come_together_the_machine_is_told_the_last() -> None:
+    it = Linked()
+    for _ in range(4):
+        it.links.begin("bob#1", it.now_ms, load=10)
+    first, second, last = (Frame("g", "i", "bob#1", "carol#1", Status(1, held)) for held in (1, 2, 3))
+    refusal = Refused("unknown", "")
+    it.answer(first, second, refusal, last)
+    assert it.replied == [(second, 2), (refusal, 1), (last, 1)]
+    assert it.links.settled("bob#1")
+    assert not it.link._unanswered
 
 
 @pytest.mark.parametrize("looked", [True, False])

@@ -74,8 +74,8 @@ class Joining:
                 self._follow(self._entering.start(now_ms), now_ms)
             case events.RegistryAnswered(request, answer):
                 self._follow(self._entering.on_answer(request, answer, now_ms), now_ms)
-            case events.Replied(peer, reply):
-                self._links.replied(peer, now_ms)
+            case events.Replied(peer, reply, calls):
+                self._links.replied(peer, now_ms, calls)
                 self._on_reply(peer, reply, now_ms)
             case events.CallFailed(peer, _, dead):
                 self._links.failed(peer, now_ms)

@@ -46,10 +46,11 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """A call to a peer was answered."""
+    """Calls to a peer were answered: one, or as many as came together (`frames.supersedes`), by the last answer."""
 
     peer: Process
     reply: Reply
+    calls: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -367,3 +367,11 @@ class Refused:
 
 
 Reply = Frame | Refused
+
+
+def supersedes(later: Reply, earlier: Reply) -> bool:
+    """Return whether an answer says all that an earlier one to the same process said, which need not be taken then."""
+    # A status is state: it may be said twice, late, or not at all. A refusal and an item of control are said once.
+    if not isinstance(earlier, Frame) or not isinstance(later, Frame):
+        return False
+    return not earlier.control and earlier.source == later.source and earlier.instance == later.instance

@@ -9,6 +9,7 @@ that this process shares with the peer's.
 from __future__ import annotations
 
 from collections import deque
+from itertools import zip_longest
 from threading import Lock, Thread
 from time import monotonic
 from typing import NamedTuple, Protocol
@@ -16,7 +17,7 @@ from typing import NamedTuple, Protocol
 from gcom.core.codec import frames as codec
 from gcom.core.machine import GroupMachine
 from gcom.core.messages.events import CallFailed, Replied
-from gcom.core.messages.frames import Frame, Refused, Reply
+from gcom.core.messages.frames import Frame, Refused, Reply, supersedes
 from gcom.errors import PeerError, Unavailable, Untrusted, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.life import is_dead
@@ -273,9 +274,9 @@ class Link:
 
     def _answered(self, pipeline: pyro.Pipeline, replies: list[Reply | VersionMismatch]) -> bool:
         sessions: dict[Session, None] = {}
-        unawaited = True
+        unawaited, superseded = True, 0
         with self._host.lock:
-            for reply in replies:
+            for reply, later in zip_longest(replies, replies[1:]):
                 # Answers of a connection that was given up: what they
                 # answer has been put again, and would be counted twice.
                 if pipeline is not self._pipeline or not self._unanswered:
@@ -284,8 +285,14 @@ class Link:
                 unawaited = unawaited and was_unawaited
                 if not self._host.reader.has_rested:
                     self._measure(taken_s)
-                session.step(Replied(peer, _refused(peer, reply) if isinstance(reply, VersionMismatch) else reply))
-                sessions[session] = None
+                reply = _refused(peer, reply) if isinstance(reply, VersionMismatch) else reply
+                # A step costs more than all else of an answer.
+                same = bool(self._unanswered) and self._unanswered[0].session is session
+                if same and isinstance(later, Frame) and supersedes(later, reply):
+                    superseded += 1
+                    continue
+                session.step(Replied(peer, reply, superseded + 1))
+                sessions[session], superseded = None, 0
             for session in sessions:
                 session.reschedule()
             self._next_tick_ms = 0  # the next heartbeat counts from the answer, and HEARTBEAT_LEAD_MS decide who calls

@@ -59,3 +59,10 @@ def envelopes_of_later_frames_are_lost_with_the_connection(patch: Patch) -> None
 
     patch.setattr(Outbox, "on_failed", skip)
     patch.setattr(Outbox, "on_replied", lambda self: None)
+
+
+@mutant(reliable)
+def answers_that_came_together_count_as_one(patch: Patch) -> None:
+    """Of calls whose answers came together the oldest alone is over: the places of the others stay taken."""
+    replied = Links.replied
+    patch.setattr(Links, "replied", lambda self, peer, now_ms, calls=1: replied(self, peer, now_ms))
