@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from queue import SimpleQueue
 from typing import NoReturn
 
 from platformdirs import user_data_dir
@@ -27,10 +27,9 @@ EXIT_FAILED, EXIT_USAGE, EXIT_NO_REGISTRY, EXIT_SETTINGS, EXIT_INTERRUPTED = 1, 
 
 def serve(wanted: ServiceSettings) -> int:
     """Serve until a signal; return the exit status."""
-    stop: SimpleQueue[int] = SimpleQueue()  # its put, unlike Event.set, may interrupt its own get
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda caught, _frame: stop.put(caught))
-    # Behind the handlers: a signal during the start waits in the queue, and ends it in good order once it is ready.
+    signals = _Signals()
+    signals.catch(signal.SIGINT, signal.SIGTERM)
+    # From now on: a signal during the start waits, and ends it in good order once it is ready.
     output = ServiceOutput(wanted["log_format"], wanted["log_level"])
     try:
         server = _server(wanted, output)
@@ -42,9 +41,30 @@ def serve(wanted: ServiceSettings) -> int:
     except Unavailable as error:
         _complain(output, f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
     if server.secure:  # on loopback there is nothing to read, and the end of its terminal ends it as ever
-        signal.signal(signal.SIGHUP, lambda caught, _frame: stop.put(caught))
+        signals.catch(signal.SIGHUP)
     with _metrics(server, wanted.get("metrics"), output):
-        return _run(server, stop, output)
+        return _run(server, signals, output)
+
+
+class _Signals:
+    """The signals that this process catches, in order. Made and used in the main thread."""
+
+    def __init__(self) -> None:
+        # A byte for each, by the C handler of whichever thread the kernel picks, and no queue that Python's handlers
+        # fill: 1. The process is stopped, and is sent SIGTERM. 2. It goes on, and any of its threads takes the signal.
+        # 3. Python's handler would run in the main thread, which waits, and which nothing wakes.
+        self._receiver, self._sender = socket.socketpair()
+        self._sender.setblocking(False)
+        signal.set_wakeup_fd(self._sender.fileno())
+
+    @staticmethod
+    def catch(*numbers: int) -> None:
+        for number in numbers:
+            signal.signal(number, lambda *_: None)  # only a signal with a handler is told
+
+    def next(self) -> int:
+        """Wait for the next one, and return its number."""
+        return self._receiver.recv(1)[0]
 
 
 def authority_folder(data: str | None) -> Path:
@@ -138,15 +158,14 @@ def _metrics(server: RegistryServer, where: str | None, output: ServiceOutput) -
     return serving
 
 
-def _run(server: RegistryServer, stop: SimpleQueue[int], output: ServiceOutput) -> int:
+def _run(server: RegistryServer, signals: _Signals, output: ServiceOutput) -> int:
     # The line comes when requests are answered, and not before: programs wait for it and then ask at once.
     server.start()
     output.say(f"gcom-registry {__version__} {server.address} ready")
     notify(f"READY=1\nSTATUS=at {server.address}")
     if server.grace_s:
         output.tell(f"starting: it waits {server.grace_s:.0f} s for groups that are there, before it gives a name away")
-    # The main thread only waits: handlers run in it, and nothing else does that a signal could break into.
-    while (caught := stop.get()) == signal.SIGHUP:
+    while (caught := signals.next()) == signal.SIGHUP:
         _reread(server.rights, output)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -77,6 +78,18 @@ def test_it_serves_until_a_signal(start: Start, number: signal.Signals, status: 
     process.send_signal(number)
     out, err = process.communicate(timeout=LIMIT_S)
     assert (process.returncode, out, err) == (status, "", "")
+
+
+def test_a_signal_that_comes_while_it_is_stopped_ends_it(start: Start) -> None:
+    """As by `kill %1` after Ctrl-Z: whichever thread takes the signal as the process goes on, the main one acts."""
+    for _ in range(4):  # which thread that is, is the kernel's choice
+        process = start("--port", "0")
+        ready(process)
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+        process.terminate()
+        process.send_signal(signal.SIGCONT)
+        assert (process.communicate(timeout=LIMIT_S), process.returncode) == (("", ""), 0)
 
 
 @pytest.mark.slow

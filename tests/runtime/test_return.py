@@ -150,6 +150,11 @@ def test_without_rejoin_the_end_is_the_end(here: Cluster) -> None:
         carol.send("late")
     with pytest.raises(gcom.Detached):
         carol.receive()
+    # Of a message that was sent before, and for which a thread still waits, it is said which one it is.
+    session = carol._session
+    named = rf"went on without it: message 1 of {carol.process} in group 'news' is not held by all; join again"
+    with carol._host.lock, pytest.raises(gcom.Detached, match=named):
+        carol._is_held(session, 1, "all", f"message 1 of {carol.process} in group 'news' is not held by all")
     assert node_of(carol).join("news").process != carol.process
 
 

@@ -40,15 +40,19 @@ def deadline_of(timeout_s: float | None) -> float | None:
     return None if timeout_s is None else monotonic() + seconds_of(timeout_s, ", or None for no limit")
 
 
-def raise_if_ended(membership: Membership, session: Session) -> None:
-    """Raise NotAMember or Detached once the session is over, StateFailed if a state callback failed."""
+def raise_if_ended(membership: Membership, session: Session, undone: str = "") -> None:
+    """Raise NotAMember or Detached once the session is over, StateFailed if a state callback failed.
+
+    `undone` says what came of what was asked for.
+    """
     if membership.state_failure:
-        raise StateFailed(membership.state_failure)
+        raise StateFailed(membership.state_failure + (f"; {undone}" if undone else ""))
     ended, group = session.ended, session.machine.group
     if ended is None:
         return
     lost = ended.unconfirmed
-    open_ones = f"; its messages {lost[0]} to {lost[1]} may not have arrived" if lost else ""
+    open_ones = f": {undone}" if undone else ""
+    open_ones += f"; its messages {lost[0]} to {lost[1]} may not have arrived" if lost else ""
     if session.unnumbered:
         open_ones += f"; {session.unnumbered} more were never sent"
     # Before the reasons: it left by an exit that the application never asked for, and has to hear why.

@@ -96,15 +96,15 @@ class Sending(GroupHandle):
         """
         deadline = deadline_of(timeout_s)
         with self._host.lock:
-            session = self._session
+            session, undone = self._session, "not all that was sent is held by all"
             number, ends = session.last_number, session.machine.unicast_ends()
 
             def arrived() -> bool:
-                if number and not self._is_held(session, number, "all"):
+                if number and not self._is_held(session, number, "all", undone):
                     return False
                 if session.machine.unicasts_held(ends):
                     return True
-                guards.raise_if_ended(self._membership, session)
+                guards.raise_if_ended(self._membership, session, undone)
                 return False
 
             def why_not() -> str:
@@ -112,7 +112,7 @@ class Sending(GroupHandle):
                 text = f"not all that was sent in group {session.machine.group!r} has arrived after {timeout_s} s"
                 return f"{text}: it waits for {why}"
 
-            self._wait_for_acks(session, number, arrived, "not all that was sent is held by all", deadline, why_not)
+            self._wait_for_acks(session, number, arrived, undone, deadline, why_not)
             definition = session.machine.definition
             if number and definition and definition.multicast is Multicast.RELIABLE and not session.is_lost(number):
                 # Into the log the last alone: a cut is a prefix, so who loses an earlier one loses this one, too.
@@ -125,11 +125,12 @@ class Sending(GroupHandle):
         with self._host.lock:
             session = self._await_room(timeout_s, deadline)
             number = session.put(payload)
+            undone = f"{_named(session, number)} is not held by {held_by}"
             self._wait_for_acks(
                 session,
                 number,
-                lambda: self._is_held(session, number, held_by),
-                f"{_named(session, number)} is not held by {held_by}",
+                lambda: self._is_held(session, number, held_by, undone),
+                undone,
                 deadline,
                 lambda: _why_not_held(session, number, held_by, timeout_s),
             )
@@ -189,8 +190,11 @@ class Sending(GroupHandle):
                 waits_for = session.machine.waits_for or "the members to read"
                 raise GComTimeout(f"no room to send in group {group!r} after {timeout_s} s: it waits for {waits_for}")
 
-    def _is_held(self, session: Session, number: int, held_by: HeldBy) -> bool:
-        """Tell whether enough members hold a message; raises if the session has ended and it may not have arrived."""
+    def _is_held(self, session: Session, number: int, held_by: HeldBy, undone: str) -> bool:
+        """Tell whether enough members hold a message.
+
+        Raises what says `undone`, if the session has ended and it may not have arrived.
+        """
         machine, ended = session.machine, session.ended
         lacking, count = len(machine.lacking(number)), len(session.members) - len(machine.newcomers(number))
         # In a total order copies are not enough: until a majority holds its place, a view change may order it
@@ -198,7 +202,7 @@ class Sending(GroupHandle):
         if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < count)):
             return True
         if ended is not None and (ended.settled is None or number > machine.number):
-            guards.raise_if_ended(self._membership, session)
+            guards.raise_if_ended(self._membership, session, undone)
         return ended is not None  # a leaver's messages are in the cut of the view that goes on
 
 
