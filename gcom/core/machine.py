@@ -18,6 +18,7 @@ from gcom.core.joining.join import Joining
 from gcom.core.joining.steps import PreviousSession
 from gcom.core.links import Links
 from gcom.core.member import Member
+from gcom.core.membership.own_leave import LeaveWish
 from gcom.core.membership.succession import first_view, told_of_successor
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import Effect, Ended
@@ -365,7 +366,7 @@ class GroupMachine:
         self._member = Member(entry, self.process, *parts)
         # It had asked to leave, and was needed for the succession, so it leaves there.
         if self._leaves_for:
-            self._member.leave(now_ms, self._leaves_for)
+            self._member.leave(now_ms, LeaveWish(self._leaves_for))
 
     # members
 
@@ -391,8 +392,8 @@ class GroupMachine:
                 member.on_failed(peer, refused, dead, now_ms)
             case events.Tick():
                 member.tick(now_ms)
-            case events.Leave():
-                member.leave(now_ms)
+            case events.Leave(reads_on, at_once):
+                member.leave(now_ms, LeaveWish("request", reads_on=reads_on, at_once=at_once))
             case events.Exit():
                 member.end("exit")
             case events.RegistryAnswered(asked, said):

@@ -12,6 +12,7 @@ from gcom.core.inspection import Inspection, inspect
 from gcom.core.intake import Intake
 from gcom.core.joining.merge import Merge
 from gcom.core.links import ANSWERS, Links
+from gcom.core.membership.own_leave import LeaveWish
 from gcom.core.membership.registration import Registration, Verdict
 from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import events, frames
@@ -98,6 +99,8 @@ class Member:
 
     def _proceed(self, now_ms: int) -> None:
         """Do what follows from a step: this process's part as a proposer, then what a new view asks for."""
+        if self.leaves_for and self._view_change.own_leave.say(self._triggers.leavers, self.transfer):
+            self._links.owe_status(self._view_change.others)
         if self._triggers.admission.waiting and not self.ended:
             self._note(now_ms)  # before `advance`, which admits only who is noted
         self._view_change.advance(now_ms)
@@ -182,7 +185,7 @@ class Member:
     def status(self, peer: Process) -> Status:
         return self.streams.status(
             peer,
-            leaving=self._view_change.leaves_for,
+            leaving=self._triggers.leavers.get(self.process, ""),
             suspects=tuple(self._triggers.detector.suspects),
             unheard=self._triggers.unheard,
             receipt=self.unicast.channels.receipt(peer),
@@ -314,7 +317,7 @@ class Member:
             return
         if peer not in members:
             if self._merge.on_reply(peer, reply, self.view, now_ms) and not self.leaves_for:
-                self.leave(now_ms, "merge", self._merge.into)
+                self.leave(now_ms, LeaveWish("merge", self._merge.into))
             return
         self._triggers.detector.answered(peer)  # both directions of the link work; `heard` alone shows one
         if isinstance(reply, Frame):
@@ -378,17 +381,14 @@ class Member:
 
     @property
     def leaves_for(self) -> str:
-        """The reason for which it has asked to go; empty: it has not."""
-        return self._view_change.leaves_for
+        return self._view_change.own_leave.wish.reason
 
-    def leave(self, now_ms: int, reason: str = "request", into: str = "") -> None:
+    def leave(self, now_ms: int, wish: LeaveWish) -> None:
         """Ask to go: every status says so, and the leader takes it into the next change."""
-        self._view_change.leaves_for, self._view_change.goes_into = reason, into
+        self._view_change.own_leave.wish = wish
         if not self._view_change.others:
             self._leave_alone()
             return
-        self._triggers.leavers[self.process] = reason
-        self._links.owe_status(self._view_change.others)
         self._proceed(now_ms)
 
     def _leave_alone(self) -> None:
@@ -398,7 +398,7 @@ class Member:
         if self.definition.total:
             end = Decision(self.view, (), {}, self.streams.holdings())  # what has no place yet is delivered, too
             self.effects += [*self.streams.close(end), AskSequencer(Close(self.group, self.instance))]
-        self._view_change.finish(Ended(self.view.number, self.leaves_for, into=self._view_change.goes_into))
+        self._view_change.finish(Ended(self.view.number, self.leaves_for, into=self._view_change.own_leave.wish.into))
 
     def on_registry(self, request: Request, answer: Answer | None, now_ms: int) -> None:
         match request:

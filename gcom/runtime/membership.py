@@ -254,12 +254,16 @@ class Membership:
         # view change, without which the others would have to suspect this process first.
         unsent_until = deadline - min(LEAVE_S, timeout_s / 2)
         with session.awaiting_acks():
-            while session.has_unsent or self._owes_state:
+            while session.has_unsent:
                 # By its end what is unsent stays so, or went on to another session.
                 if session.ended or not session.wait_for_change(unsent_until):
                     break
         if session.machine.stage is Stage.MEMBER and not session.ended:
-            session.step(events.Leave())
+            session.step(events.Leave(reads_on=self._reads_on))
+        while not session.ended and session.wait_for_change(unsent_until):
+            pass
+        if session.machine.stage is Stage.MEMBER and not session.ended:
+            session.step(events.Leave(at_once=True))  # though a joiner may be given its state
         # Its end comes with the view without it, once the others have all
         # that it sent: a connection that is closed at once would lose that.
         while not session.ended and session.wait_for_change(deadline):
@@ -269,11 +273,10 @@ class Membership:
             session.step(events.Exit())
 
     @property
-    def _owes_state(self) -> bool:
-        """Tell whether a joiner is being given this member's state, or will be once the listener is at the barrier."""
-        # A loop may never come to the barrier, so it is waited for only while it is within `get_state`.
-        transfer, here = self.session.machine.transfer, {None, get_ident()}
-        return transfer.giving or (transfer.owes and not {self.listened_by, self.asked_in} <= here)
+    def _reads_on(self) -> bool:
+        """Tell whether another thread comes to a barrier at which a joiner is given this member's state."""
+        # A loop may never come to it, so it is waited for only while it is within `get_state`.
+        return not {self.listened_by, self.asked_in} <= {None, get_ident()}
 
     def give_up(self) -> bool:
         """Leave while on the way back; return whether it was."""
@@ -306,5 +309,5 @@ class Membership:
         self.queue.shut()
         self._entered.clear()
         self.session.leaving = True
-        self.session.step(events.Leave())
+        self.session.step(events.Leave(at_once=True))
         self.changed.notify_all()

@@ -160,7 +160,7 @@ class SimSession:
         if self.is_member:
             self.leaving = True
             self.checker.calls.leave(self.process)
-            self.handle(events.Leave())
+            self.handle(events.Leave(reads_on=True))
 
     def handle(self, event: events.Event) -> None:
         if not self.node.crashed:

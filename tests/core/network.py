@@ -188,9 +188,9 @@ class Network:
     def send(self, who: Process, *payloads: Payload) -> None:
         self.handle(who, events.Submit(list(payloads)))
 
-    def leave(self, who: Process) -> None:
+    def leave(self, who: Process, *, reads_on: bool = False, at_once: bool = False) -> None:
         self._leaving.add(who)
-        self.handle(who, events.Leave())
+        self.handle(who, events.Leave(reads_on, at_once))
 
     def kill(self, who: Process) -> None:
         """From now on its port refuses."""

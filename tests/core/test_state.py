@@ -286,10 +286,48 @@ def test_a_donor_that_leaves_is_replaced_as_one_that_dies() -> None:
     flood(net, A, B, C, rounds=10)
     net.start("d")
     net.until(lambda: len(net.carried_chunks(D)) > 1)
-    net.leave(A)
+    net.leave(A, at_once=True)
     net.until(lambda: has_state(net, D))
     net.until(lambda: net.same(B, C, D))
     assert [it.view for it in net.of(D, SetState)] == [5]
+
+
+def test_who_alone_has_the_state_gives_it_however_long_it_slept() -> None:
+    """Its silence is none of its failures: nobody else could give it, and those who wait are detached meanwhile."""
+    net = replicas()
+    net.form("a")
+    flood(net, A, rounds=10)
+    net.start("b")
+    net.until(lambda: len(net.carried_chunks(B)) > 1)
+    net.pause(A)
+    net.pass_ms(limits.STATE_MS + 2_000)
+    net.resume(A)
+    net.until(lambda: has_state(net, B))
+    net.until(lambda: net.same(A, B))
+    assert not net.of(B, StateUnavailable)
+
+
+@pytest.mark.parametrize("second", range(4))
+@pytest.mark.parametrize("first", range(0, 24, 2))
+def test_where_all_leave_as_one_joins_it_has_the_state_or_begins_anew(first: int, second: int) -> None:
+    """At whatever step they ask: who becomes its donor as it leaves stays until that is done."""
+    net = replicas()
+    net.form("a", "b")
+    flood(net, A, B, rounds=3)
+    net.until(lambda: net.same(A, B))
+    before = net.applications[A].history
+    net.start("c")
+    for _ in range(first):
+        net.step()
+    net.leave(A, reads_on=True)
+    for _ in range(second):
+        net.step()
+    net.leave(B, reads_on=True)
+    net.until(lambda: net.machines[C].stage is Stage.MEMBER and net.applications[C].queue.is_open)
+    if net.machines[C].instance == net.machines[A].instance:
+        assert net.applications[C].history[: len(before)] == before
+        assert not net.of(C, StateUnavailable)
+    net.until(lambda: all(net.machines[who].stage is Stage.ENDED for who in (A, B)))
 
 
 def test_lost_calls_cost_the_transfer_nothing_but_time() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -272,6 +273,47 @@ def test_one_that_leaves_hands_its_state_over_first(here: Cluster) -> None:
     alice.group.leave(LIMIT_S)
     assert bob.group.wait_for_state(LIMIT_S)
     assert bob.texts == alice.texts
+
+
+def test_where_all_leave_as_one_joins_it_is_given_the_state_or_begins_anew(here: Cluster) -> None:
+    stayed = 0
+    for turn in range(12):
+        entered = threading.Event()
+
+        def get_state(entered: threading.Event = entered) -> bytes:
+            entered.wait(LIMIT_S)  # it takes longer than both leaves would
+            return b"confirmed"
+
+        alice, bob = (Replica(here, f"{name}{turn}", get_state=get_state) for name in ("alice", "bob"))
+        entered.set()
+        alice.listen()
+        bob.listen().group.wait_for_state(LIMIT_S)
+        alice.group.send("confirmed", LIMIT_S, "all")
+        entered.clear()
+        instance = alice.group.instance
+
+        def join(turn: int = turn, entered: threading.Event = entered) -> Replica:
+            try:
+                return Replica(here, f"carol{turn}")
+            finally:
+                entered.set()
+
+        def leave(replica: Replica, oldest: Replica = alice) -> None:
+            member = oldest.group._session.machine._member
+            assert member is not None
+            until(lambda: bool(member._triggers.admission.waiting or member.ended), "the join")
+            replica.group.leave(LIMIT_S)
+
+        works: list[Callable[[], Replica | None]] = [join, partial(leave, alice), partial(leave, bob)]
+        carol, *left = at_once(works)
+        assert isinstance(carol, Replica), carol
+        assert left == [None, None]
+        carol.listen().group.wait_for_state(LIMIT_S)
+        here_before = carol.group.instance == instance
+        assert (carol.texts, carol.lost) == (["confirmed"] if here_before else [], [])
+        stayed += here_before
+        carol.group.leave(LIMIT_S)
+    assert stayed, "it never came in time to be let in"
 
 
 def test_one_that_leaves_while_a_loop_gives_its_state_hands_it_over_first(here: Cluster) -> None:

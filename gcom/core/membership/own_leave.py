@@ -1,16 +1,29 @@
-"""The last step of a process that leaves: it goes once those who stay have the cut, or have had their time."""
+"""The leave of a process: it is said once no joiner waits for its state; it goes once those who stay have the cut, or
+have had their time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Set
+from typing import NamedTuple
 
 from gcom.core.messages.frames import Decision
+from gcom.core.state_transfer.transfer import Transfer
 from gcom.values import limits
 from gcom.values.names import Process
 
 
+class LeaveWish(NamedTuple):
+    """The wish of this process to leave; `reads_on` and `at_once` as in `events.Leave`."""
+
+    reason: str = ""  # empty: it has none
+    into: str = ""  # the instance for which it leaves, if it knows that
+    reads_on: bool = False
+    at_once: bool = True
+
+
 class OwnLeave:
-    """The decision by which this process leaves its view, if it does, and who of those who stay have installed it.
+    """The wish of this process to leave its view, the decision by which it does, and who of those who stay have that.
 
     1. A sends m, and leaves. 2. A and C accept the cut with m in it; C, which fell silent, is put out. 3. B, which
     stays, lacks m, and nobody but A could give it. So A waits until a majority of those who stay have gone on.
@@ -18,11 +31,22 @@ class OwnLeave:
 
     def __init__(self, process: Process) -> None:
         self._process = process
+        self.wish = LeaveWish()
         self.awaited: set[Process] = set()  # those who stay and have not gone on yet; none where this process stays
         self._count = 0  # of those who stay
         self._left_ms: int | None = None  # the running time that is left, in ms; None: it does not leave
         self._counted_ms = 0  # until when it was counted down
         self._ahead: set[Process] = set()  # in a later view
+
+    def say(self, leavers: dict[Process, str], transfer: Transfer) -> bool:
+        """Join the leavers of the view, unless a joiner has to be given this process's state first; tell if it did."""
+        # Anew in each view: 1. A and B have the state, and leave; A says so first. 2. The view without A admits Z, and
+        # names B as its donor. 3. If B's word of before counted, it would go at once, and Z hear that nobody has it.
+        gives = transfer.owes if self.wish.reads_on else transfer.giving
+        if self._process in leavers or (gives and not self.wish.at_once):
+            return False
+        leavers[self._process] = self.wish.reason
+        return True
 
     def clear(self) -> None:
         """Begin a view."""

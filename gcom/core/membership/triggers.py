@@ -70,8 +70,8 @@ class Triggers:
         # An order is for those of one view: who is let in by the next one was given up by nobody.
         self.given_up, self.ties_refused = set(), False
         self._hear_all()
-        # A leaver that was not in this view's decision still wants to go; seekers say so again with their status.
-        self.leavers = {member: why for member, why in self.leavers.items() if member in view.members}
+        # Who still wants to go says so again with its status, as seekers do, unless it has to give its state first.
+        self.leavers = {}
         self.detector.install(view, now_ms)
         self.admission.install(view, decision.left, now_ms)
 

@@ -52,8 +52,6 @@ class ViewChanger:
         self.view = entry.decision.view
         self.ended: Ended | None = None
         self.busy = False  # a change is under way or wanted, as it was when the last step had done all that it could
-        self.leaves_for = ""  # why this process leaves, if it does
-        self.goes_into = ""  # the instance for which it leaves, if it knows that
         self.effects: list[Effect] = []
         self.triggers = Triggers(process, found.definition, found.instance, entry.decision.view)
         self.tombstones = Tombstones()
@@ -342,7 +340,7 @@ class ViewChanger:
         elif self.own_leave.may_go(self.triggers.detector.dead.keys()):
             self._install(wanted, now_ms)
         elif self.own_leave.is_late(now_ms):
-            self.end(self.leaves_for or "request", self.goes_into)
+            self.end(self.own_leave.wish.reason or "request", self.own_leave.wish.into)
 
     def _install_everywhere(self, decision: Decision, ballot: Ballot, now_ms: int) -> None:
         """Tell all who take part, and the joiners, a value that was decided."""
@@ -367,7 +365,8 @@ class ViewChanger:
         if self.process not in decision.view.members:
             # None: the views of a successor have numbers of their own.
             settled = None if decision.succession else decision.view.number
-            self.finish(Ended(self.view.number, self.leaves_for or "request", settled, into=self.goes_into))
+            why, into = self.own_leave.wish.reason or "request", self.own_leave.wish.into
+            self.finish(Ended(self.view.number, why, settled, into=into))
             return
         install = Install(decision, serial, self._decided_by)
         if decision.succession:
@@ -439,7 +438,7 @@ class ViewChanger:
 
     def finish(self, ended: Ended) -> None:
         """End the session; a process that had asked to leave has left, also where the others expelled it."""
-        left = ended.reason == "expelled" and self.leaves_for == "request"
+        left = ended.reason == "expelled" and self.own_leave.wish.reason == "request"
         self.ended = replace(ended, reason="request") if left else ended
         self.effects += [*self.doubt.end(ended.unconfirmed), self.ended]
 
@@ -451,7 +450,7 @@ class ViewChanger:
             self._links.say(helper, frames.Probe(self.view.number, silent))
         self.triggers.judge_links(now_ms)
         self.triggers.admission.tick(now_ms)
-        self._transfer.tick(now_ms)
+        self._transfer.tick(now_ms, heard=self._transfer.donor not in self.triggers.detector.suspects)
         if self._transfer.needs_donor:
             self.seek(self.process)
         if self.triggers.partitionable and (self.triggers.is_detached(now_ms) or self.triggers.detector.alone):

@@ -36,7 +36,13 @@ class Consumed:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The application wants to leave."""
+    """The application wants to leave, once no joiner is given its state any more; `at_once`: also while one is.
+
+    `reads_on`: it comes to the barrier where its state is taken, so a joiner that waits for that will be given it.
+    """
+
+    reads_on: bool = False
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -378,14 +378,15 @@ class Transfer:
         since = lineage.since_ago(self._instance, wanted.since)
         return [SetState(wanted.source[1], b"".join(wanted.chunks), wanted.donor, uncovered, since)]
 
-    def tick(self, now_ms: int) -> None:
-        """Give up a donor that gives nothing for STATE_MS."""
+    def tick(self, now_ms: int, heard: bool = True) -> None:
+        """Give up a donor that gives nothing for STATE_MS, while it is `heard`."""
         lag_ms = now_ms - self._ticked_ms
         self._ticked_ms = now_ms
         if self._incoming is None or self.needs_donor:
             return
-        # A view change may have to wait for the donor (`Triggers.owed_state`): that is not the donor's failure.
-        if self._wedged_ms is not None:
+        # A view change may have to wait for the donor (`Triggers.owed_state`), also before anybody has promised to one,
+        # as a minority does: that is not the donor's failure.
+        if self._wedged_ms is not None or not heard:
             self._incoming.since_ms = now_ms
         # Time in which this process was itself held up does not count: the donor's chunks wait in its socket.
         elif lag_ms > limits.HEARTBEAT_MS + limits.LAG_MS:

@@ -90,7 +90,7 @@ class Sending(GroupHandle):
 
         Unicasts and answers too: until those to whom they went hold them. Over BASIC, where nobody says what it holds,
         it returns once all was put to each member. It does not wait for what other threads send meanwhile, nor for what
-        was sent before a `Returned`, by an earlier process.
+        was sent before a `Returned`, by an earlier process or in the instance before: `Settled` tells of that.
 
         Raises GComTimeout, NotAMember, Detached.
         """

@@ -20,7 +20,7 @@ from gcom.core.member import Member
 from gcom.core.membership import triggers
 from gcom.core.membership.consensus import Consensus
 from gcom.core.membership.in_doubt import InDoubt
-from gcom.core.membership.own_leave import OwnLeave
+from gcom.core.membership.own_leave import LeaveWish, OwnLeave
 from gcom.core.membership.registration import Registration
 from gcom.core.membership.triggers import Triggers
 from gcom.core.membership.view_change import ViewChanger
@@ -296,7 +296,8 @@ def who_asked_to_leave_is_put_out(patch: Patch) -> None:
     finish = ViewChanger.finish
 
     def whatever_it_asked(self: ViewChanger, ended: Ended) -> None:
-        self.leaves_for = self.leaves_for if ended.settled else ""
+        if not ended.settled:
+            self.own_leave.wish = LeaveWish()
         finish(self, ended)
 
     patch.setattr(ViewChanger, "finish", whatever_it_asked)
@@ -324,11 +325,11 @@ def an_instance_dissolves_before_the_other_has_admitted_it(patch: Patch) -> None
 def who_leaves_takes_what_it_accepted_along(patch: Patch) -> None:
     leave = Member.leave
 
-    def at_once(self: Member, now_ms: int, reason: str = "request") -> None:
+    def at_once(self: Member, now_ms: int, wish: LeaveWish) -> None:
         if self.detached:
-            self._view_change.finish(Ended(self.view.number, reason))
+            self._view_change.finish(Ended(self.view.number, wish.reason))
         else:
-            leave(self, now_ms, reason)
+            leave(self, now_ms, wish)
 
     patch.setattr(Member, "leave", at_once)
 

@@ -20,6 +20,7 @@ from gcom.sim.plan.events import Fault
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload, Run
+from tests.core.scenarios import test_traces
 from tests.sim.mutants import aims
 from tests.sim.mutants.table import (
     Patch,
@@ -34,6 +35,7 @@ from tests.sim.mutants.table import (
     of_just,
     of_three,
     reliable,
+    told_by,
     total,
     unsafe,
 )
@@ -160,7 +162,7 @@ def total_delivers_on_receipt(patch: Patch) -> None:
     patch.setattr(Total, "order", lambda self, entries: [])
 
 
-@mutant(total, of_three)
+@told_by(test_traces.test_trace_04_an_order_that_only_a_minority_heard_of_is_delivered_by_nobody, "TOTAL")
 def trace_04_a_serial_is_delivered_before_a_majority_holds_its_order(patch: Patch) -> None:
     patch.setattr("gcom.core.ordering.agreement.held_by_majority", lambda view, held: max(held.values()))
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gcom.core.delivery_queue import DeliveryQueue, Handed
 from gcom.core.membership import triggers
+from gcom.core.membership.triggers import Triggers
 from gcom.core.messages.effects import AwaitState, Deliver, OfState, Skip, StateUnavailable, TakeState
 from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk
 from gcom.core.state_transfer.donors import sources as named
@@ -54,6 +55,25 @@ def the_state_is_taken_behind_the_barrier(patch: Patch) -> None:
 @mutant(reliable, keeping, of_three, aim=aims.one_is_back_while_another_waits)
 def who_held_what_a_restored_state_lacks_is_not_told(patch: Patch) -> None:
     patch.setattr(DeliveryQueue, "_holds_from_before", lambda *_: False)
+
+
+@told_by(test_state.test_where_all_leave_as_one_joins_it_has_the_state_or_begins_anew, 4, 1)
+def a_leaver_goes_though_the_view_made_it_a_donor(patch: Patch) -> None:
+    """What it said in the view before counts on."""
+    install = Triggers.install
+
+    def keep(self: Triggers, decision: Decision, now_ms: int) -> None:
+        before = self.leavers
+        install(self, decision, now_ms)
+        self.leavers = {member: why for member, why in before.items() if member in decision.view.members}
+
+    patch.setattr(Triggers, "install", keep)
+
+
+@told_by(test_state.test_who_alone_has_the_state_gives_it_however_long_it_slept)
+def a_donor_that_sleeps_has_failed(patch: Patch) -> None:
+    tick = Transfer.tick
+    patch.setattr(Transfer, "tick", lambda self, now_ms, heard=True: tick(self, now_ms))
 
 
 @mutant(keeping)
