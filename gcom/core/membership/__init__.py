@@ -8,7 +8,8 @@ A view change is one value agreed among the members of the view that is left: th
   install. `view_change`: the routes between suspicion, consensus, flush and streams. `flush`: fetches missing payloads.
 - `succession`, `in_doubt`: how survivors go on where no quorum can be again, and what a detached member cannot know
   (docs/protocols/continuity.md).
-- `tombstones`: who left, and is told the end while it asks. `registration`: what the registry is told of the group.
+- `own_leave`: the wish of this process to leave, and when it may go. `tombstones`: who left, and is told the end
+  while it asks. `registration`: what the registry is told of the group.
 
 Safety rests on quorums that meet (`gcom.core.quorum`), never on time; time only decides when to try again.
 """
