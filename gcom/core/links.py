@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 
 from gcom.core.messages.frames import Control, Cut, CutOk, Fetch, IndirectAck, Join, Nack, Prepare, Probe, Promise
 from gcom.values import limits
@@ -26,7 +26,7 @@ _OF_A_CHANGE = (Join, Prepare, Promise, Nack, Cut, CutOk, Fetch, Probe, Indirect
 ANSWERS = (Promise, Nack, CutOk)
 
 
-class Readiness(Enum):
+class Readiness(StrEnum):  # as text it is looked up in the table below without a call
     """The readiness of a peer for the next call."""
 
     FREE = "free"  # every frame was answered

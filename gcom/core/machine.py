@@ -79,6 +79,7 @@ class GroupMachine:
         self.stage = Stage.ENTERING
         self.instance = ""
         self.definition: Definition | None = None  # None while entering
+        self.answers_decide = False  # in a total order, and with SAFE: the answer to data says what may be delivered
         self._address, self._former = address, former
         self._state_callbacks, self._signer = (gives_state, takes_state), signer
         self.transfer = Transfer(process, gives_state, takes_state, lacking, own)
@@ -360,6 +361,7 @@ class GroupMachine:
     def _enter(self, install: frames.Install, now_ms: int) -> None:
         entry = self._joining.found
         self.instance, self.definition = entry.instance, entry.definition
+        self.answers_decide = entry.definition.total or entry.definition.safe
         self._become(Stage.MEMBER)
         away = self._former.seats if self._former else ()
         parts = (self._links, self.transfer, install, now_ms, away, self._joining.succeeds, self._signer)

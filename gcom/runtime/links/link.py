@@ -435,9 +435,7 @@ def is_unawaited(machine: GroupMachine, frame: Frame) -> bool:
     """Return whether nobody waits for the answer to a frame: it has data alone, and nothing waits behind that."""
     if not frame.runs or frame.control or frame.envelopes or frame.fragments or frame.orders or machine.pending:
         return False
-    # In a total order, and with SAFE, the answer says what may be delivered.
-    definition = machine.definition
-    return definition is not None and not (definition.total or definition.safe)
+    return not machine.answers_decide
 
 
 def _refused(peer: Process, error: VersionMismatch) -> Refused:

@@ -69,6 +69,7 @@ class Reader:
         self._selector.register(self._wake_receiver, selectors.EVENT_READ)
         self._wake_selector = selectors.DefaultSelector()
         self._wake_selector.register(self._wake_receiver, selectors.EVENT_READ)
+        self._half_written: set[pyro.Pipeline] = set()  # wait for their socket to take more
         self._resting = False
         self.has_rested = False  # what is there came while it rested: its time says nothing of the peer
         self._changes: deque[tuple[str, PipelineOwner | None, pyro.Pipeline]] = deque()
@@ -163,7 +164,7 @@ class Reader:
         """Let more answers come that nobody waits for, where all were of that kind."""
         self.has_rested = False
         # The rest of a frame that is half written goes as soon as its socket takes it.
-        if not unawaited or any(key.events & selectors.EVENT_WRITE for key in self._selector.get_map().values()):
+        if not unawaited or self._half_written:
             return
         with self._host.lock:
             # Under the lock: who comes to wait for an answer from now on, finds it resting.
@@ -185,6 +186,7 @@ class Reader:
             if owner is None:
                 with contextlib.suppress(KeyError, ValueError):  # never added, or dropped twice
                     self._selector.unregister(pipeline)
+                self._half_written.discard(pipeline)
                 pipeline.release()
             elif kind == "add":
                 with contextlib.suppress(ValueError):  # it was closed meanwhile
@@ -193,8 +195,11 @@ class Reader:
                 self._watch(owner, pipeline, selectors.EVENT_READ | selectors.EVENT_WRITE)
 
     def _watch(self, owner: PipelineOwner, pipeline: pyro.Pipeline, events: int) -> None:
+        self._half_written.discard(pipeline)
         with contextlib.suppress(KeyError, ValueError):  # it was closed meanwhile
             self._selector.modify(pipeline, events, owner)
+            if events & selectors.EVENT_WRITE:
+                self._half_written.add(pipeline)
 
     def _patience_s(self) -> float:
         """Return how long to wait at most, after a look at the clock if one is due."""
