@@ -74,10 +74,8 @@ class GroupMachine:
         own: OwnState | None = None,
         signer: RunSigner | None = None,
     ) -> None:
-        self.group = group
-        self.process = process
-        self.stage = Stage.ENTERING
-        self.instance = ""
+        self.group, self.process = group, process
+        self.stage, self.instance = Stage.ENTERING, ""
         self.definition: Definition | None = None  # None while entering
         self.answers_decide = False  # in a total order, and with SAFE: the answer to data says what may be delivered
         self._address, self._former = address, former
@@ -90,8 +88,7 @@ class GroupMachine:
         self._joining = Joining(group, process, address, create, former, self.transfer, self._links, signer is not None)
         self._member: Member | None = None
         self._effects: list[Effect] = []
-        self._ticked_ms = 0
-        self._time_wait_until_ms = 0
+        self._ticked_ms = self._time_wait_until_ms = 0
         self._leaves_for = ""  # why it leaves as soon as it is in
 
     def again(self, process: Process) -> GroupMachine:
@@ -145,6 +142,11 @@ class GroupMachine:
     def detached(self) -> bool:
         """Return whether this process is a member that hears no quorum of its view."""
         return self._member is not None and self.stage is Stage.MEMBER and self._member.detached
+
+    @property
+    def ends_a_side(self) -> bool:
+        """Return whether it was the last of its instance, and others of the group may be in another one."""
+        return self._member is not None and self._member.view.members == (self.process,) and bool(self._member.away)
 
     @property
     def survivors(self) -> frozenset[Process] | None:

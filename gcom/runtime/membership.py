@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from threading import enumerate as enumerate_threads
 from threading import get_ident
 from time import monotonic
 from typing import Protocol
@@ -99,7 +100,7 @@ class Membership:
         self.unread = False  # it left since the application read none of very many events
         self.reconciliation = StateReconciliation()  # of the session before, until it is merged in this one
         self.listened_by: int | None = None  # the listener's thread
-        self.asked_in: int | None = None  # the thread that is within `get_state`, for a joiner
+        self.read_by: int | None = None  # the thread that has read last
         self.following = None
         self.may_send_by: object = None  # the rules by which this process was found to have the right to send
         self.recorder: TraceRecorder | None = None  # while somebody watches
@@ -275,8 +276,10 @@ class Membership:
     @property
     def _reads_on(self) -> bool:
         """Tell whether another thread comes to a barrier at which a joiner is given this member's state."""
-        # A loop may never come to it, so it is waited for only while it is within `get_state`.
-        return not {self.listened_by, self.asked_in} <= {None, get_ident()}
+        # The one that has read last, if it lives: between two events nothing tells a loop that goes on from one that
+        # does not, and the time of the leave is a bound.
+        lives = any(self.read_by == thread.ident for thread in enumerate_threads())
+        return lives and self.read_by not in (None, get_ident())
 
     def give_up(self) -> bool:
         """Leave while on the way back; return whether it was."""

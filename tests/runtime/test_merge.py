@@ -238,3 +238,22 @@ def test_a_get_state_that_raises_when_the_group_is_lost_is_told(
 def test_who_merges_gives_and_takes_state_too() -> None:
     with cluster() as here, pytest.raises(gcom.BadValue, match="all three"):
         here.node("alice").join("news", create=gcom.Definition.parse("news"), merge_states=merge)
+
+
+@pytest.mark.slow
+def test_the_last_of_a_side_that_leaves_before_the_sides_meet_is_handed_its_state(
+    expect_log: ExpectLog,
+) -> None:
+    expect_log("on purpose")
+    with cluster() as here:
+        boards = [Board(here, name) for name in NAMES[:3]]
+        cut_off_the_last(boards)
+        alice, bob, carol = boards
+        carol.group.send("hers alone", LIMIT_S, "majority")
+        until(lambda: carol.texts == {"hers alone"}, "her own message")
+        carol.group.leave(LIMIT_S)
+        until(lambda: carol.departures[-1:] == ["request"], "the end")
+        assert [(it.data, "before it had met" in it.reason) for it in carol.unmerged] == [(b"hers alone", True)]
+        alice.group.leave(LIMIT_S)  # of this side one is left, which has all that it had
+        until(lambda: alice.departures == ["request"], "the end")
+        assert alice.unmerged == bob.unmerged == []

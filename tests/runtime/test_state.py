@@ -275,6 +275,31 @@ def test_one_that_leaves_hands_its_state_over_first(here: Cluster) -> None:
     assert bob.texts == alice.texts
 
 
+def test_one_that_leaves_while_a_loop_is_at_work_hands_its_state_over_first(here: Cluster) -> None:
+    """A loop in a thread of its own comes to the barrier, though not while it works on an event."""
+    at_work, go_on = threading.Event(), threading.Event()
+
+    def read(group: gcom.Group) -> None:
+        for event in group.events():
+            if isinstance(event, gcom.Message):
+                at_work.set()
+                assert go_on.wait(LIMIT_S)
+
+    alice = Replica(here, "alice", get_state=lambda: b"all")
+    threading.Thread(target=read, args=(alice.group,), daemon=True).start()
+    alice.group.send("work")
+    assert at_work.wait(LIMIT_S)
+    bob = Replica(here, "bob").listen()
+    leaving = threading.Thread(target=alice.group.leave, args=(LIMIT_S,), daemon=True)
+    leaving.start()
+    leaving.join(0.2)
+    assert leaving.is_alive(), "it went, and nobody has the state"
+    go_on.set()
+    assert bob.group.wait_for_state(LIMIT_S)
+    leaving.join(LIMIT_S)
+    assert (bob.texts, bob.lost) == (["all"], [])
+
+
 def test_where_all_leave_as_one_joins_it_is_given_the_state_or_begins_anew(here: Cluster) -> None:
     stayed = 0
     for turn in range(12):

@@ -193,6 +193,7 @@ class Receiving(GroupHandle):
         message = next(self._current, None)
         if message is not None:
             return message
+        self._membership.read_by = get_ident()  # a `leave` of another thread waits until it has given the state
         deadline = deadline_of(timeout_s)
         while True:
             match item := self._next_item(deadline):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import get_ident
 
 from loguru import logger
 
@@ -45,10 +44,8 @@ class StateCallbacks:
         # Only the question is put under the lock; the callback runs without it, so it may send.
         with self._host.lock:
             asked = source.machine.transfer.asks(view)
-            self._membership.asked_in = get_ident()  # a `leave` of another thread waits for it
         if asked and get_state is not None:
             source.handle(events.StateTaken(view, *_taken(get_state)))
-        self._membership.asked_in = None
 
     def set(self, source: Session, state: SetState) -> None:
         """Replace what the application has; raises StateFailed if it does not take it."""
@@ -147,8 +144,20 @@ class StateCallbacks:
             return SetAside(data, "the process ended before it had brought this state; others may have merged it")
         if ended.reason == "taken" and (aside := self.set_aside(source)):
             return aside
+        if aside := self._of_side(source, ended):
+            return aside
         queued.popleft()
         return None
+
+    def _of_side(self, source: Session, ended: Ended) -> SetAside | None:
+        """Return the application's state where its process left as the last of a side that has not met the others."""
+        get_state, definition = self._membership.uses.get_state, source.machine.definition
+        ends_a_side = ended.reason in ("request", "exit") and source.machine.ends_a_side
+        if not ends_a_side or get_state is None or definition is None or not self._merges(definition):
+            return None
+        with self._leaving_at_failure(source, "get_state"):
+            data = _checked(get_state())
+        return SetAside(data, "its side of the group ended as it left, before it had met the others, who may lack some")
 
     def bring(self, source: Session, first: bool) -> None:
         """Multicast what the process had in its last instance, unless that goes on in this one."""
