@@ -139,7 +139,7 @@ class Flow:
     """
 
     def __init__(self, number: int) -> None:
-        self.most = limits.WINDOW_MESSAGES_MAX  # the window, in messages
+        self._part = limits.WINDOWS_MESSAGES_MAX  # messages: of the windows of all members together
         self._waiting: deque[tuple[int, int]] = deque()  # (last, bytes) of each run not yet consumed by all
         self._bytes = 0
         self._number = number
@@ -147,8 +147,12 @@ class Flow:
 
     def share(self, members: int) -> None:
         """Take this sender's part of what all members of a view may have under way together."""
-        part = max(limits.WINDOW_MESSAGES_MIN, limits.WINDOWS_MESSAGES_MAX // members)
-        self.most = min(limits.WINDOW_MESSAGES_MAX, part)
+        self._part = max(limits.WINDOW_MESSAGES_MIN, limits.WINDOWS_MESSAGES_MAX // members)
+
+    @property
+    def most(self) -> int:
+        """The window, in messages."""
+        return min(limits.WINDOW_MESSAGES_MAX, self._part)
 
     def add(self, run: Run) -> None:
         self._waiting.append((run.last, len(run.encoded)))
