@@ -84,8 +84,9 @@ class ViewChange:
 class Lost:
     """A gap: messages first … first+count-1 of `sender` will never be delivered here.
 
-    Over BASIC, messages that a failed call lost. In a total order, those without an agreed place when the group went on
-    as a successor: also this process's own, and Settled says so. Over RELIABLE, in a causal order, messages of a
+    Over BASIC, messages that a failed call lost. In a total order, those that have a place and that no member of the
+    next view holds, and those without an agreed place when the group went on as a successor: also this process's own,
+    and Settled says so. Over RELIABLE, in a causal order, messages of a
     departed sender that follow one which no member has: nobody delivers them, and their sender was told that they are
     unconfirmed.
     """
