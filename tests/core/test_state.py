@@ -6,6 +6,7 @@ whoever has a state has the donor's history.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -305,6 +306,21 @@ def test_who_alone_has_the_state_gives_it_however_long_it_slept() -> None:
     net.until(lambda: has_state(net, B))
     net.until(lambda: net.same(A, B))
     assert not net.of(B, StateUnavailable)
+
+
+@pytest.mark.parametrize("fails", [Replicas.kill, Replicas.pause])
+def test_one_that_leaves_as_the_donor_fails_gives_the_state_first(fails: Callable[[Replicas, str], None]) -> None:
+    net = replicas()
+    net.form("a", "b")
+    flood(net, A, B, rounds=10)
+    net.start("c")
+    net.until(lambda: len(net.carried_chunks(C)) > 1)
+    before = net.applications[B].history
+    fails(net, A)
+    net.leave(B, reads_on=True)
+    net.until(lambda: net.machines[B].stage is Stage.ENDED and net.applications[C].queue.is_open)
+    assert net.applications[C].history[: len(before)] == before
+    assert not net.of(C, StateUnavailable)
 
 
 @pytest.mark.parametrize("second", range(4))

@@ -252,6 +252,8 @@ class Triggers:
         old = self._view
         # If all leave at once the proposer stays last; it leaves alone after that, with the directory's entry.
         stay = [member for member in old.members if member in promises and member not in reasons] or [self._process]
+        if keeper := self._keeper(stay, promises):
+            stay = [member for member in old.members if member in (*stay, keeper)]
         left = {member: reasons.get(member, "silence") for member in old.members if member not in stay}
         made = self._succession(left)
         # A successor begins with survivors only, all of whom have accepted it. Joiners ask again, in the new
@@ -278,6 +280,19 @@ class Triggers:
         merging = self._definition.netsplit is Netsplit.PARTITIONABLE
         given = sources(number, standings, owns, anew=bool(made), merging=merging)
         return Decision(view, tuple(joiner.process for joiner in joiners), left, cut, at_registry, given, made)
+
+    def _keeper(self, stay: list[Process], promises: dict[Process, Promise]) -> Process | None:
+        """Return a leaver that has to stay, since it alone has the state which those who stay await."""
+        # 1. `a` and b have the state; `a` gives it to z, which is new. 2. b leaves, and `a` dies, or falls silent. 3. A
+        # view of z alone would begin without the state, though b is here, and has time. As a donor b gives first.
+        keeping = {member: promise.standing.keeping for member, promise in promises.items()}
+        here = [keeping[member] for member in stay if member in keeping]
+        if Keeping.AWAITED not in here or Keeping.WHOLE in here or Keeping.LATER in here:
+            return None
+        # Once for each: one that was named, and leaves all the same, cannot give it.
+        named = {source[0] for member in stay if member in promises and (source := promises[member].standing.source)}
+        can = (who for who, why in self.leavers.items() if why == "request" and keeping.get(who) is Keeping.WHOLE)
+        return next((who for who in can if who not in named), None)
 
     def owed_state(self, decision: Decision, promises: Mapping[Process, Promise]) -> tuple[Process, ...]:
         """Return the members that a value puts out, and that may alone have the state which those who stay await."""
