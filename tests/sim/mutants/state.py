@@ -59,7 +59,7 @@ def who_held_what_a_restored_state_lacks_is_not_told(patch: Patch) -> None:
 
 @told_by(test_state.test_where_all_leave_as_one_joins_it_has_the_state_or_begins_anew, 4, 1)
 def a_leaver_goes_though_the_view_made_it_a_donor(patch: Patch) -> None:
-    """What it said in the view before counts on."""
+    """Its word of the view before counts on."""
     install = Triggers.install
 
     def keep(self: Triggers, decision: Decision, now_ms: int) -> None:
