@@ -286,8 +286,7 @@ class Triggers:
         # 1. `a` and b have the state; `a` gives it to z, which is new. 2. b leaves, and `a` dies, or falls silent. 3. A
         # view of z alone would begin without the state, though b is here, and has time. As a donor b gives first.
         keeping = {member: promise.standing.keeping for member, promise in promises.items()}
-        here = [keeping[member] for member in stay if member in keeping]
-        if Keeping.AWAITED not in here or Keeping.WHOLE in here or Keeping.LATER in here:
+        if not _only_await(keeping[member] for member in stay if member in keeping):
             return None
         # Once for each: one that was named, and leaves all the same, cannot give it.
         named = {source[0] for member in stay if member in promises and (source := promises[member].standing.source)}
@@ -303,8 +302,8 @@ class Triggers:
         if self.partitionable or any(promise.accepted for promise in promises.values()):
             return ()
         over = {who for who, reason in decision.left.items() if reason in LEAVES_FOR}  # gives it first, if it can
-        here = [promises[who].standing.keeping for who in (*decision.view.members, *over) if who in promises]
-        if Keeping.AWAITED not in here or Keeping.WHOLE in here or Keeping.LATER in here:
+        here = (who for who in (*decision.view.members, *over) if who in promises)
+        if not _only_await(promises[who].standing.keeping for who in here):
             return ()
         return tuple(who for who in decision.left if who not in over | self.detector.dead.keys() | self.given_up)
 
@@ -318,3 +317,9 @@ class Triggers:
         # comes back. All that follows C's has to say that it lacks what B may have.
         instance = successor(self.instance, self._process.partition("#")[2], anew=bool(gives_up))
         return Succession(instance, "operator" if gives_up else "proof", gone, gives_up)
+
+
+def _only_await(standings: Iterable[Keeping]) -> bool:
+    """Return whether some await the state, and none of these members has it, or a later one, to give."""
+    found = set(standings)
+    return Keeping.AWAITED in found and found.isdisjoint((Keeping.WHOLE, Keeping.LATER))
