@@ -323,6 +323,43 @@ def test_one_that_leaves_as_the_donor_fails_gives_the_state_first(fails: Callabl
     assert not net.of(C, StateUnavailable)
 
 
+def test_one_that_leaves_as_it_awaits_the_state_gives_what_it_holds_if_nobody_has_more() -> None:
+    """1. What `a` confirms c holds, and awaits the state. 2. d comes. 3. `a` fails as c leaves."""
+    net = replicas(apart=("b",))
+    net.form("a", "b")
+    net.slow.add(A)  # its application comes late to the barrier
+    net.start("c")
+    net.until(lambda: C in net.members(B))
+    net.send(A, "held back by c")
+    net.until(lambda: net.machines[A].lacking(1) == [])
+    net.start("d")
+    net.until(lambda: D in net.members(B))
+    net.kill(A)
+    net.leave(C, reads_on=True)
+    net.until(lambda: net.machines[C].stage is Stage.ENDED and net.applications[D].queue.is_open)
+    assert net.applications[D].history == [(A, 1)]
+    assert net.told(C, StateUnavailable), "it goes on with what it has"
+    assert not net.told(D, StateUnavailable)
+
+
+@pytest.mark.parametrize("steps", range(12))
+def test_one_that_leaves_as_one_is_let_in_gives_the_state_if_nobody_who_stays_keeps_any(steps: int) -> None:
+    net = replicas(apart=("b",))
+    net.form("a", "b")
+    net.send(A, "in the state of a")
+    net.until(lambda: net.applications[A].history == [(A, 1)])
+    net.start("c")
+    for _ in range(steps):
+        net.step()
+    net.leave(A, reads_on=True)
+    net.until(
+        lambda: net.machines[A].stage is Stage.ENDED and C in net.members(B) and net.applications[C].queue.is_open
+    )
+    first = net.views(C)[0]
+    assert A in first.view.members or A not in first.left, "it goes by the view that lets c in"
+    assert net.applications[C].history == ([(A, 1)] if A in first.view.members else [])
+
+
 @pytest.mark.parametrize("second", range(4))
 @pytest.mark.parametrize("first", range(0, 24, 2))
 def test_where_all_leave_as_one_joins_it_has_the_state_or_begins_anew(first: int, second: int) -> None:

@@ -18,7 +18,7 @@ from gcom.core.messages.effects import (
     TakeState,
 )
 from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk, StateRefused
-from gcom.core.state_transfer.donors import sources
+from gcom.core.state_transfer.donors import keeper, sources
 from gcom.core.state_transfer.transfer import STANDINGS, OwnState, Transfer
 from gcom.values import limits
 from gcom.values.lineage import NO_EXTENT, Extent, rank
@@ -129,6 +129,37 @@ def test_who_waits_and_was_in_before_gives_its_own_where_nobody_has_more(
 ) -> None:
     assert sources(7, standings, joiners) == expected
     assert sources(7, standings, joiners, merging=True) == merging
+
+
+@pytest.mark.parametrize(
+    ("standings", "leavers", "joiners", "kept"),
+    [
+        ({A: WHOLE, B: awaited((A, 4))}, (A,), {}, None),  # a was named, and leaves all the same
+        ({A: WHOLE, B: awaited((C, 4))}, (A,), {}, A),  # c is dead
+        ({A: WHOLE, B: awaited((C, 4)), D: WHOLE}, (A,), {}, None),
+        ({A: WHOLE, B: awaited((C, 4)), D: LATER}, (A,), {}, A),
+        ({A: LATER, B: awaited((C, 4))}, (A,), {}, A),
+        ({A: LATER, B: awaited((C, 4)), D: LATER}, (A,), {}, None),
+        ({A: LATER, B: awaited((C, 4)), D: WHOLE}, (A, D), {}, D),
+        ({A: WHOLE, B: awaited((C, 4)), D: WHOLE}, (A, D), {}, A),
+        ({A: WHOLE, B: awaited((C, 4), A)}, (A,), {}, None),  # a has failed b
+        ({A: WHOLE, B: NOTHING}, (A,), {}, None),  # nobody takes it
+        ({A: WHOLE, B: NOTHING}, (A,), {C: NO_EXTENT}, A),
+        ({A: awaited((C, 4)), B: awaited((C, 5))}, (A,), {}, A),  # a has waited longer
+        ({A: awaited((C, 4)), B: awaited((C, 5))}, (B,), {}, None),
+        ({A: awaited((C, 4)), B: awaited((C, 5), own=(3, 0))}, (B,), {}, B),
+        ({A: awaited((C, 4)), B: NOTHING}, (A,), {D: NO_EXTENT}, A),
+        ({A: awaited((C, 4)), B: NOTHING}, (A,), {}, None),
+        ({A: NOTHING, B: awaited((C, 4))}, (A,), {}, None),
+        ({A: awaited((A, 4)), B: awaited((A, 4))}, (A,), {}, None),
+        ({}, (), {D: NO_EXTENT}, None),
+    ],
+)
+def test_which_leaver_stays_as_a_donor(
+    standings: dict[Process, Standing], leavers: tuple[Process, ...], joiners: dict[Process, Extent], kept: str | None
+) -> None:
+    assert keeper(standings, leavers, joiners) == kept
+    assert keeper(standings, leavers, joiners, anew=True) == kept
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Set
 
 from gcom.core.detector.connectivity import Connectivity, as_bits, to_drop
 from gcom.core.detector.suspicion import CUT_OFF, Detector
-from gcom.core.membership.admission import Admission
+from gcom.core.membership.admission import Admission, Joiner
 from gcom.core.messages.frames import LEAVES_FOR, ORDER, Decision, Keeping, Misses, Promise, Succession
 from gcom.core.quorum import is_quorum
-from gcom.core.state_transfer.donors import sources
+from gcom.core.state_transfer.donors import keeper, sources
 from gcom.values import names
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.lineage import Extent, rank, successor
@@ -252,9 +252,10 @@ class Triggers:
         old = self._view
         # If all leave at once the proposer stays last; it leaves alone after that, with the directory's entry.
         stay = [member for member in old.members if member in promises and member not in reasons] or [self._process]
-        if keeper := self._keeper(stay, promises):
-            stay = [member for member in old.members if member in (*stay, keeper)]
         left = {member: reasons.get(member, "silence") for member in old.members if member not in stay}
+        if kept := self._keeper(stay, left, promises):
+            stay = [member for member in old.members if member in (*stay, kept)]
+            del left[kept]
         made = self._succession(left)
         # A successor begins with survivors only, all of whom have accepted it. Joiners ask again, in the new
         # instance.
@@ -276,22 +277,21 @@ class Triggers:
         at_registry = self._may_return or (self.at_registry and not self.unserved)
         standings = {member: promises[member].standing for member in stay}
         number = 1 if made else view.number  # of the view at whose barrier the state is taken
-        owns = {joiner.process: joiner.own for joiner in joiners if joiner.takes_state}
-        merging = self._definition.netsplit is Netsplit.PARTITIONABLE
-        given = sources(number, standings, owns, anew=bool(made), merging=merging)
+        given = sources(number, standings, _own_states(joiners), anew=bool(made), merging=self.partitionable)
         return Decision(view, tuple(joiner.process for joiner in joiners), left, cut, at_registry, given, made)
 
-    def _keeper(self, stay: list[Process], promises: dict[Process, Promise]) -> Process | None:
-        """Return a leaver that has to stay, since it alone has the state which those who stay await."""
-        # 1. `a` and b have the state; `a` gives it to z, which is new. 2. b leaves, and `a` dies, or falls silent. 3. A
-        # view of z alone would begin without the state, though b is here, and has time. As a donor b gives first.
-        keeping = {member: promise.standing.keeping for member, promise in promises.items()}
-        if not _only_await(keeping[member] for member in stay if member in keeping):
+    def _keeper(
+        self, stay: list[Process], left: Mapping[Process, str], promises: Mapping[Process, Promise]
+    ) -> Process | None:
+        """Return a leaver that has to stay, since those who take the state would lack what it has."""
+        can = [who for who, why in left.items() if why == "request" and who in promises]
+        if not can:
             return None
-        # Once for each: one that was named, and leaves all the same, cannot give it.
-        named = {source[0] for member in stay if member in promises and (source := promises[member].standing.source)}
-        can = (who for who, why in self.leavers.items() if why == "request" and keeping.get(who) is Keeping.WHOLE)
-        return next((who for who in can if who not in named), None)
+        here = {who: promises[who].standing for who in self._view.members if who in promises and who in (*stay, *can)}
+        # Beside all of them: one whose name a leaver still has could not be let in, and would need no donor.
+        anew = self.survivors is not None
+        joiners = [] if anew else self.admission.ready({*stay, *can}, left)
+        return keeper(here, can, _own_states(joiners), anew=anew, merging=self.partitionable)
 
     def owed_state(self, decision: Decision, promises: Mapping[Process, Promise]) -> tuple[Process, ...]:
         """Return the members that a value puts out, and that may alone have the state which those who stay await."""
@@ -317,6 +317,11 @@ class Triggers:
         # comes back. All that follows C's has to say that it lacks what B may have.
         instance = successor(self.instance, self._process.partition("#")[2], anew=bool(gives_up))
         return Succession(instance, "operator" if gives_up else "proof", gone, gives_up)
+
+
+def _own_states(joiners: Iterable[Joiner]) -> dict[Process, Extent]:
+    """Return how far the own states reach of those joiners that take the state."""
+    return {joiner.process: joiner.own for joiner in joiners if joiner.takes_state}
 
 
 def _only_await(standings: Iterable[Keeping]) -> bool:

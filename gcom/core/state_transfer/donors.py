@@ -5,11 +5,14 @@ Only promises make donors, so all who read the value agree on who has the state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from gcom.core.messages.frames import NO_STANDING, Keeping, Source, Standing
 from gcom.values.lineage import NO_EXTENT, Extent
 from gcom.values.names import Process
+
+# Who has more of the state comes later, and is asked before the others.
+_MOST = (Keeping.NOTHING, Keeping.AWAITED, Keeping.LATER, Keeping.WHOLE)
 
 
 def sources(
@@ -48,6 +51,36 @@ def sources(
         if source is not None:
             found[who] = source
     return found
+
+
+def keeper(
+    standings: Mapping[Process, Standing],
+    leavers: Collection[Process],
+    joiners: Mapping[Process, Extent],
+    *,
+    anew: bool = False,
+    merging: bool = False,
+) -> Process | None:
+    """Return the leaver that has to stay for one view, as a donor, since nobody who stays has as much of the state.
+
+    `standings` are of those who stay and of the `leavers`, oldest first; the rest as in `sources`.
+    """
+    # 1. `a` and b have the state; `a` gives it to z, which is new. 2. b leaves, and `a` dies, or falls silent. 3. A
+    # view of z alone would begin without the state, though b is here, and has time. If b awaits the state as well, and
+    # has waited longer, that view would lack what b holds back: it was confirmed, perhaps, and nobody else may have it.
+    staying = {who: standing for who, standing in standings.items() if who not in leavers}
+    # Once for each: one that was named, and leaves all the same, cannot give it.
+    named = {standing.source[0] for standing in staying.values() if standing.source}
+    can = [who for who in leavers if who not in named]
+    most = max((standings[who].keeping for who in can), key=_MOST.index, default=Keeping.NOTHING)
+    best = max((standing.keeping for standing in staying.values()), key=_MOST.index, default=Keeping.NOTHING)
+    if _MOST.index(most) < _MOST.index(best) or (most is best and best is not Keeping.AWAITED):
+        return None
+    have = {who for who in can if standings[who].keeping is most}
+    together = {who: standing for who, standing in standings.items() if who in staying or who in have}
+    given = sources(0, together, joiners, anew=anew, merging=merging)
+    donors = {source[0] for who, source in given.items() if who not in have}
+    return next((who for who in standings if who in have & donors), None)
 
 
 def _latest(waiting: Mapping[Process, Extent]) -> list[Process]:
