@@ -98,10 +98,11 @@ class PeerLink:
         # After a large load there is enough for another, and the peer should not wait for it.
         if not self.loads or paced or self.last_load >= limits.LARGE_LOAD_BYTES:
             return self.loads < limits.LOADS_IN_FLIGHT_MAX
-        # After a small one the next waits for the answer, and collects meanwhile (Nagle 1984): a frame costs as much as
-        # hundreds of messages. After a millisecond the next look at the link may put one all the same: a driver may
-        # read an answer late if nobody waits for it.
-        return now_ms > self.loaded_ms and self.loads < limits.SMALL_LOADS_IN_FLIGHT_MAX
+        # After a smaller one the next waits for the answer, and collects meanwhile (Nagle 1984): a frame costs as much
+        # as hundreds of messages. After a small one it waits for a millisecond: then the next look at the link may put
+        # one all the same, as a driver may read an answer late if nobody waits for it.
+        waited = self.last_load < limits.SMALL_LOAD_BYTES and now_ms > self.loaded_ms
+        return waited and self.loads < limits.SMALL_LOADS_IN_FLIGHT_MAX
 
     def due(self, now_ms: int, loads: bool = True) -> bool:
         """Return whether something other than data is to be said now; `loads`: data may go."""

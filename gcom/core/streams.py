@@ -100,7 +100,7 @@ class Streams:
     def may_form(self) -> bool:
         """Return whether a run can be formed now."""
         flows = self._view.started and not self.multicast.wedged
-        return bool(self.unsent) and flows and self.multicast.out.flow.room > 0
+        return bool(self.unsent) and flows and self.multicast.out.flow.opens_for(len(self.unsent))
 
     @property
     def unplaced(self) -> bool:
@@ -459,7 +459,7 @@ class Streams:
         if self.multicast.wedged:
             return "a view change"
         out = self.multicast.out
-        if out.flow.room:
+        if out.flow.opens_for(len(self.unsent)):
             return ""
         consumed = {self.process: out.self_consumed, **{peer: known.consumed for peer, known in out.peers.items()}}
         slowest = min(consumed, key=lambda peer: consumed[peer])

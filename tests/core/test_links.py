@@ -256,12 +256,17 @@ def test_only_members_are_called_again_before_they_have_answered() -> None:
     assert not made[B].due(NOW + limits.HEARTBEAT_MS), "a heartbeat is under way already"
 
 
-def test_after_a_small_load_the_next_waits_for_the_answer() -> None:
+@pytest.mark.parametrize(
+    ("load", "waits"),
+    [(limits.SMALL_LOAD_BYTES - 1, False), (limits.SMALL_LOAD_BYTES, True), (limits.LARGE_LOAD_BYTES - 1, True)],
+)
+def test_after_a_load_that_is_not_large_the_next_waits_for_the_answer(load: int, waits: bool) -> None:
     made = links()
-    made.begin(B, NOW, limits.LARGE_LOAD_BYTES - 1)
+    made.begin(B, NOW, load)
     assert not made[B].takes_load(False, NOW)
     assert made[B].takes_load(True, NOW), "the sequencer's answers say when"
-    assert made[B].takes_load(False, NOW + 1), "or for a millisecond: answers may be taken late"
+    assert made[B].takes_load(False, NOW + 1) != waits, "a small one for a millisecond: answers may be taken late"
+    assert made[B].takes_load(False, NOW + limits.HEARTBEAT_MS) != waits
     made.begin(B, NOW)
     made.replied(B, NOW)
     assert made[B].takes_load(False, NOW)

@@ -111,6 +111,37 @@ def test_the_window_is_a_part_of_what_all_members_may_have_under_way(members: in
     assert out.flow.room == most
 
 
+@pytest.mark.parametrize(
+    ("under_way", "waiting", "opens"),
+    [
+        (159, 1, True),
+        (160, 1, False),
+        (150, 9, True),
+        (150, 10, True),
+        (151, 9, True),
+        (151, 10, False),
+        (0, 999, True),
+    ],
+)
+def test_a_window_that_was_full_opens_by_a_part_or_for_all_that_waits(
+    under_way: int, waiting: int, opens: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "WINDOW_MESSAGES_MAX", 160)
+    flow = Flow(0)
+    if under_way:
+        flow.add(run(A, 1, under_way))
+    assert flow.opens_for(waiting) is opens
+
+
+def test_a_window_of_a_few_messages_opens_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WINDOW_MESSAGES_MAX", 5)
+    flow = Flow(0)
+    flow.add(run(A, 1, 4))
+    assert flow.opens_for(99)
+    flow.add(run(A, 5, 1))
+    assert not flow.opens_for(1)
+
+
 def test_the_window_closes_at_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = run(A, 1, 4), run(A, 5, 4)
     monkeypatch.setattr(limits, "WINDOW_BYTES_MAX", len(first.encoded) + 1)

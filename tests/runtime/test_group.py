@@ -398,7 +398,9 @@ class TestSlowReader:
         alice.listen()
         sent, words = fill(alice, "")
         assert bob.process in words
-        assert sent == limits.WINDOW_MESSAGES_MAX + limits.PENDING_MESSAGES_MAX
+        bound = limits.WINDOW_MESSAGES_MAX + limits.PENDING_MESSAGES_MAX
+        part = limits.WINDOW_MESSAGES_MAX // limits.WINDOW_PARTS
+        assert bound - part < sent <= bound, "a smaller part than that is not worth a run"
         assert len(take(bob, sent)) == sent
 
     def test_many_in_one_step_are_bounded_as_single_ones_are(self, here: Cluster) -> None:

@@ -173,6 +173,13 @@ class Flow:
             return 0
         return max(0, self.most - (self._number - self._floor))
 
+    def opens_for(self, count: int) -> bool:
+        """Return whether so many messages may be numbered now, or a part that is worth a run.
+
+        What a slow reader gives back in small pieces would be sent in small pieces for good (Clark 1982, RFC 813 §3).
+        """
+        return self.room >= max(1, min(count, self.most // limits.WINDOW_PARTS))
+
 
 class OwnStream:
     """This process's own stream in the view: numbers, cursors, acks, credit."""
