@@ -263,6 +263,8 @@ class Session:
         return unsent
 
     def _hand_over(self) -> None:
+        if self.ended is not None:
+            return  # the machine takes nothing more: what lies here was never sent, and counts so (`unnumbered`)
         payloads, self._buffer = self._buffer, []
         self._carry_out(self.machine.handle(events.Submit(payloads), self._host.now_ms()))
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import gcom
+from gcom.core.messages import events
 from gcom.core.messages.events import Consumed, Event
 from gcom.runtime.session import Session
 from gcom.values import limits
@@ -370,6 +371,19 @@ class TestMisuse:
         until(lambda: bob.members == ("bob",), "the leave")
         until(lambda: len(reader) == len(sent), f"the rest of {len(sent)} messages")
         assert "'news' is being left" in refused[0] or "'news' was left" in refused[0]
+
+
+def test_what_is_sent_as_its_process_goes_is_told_as_unsent_or_unconfirmed(here: Cluster) -> None:
+    alice, bob = here.members("alice", "bob", ordering="TOTAL")
+    session = alice._session
+    with alice._host.lock:  # within one step, so that nothing has gone out, and some was not given to the machine
+        numbers = [session.put(f"{number}") for number in range(5)]
+        session.step(events.Exit())
+    bob.wait_for_members(1, LIMIT_S)
+    departure = list(alice.events())[-1]
+    assert isinstance(departure, gcom.Departure)
+    assert departure.unconfirmed is None
+    assert departure.unsent == len(numbers)
 
 
 class TestSlowReader:
