@@ -178,7 +178,8 @@ class Flow:
 
         What a slow reader gives back in small pieces would be sent in small pieces for good (Clark 1982, RFC 813 §3).
         """
-        return self.room >= max(1, min(count, self.most // limits.WINDOW_PARTS))
+        room = self.room
+        return room > 0 and (room >= count or room >= self.most // limits.WINDOW_PARTS)
 
 
 class OwnStream:
