@@ -50,8 +50,9 @@ WINDOW_MESSAGES_MAX = 32 * 1024
 # The windows of all members together; each has WINDOW_MESSAGES_MIN at least. When all send, a message waits behind what
 # is in all of them (docs/decisions/0014).
 WINDOWS_MESSAGES_MAX = 128 * 1024
-WINDOW_MESSAGES_MIN = 16 * 1024
-WINDOW_PARTS = 16  # once the window was full, it opens again by such a part, for as many as wait for it
+WINDOW_MESSAGES_MIN = 4 * 1024
+WINDOW_FEW_MEMBERS = 16  # up to so many each has four times that at least
+WINDOW_PARTS = 8  # once the window was full, it opens again by such a part, for as many as wait for it
 WINDOW_BYTES_MAX = 4 * 1024 * 1024
 # Sent by the application, not yet numbered. At the bound `send` blocks. One run of small messages: in a flood this is
 # the queue in which a message waits longest, and at four times as many it is not faster (docs/decisions/0014).
