@@ -182,7 +182,7 @@ class Flow:
         What a slow reader gives back in small pieces would be sent in small pieces for good (Clark 1982, RFC 813 §3).
         """
         room = self.room
-        return room > 0 and (room >= count or room >= self.most // limits.WINDOW_PARTS)
+        return room > 0 and (room >= min(count, limits.RUN_MESSAGES_MAX) or room >= self.most // limits.WINDOW_PARTS)
 
 
 class OwnStream:
