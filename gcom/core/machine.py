@@ -146,7 +146,7 @@ class GroupMachine:
     @property
     def ends_a_side(self) -> bool:
         """Return whether it was the last of its instance, and others of the group may be in another one."""
-        return self._member is not None and self._member.view.members == (self.process,) and bool(self._member.away)
+        return self._member is not None and self._member.registration.is_last(self._member.view, self._member.away)
 
     @property
     def survivors(self) -> frozenset[Process] | None:

@@ -58,7 +58,7 @@ class Member:
         self.unicast = UnicastEndpoint(process, made.view)
         self.effects: list[Effect] = self._view_change.effects  # one list, so that their order is that of the steps
         self.outgoing = Outgoing(links, self.streams, self.unicast.channels, transfer, self.effects)
-        self._registration = Registration(process, found.definition, found.instance)
+        self.registration = Registration(process, found)
         self._merge = Merge(process, found.instance, found.definition.netsplit, links, away)
         self.effects += transfer.enter(made, now_ms, found.instance)  # before Installed, which may have to wait
         base = {sender: number for sender, number in made.cut.items() if number and sender != frames.ORDER}
@@ -108,7 +108,7 @@ class Member:
             return
         for old, decision in self._view_change.passed:
             self._merge.install(old, decision)
-            self._registration.install(old, decision)
+            self.registration.install(old, decision)
         self._view_change.passed.clear()
         self.effects += self.unicast.install(self.view.members)
         if self.leaves_for and not self._view_change.others:
@@ -415,7 +415,7 @@ class Member:
 
     def _on_registered(self, request: Register, answer: Answer | None, now_ms: int) -> None:
         # A member that hears a quorum learns of its own instance from the others; else the registry's word counts.
-        verdict = self._registration.on_answer(request, answer, self.view, self._view_change.detached)
+        verdict = self.registration.on_answer(request, answer, self.view, self._view_change.detached)
         if isinstance(answer, WitnessDecided):
             self._view_change.on_witness(answer, now_ms)  # the instance that succeeds this one
         elif verdict is Verdict.GIVE_WAY and isinstance(answer, GroupInfo):
@@ -449,7 +449,7 @@ class Member:
         self._view_change.end(reason, into)
 
     def _register(self, now_ms: int) -> None:
-        self.effects += map(AskRegistry, self._registration.due(self.view, self._view_change.detached, now_ms))
+        self.effects += map(AskRegistry, self.registration.due(self.view, self._view_change.detached, now_ms))
 
     def _note(self, now_ms: int) -> None:
         if joiners := self._triggers.admission.to_note(now_ms):
@@ -463,7 +463,7 @@ class Member:
         self._merge.discover(self.view, self._view_change.tombstones.leavers, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
         self.streams.mark_hold_times(now_ms)
-        if self.streams.stop_awaiting_order():
+        if self.streams.stop_waiting():
             self._links.wake_all()  # a small run waits for its order until the next tick at most
         self.effects += self.unicast.tick(now_ms)
         self._register(now_ms)

@@ -121,12 +121,14 @@ class Streams:
             return False
         return self.unplaced and self._ahead < self.multicast.out.number
 
-    def stop_awaiting_order(self) -> bool:
-        """Have no run wait for its order any more: it is late. Return whether one did."""
+    def stop_waiting(self) -> bool:
+        """Have nothing wait any more for its order, or for a larger part of the window. Return whether anything did."""
         # 1. The sequencer is paused. 2. A sender of which all runs wait dies. 3. Nobody has them.
         waits = self.awaits_order
         self._ahead = self.multicast.out.number
-        return waits
+        # 1. A reader stops. 2. This process has more to send than there is room for, and leaves. 3. The messages that
+        # there is room for would never be sent.
+        return (self.multicast.out.flow.stop_waiting() and self.may_form) or waits
 
     def form(self, bytes_max: int) -> list[Effect]:
         """Give numbers to what is pending, as much as fits one run and the window; deliver it here."""

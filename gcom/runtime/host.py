@@ -13,7 +13,6 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -22,6 +21,7 @@ from time import monotonic
 from loguru import logger
 
 from gcom.core.codec import frames as codec
+from gcom.core.ended import answer_for_ended
 from gcom.core.machine import GroupMachine, Stage
 from gcom.core.messages import events
 from gcom.core.messages.frames import Frame, Refused, Reply
@@ -343,7 +343,11 @@ class Host:
         except Exception:  # outermost: of what is ours in the worker's thread; the server logs it
             self.on_defect()
             raise
-        return self._answer(self._unless_returning(frame.group, reply))
+        if isinstance(reply, Refused):
+            with self.lock:
+                present = self.sessions.latest(frame.group)
+                reply = answer_for_ended(frame, reply, present.machine if present else None)
+        return self._answer(reply)
 
     def _not_here(self, frame: Frame) -> Refused:
         """Return the answer to a frame for a process that takes no part, or no more. Holds the lock."""
@@ -351,18 +355,6 @@ class Host:
         # With the name of this life: from another one at the same
         # address it proves that the process asked for is dead.
         return Refused("ended" if self.sessions.is_over(frame) else "unknown", text, life=self._life.name)
-
-    def _unless_returning(self, group: str, reply: Reply) -> Reply:
-        """Add to a refusal that the process is on its way back, as another one, if it is."""
-        if not isinstance(reply, Refused) or reply.code != "ended":
-            return reply
-        with self.lock:
-            # `returning` tells the others two things: its old session
-            # is over for good, and the name is about to be used again.
-            latest = self.sessions.latest(group)
-            if latest and latest.machine.stage is Stage.ENTERING and latest.machine.returns:
-                return replace(reply, code="returning", reach=latest.machine.reach)
-        return reply
 
     def _answer(self, reply: Reply) -> bytes:
         if isinstance(reply, Refused):

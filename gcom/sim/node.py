@@ -14,7 +14,7 @@ from typing import Protocol
 
 from gcom.core.codec import frames as codec
 from gcom.core.directory.several import Homes
-from gcom.core.machine import Stage
+from gcom.core.ended import answer_for_ended
 from gcom.core.messages.frames import Frame, Refused, Reply
 from gcom.core.messages.registry import Answer, Request
 from gcom.sim.clock import Clock
@@ -133,14 +133,14 @@ class SimNode:
         else:
             session.receive(frame, answer)
 
-    def mark_returning(self, reply: Reply) -> Reply:
-        """Turn a refusal `ended` into `returning` if this process is coming back; return any other reply unchanged."""
-        session = self.session
-        # A process that founds or enters the next instance knows by this that the member will be back with its state.
-        back = session.lost or (session.machine.stage is Stage.ENTERING and session.machine.returns)
-        if not isinstance(reply, Refused) or reply.code != "ended" or self.away or self.intrudes or not back:
+    def answer_for_ended(self, frame: Frame, reply: Reply) -> Reply:
+        """Return the answer to a frame: `reply`, but where that says `ended`, and this process is back, or coming."""
+        if self.away or self.intrudes:
             return reply
-        return replace(reply, code="returning", reach=session.machine.reach)
+        # A process that founds or enters the next instance knows by this that the member will be back with its state.
+        if self.session.lost and isinstance(reply, Refused) and reply.code == "ended":
+            return replace(reply, code="returning", reach=self.session.machine.reach)
+        return answer_for_ended(frame, reply, self.session.machine)
 
     def _session_of(self, frame: Frame) -> SimSession | None:
         """Return the session of the frame's instance, else the latest one of the process that the frame is for."""

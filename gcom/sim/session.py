@@ -85,7 +85,7 @@ class SessionNode(NetworkNode, Protocol):
 
     def resume(self) -> None: ...
 
-    def mark_returning(self, reply: Reply) -> Reply: ...
+    def answer_for_ended(self, frame: Frame, reply: Reply) -> Reply: ...
 
     def ask_registry(self, session: SimSession, request: Request) -> None: ...
 
@@ -173,7 +173,7 @@ class SimSession:
         reply, effects = self.machine.receive(frame, self.node.clock.now_ms)
         self._carry_out(effects)
         self._log_before_frame()
-        reply = self.node.mark_returning(reply)
+        reply = self.node.answer_for_ended(frame, reply)
         data = None if self.node.crashed else codec.encode(reply)
         # A reply with an item of a view change is a place to crash at, as a call is: Promise and CutOk go in replies.
         if data and isinstance(reply, Frame) and reply.control:

@@ -28,7 +28,7 @@ LOADS_IN_FLIGHT_MAX = 2
 SMALL_LOADS_IN_FLIGHT_MAX = 6  # which leave room for what must not wait
 # Behind a smaller load the next waits for the answer, and collects meanwhile; a larger run does not wait for its order.
 LARGE_LOAD_BYTES = 54 * 1024
-SMALL_LOAD_BYTES = 16 * 1024  # up to here it waits for a millisecond at most
+SMALL_LOAD_BYTES = 16 * 1024  # below it waits for a millisecond, and then for the next look at the link
 RUN_HEADER_BYTES = 5  # what a load has before each encoded run
 FRAGMENT_HEADER_BYTES = 128  # of a fragment, beside its data
 
@@ -47,12 +47,13 @@ CREDENTIAL_BYTES_MAX = 4 * 1024
 # the next bound, and then `send` blocks. Below a bound in bytes a message of any size is let in, so that one message
 # may overshoot it.
 WINDOW_MESSAGES_MAX = 32 * 1024
-# The windows of all members together; each has WINDOW_MESSAGES_MIN at least. When all send, a message waits behind what
-# is in all of them (docs/decisions/0014).
+# The windows of all members together; each has WINDOW_MESSAGES_MIN at least, and in a view of WINDOW_FEW_MEMBERS at
+# most WINDOW_MESSAGES_FEW_MIN. When all send, a message waits behind what is in all of them (docs/decisions/0014).
 WINDOWS_MESSAGES_MAX = 128 * 1024
 WINDOW_MESSAGES_MIN = 4 * 1024
-WINDOW_FEW_MEMBERS = 16  # up to so many each has four times that at least
-WINDOW_PARTS = 8  # once the window was full, it opens again by such a part, for as many as wait for it
+WINDOW_MESSAGES_FEW_MIN = 16 * 1024
+WINDOW_FEW_MEMBERS = 16
+WINDOW_PARTS = 8  # once the window was full it opens again by such a part, for a whole run, or for all that waits
 WINDOW_BYTES_MAX = 4 * 1024 * 1024
 # Sent by the application, not yet numbered. At the bound `send` blocks. One run of small messages: in a flood this is
 # the queue in which a message waits longest, and at four times as many it is not faster (docs/decisions/0014).

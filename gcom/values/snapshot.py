@@ -132,8 +132,8 @@ class Receipt:
 
     `serial`: its place in the total order, as long as that is kept: until all hold it (a `Trace` has it for longer).
     `held_by`, `lacking`: the members of the view that are known to hold it with what they need to deliver it (what it
-    follows in a causal order, its place in a total one), and the others. `process`: whose message it is; after a
-    return numbers begin at 1 again, under another process.
+    follows in a causal order, its place in a total one), and the others. `process` and `instance`: whose message it is;
+    after a return, and in a successor, numbers begin at 1 again, under another process or in another instance.
     """
 
     number: int
@@ -142,3 +142,4 @@ class Receipt:
     held_by: tuple[str, ...]
     lacking: tuple[str, ...]
     process: str
+    instance: str

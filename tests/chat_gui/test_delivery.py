@@ -50,7 +50,7 @@ def test_numbers_begin_anew_after_a_return() -> None:
 
 
 def test_a_receipt_in_words() -> None:
-    receipt = gcom.Receipt(4, "ordered", 9, ("alice#1", "bob#2"), ("carol#3",), "alice#1")
+    receipt = gcom.Receipt(4, "ordered", 9, ("alice#1", "bob#2"), ("carol#3",), "alice#1", "i")
     text = receipt_text(receipt)
     assert text == "message 4: ordered; number 9 in the group's order; held by alice, bob; lacking: carol"
 

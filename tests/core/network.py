@@ -15,6 +15,7 @@ from gcom.core.codec import frames as codec
 from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness, WitnessRecord
+from gcom.core.ended import answer_for_ended
 from gcom.core.machine import RETURNS, GroupMachine, Stage
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import (
@@ -28,7 +29,7 @@ from gcom.core.messages.effects import (
     Skip,
     Suspected,
 )
-from gcom.core.messages.frames import Control, Frame, Refused, Reply
+from gcom.core.messages.frames import Control, Frame, Reply
 from gcom.core.messages.registry import Answer, GroupInfo, Lookup, Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.core.multicast.signing import RunSigner
@@ -433,7 +434,8 @@ class Network:
         callee = self._machine_of(frame, to)
         reply, effects = callee.receive(frame, self.now_ms)
         self._see(to, effects, callee)
-        reply = self._unless_returning(to, reply)
+        # As a node says of a process whose stay is over that it is on its way back, as another one, or in again.
+        reply = answer_for_ended(frame, reply, self.machines[self.latest(to)])
         self._count_down(frame)
         lost = isinstance(reply, Frame) and self.lose_reply(reply)
         if lost or not self._reaches(name_of(peer), name_of(who)):
@@ -443,14 +445,6 @@ class Network:
         elif self.alive(who):
             self.observer.replied(to, who, reply)
             self.handle(who, events.Replied(peer, codec.decode_reply(codec.encode(reply))), caller)
-
-    def _unless_returning(self, who: Process, reply: Reply) -> Reply:
-        """As a node says of a process whose stay is over that it is on its way back, as another one."""
-        present = self.machines[self.latest(who)]
-        back = present.stage is Stage.ENTERING and present.returns
-        if not isinstance(reply, Refused) or reply.code != "ended" or not back:
-            return reply
-        return replace(reply, code="returning", reach=present.reach)
 
     def _count_down(self, frame: Frame) -> None:
         kind, left = self._doomed.get(frame.source, (frames.Join, 0))

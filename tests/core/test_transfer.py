@@ -18,7 +18,7 @@ from gcom.core.messages.effects import (
     TakeState,
 )
 from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk, StateRefused
-from gcom.core.state_transfer.donors import keeper, sources
+from gcom.core.state_transfer.donors import leaver_to_keep, sources
 from gcom.core.state_transfer.transfer import STANDINGS, OwnState, Transfer
 from gcom.values import limits
 from gcom.values.lineage import NO_EXTENT, Extent, rank
@@ -143,6 +143,7 @@ def test_who_waits_and_was_in_before_gives_its_own_where_nobody_has_more(
         ({A: LATER, B: awaited((C, 4)), D: WHOLE}, (A, D), {}, D),
         ({A: WHOLE, B: awaited((C, 4)), D: WHOLE}, (A, D), {}, A),
         ({A: WHOLE, B: awaited((C, 4), A)}, (A,), {}, None),  # a has failed b
+        ({A: WHOLE, B: awaited((C, 4), D), D: WHOLE}, (A,), {}, A),  # d has
         ({A: WHOLE, B: NOTHING}, (A,), {}, None),  # nobody takes it
         ({A: WHOLE, B: NOTHING}, (A,), {C: NO_EXTENT}, A),
         ({A: awaited((C, 4)), B: awaited((C, 5))}, (A,), {}, A),  # a has waited longer
@@ -158,8 +159,17 @@ def test_who_waits_and_was_in_before_gives_its_own_where_nobody_has_more(
 def test_which_leaver_stays_as_a_donor(
     standings: dict[Process, Standing], leavers: tuple[Process, ...], joiners: dict[Process, Extent], kept: str | None
 ) -> None:
-    assert keeper(standings, leavers, joiners) == kept
-    assert keeper(standings, leavers, joiners, anew=True) == kept
+    assert leaver_to_keep(standings, leavers, joiners) == kept
+    assert leaver_to_keep(standings, leavers, joiners, anew=True) == kept
+
+
+def test_which_leaver_stays_where_views_are_numbered_anew_or_states_merge() -> None:
+    kept_through = {A: WHOLE, B: awaited((D, 4)), D: LATER}  # a state that is under way is not given up for a whole one
+    assert leaver_to_keep(kept_through, (A,), {}) is None
+    assert leaver_to_keep(kept_through, (A,), {}, anew=True) == A
+    with_its_own = {A: awaited((C, 4)), B: awaited((C, 5), own=(3, 0))}
+    assert leaver_to_keep(with_its_own, (B,), {}) == B
+    assert leaver_to_keep(with_its_own, (B,), {}, merging=True) is None
 
 
 @pytest.mark.parametrize(

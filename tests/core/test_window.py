@@ -134,6 +134,21 @@ def test_a_window_that_was_full_opens_by_a_part_or_for_all_that_waits(
     assert flow.opens_for(waiting) is opens
 
 
+def test_what_there_is_room_for_waits_no_longer_than_two_ticks_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WINDOW_MESSAGES_MAX", 160)
+    flow = Flow(0)
+    flow.add(run(A, 1, 100))
+    flow.add(run(A, 101, 50))
+    flow.consumed(1)
+    assert not flow.opens_for(20)
+    assert not flow.stop_waiting(), "room was given back since the tick before"
+    assert not flow.opens_for(20)
+    assert flow.stop_waiting()
+    assert flow.opens_for(20)
+    flow.consumed(2)  # the reader goes on
+    assert not flow.opens_for(20)
+
+
 def test_a_window_of_a_few_messages_opens_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "WINDOW_MESSAGES_MAX", 5)
     flow = Flow(0)

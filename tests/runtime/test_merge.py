@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -9,12 +11,26 @@ from pathlib import Path
 import pytest
 
 import gcom
+from gcom.core.messages.events import RegistryAnswered
+from gcom.core.messages.registry import Refusal, Register
 from gcom.values import limits
 from tests.oracle import judge
+from tests.running import Child
 from tests.runtime.nodes import LIMIT_S, Cluster, cluster, until
 
 ExpectLog = Callable[[str], None]
 NAMES = ("alice", "bob", "carol", "dave")
+# A member in a process of its own, which can be killed.
+OTHER = """
+import sys, gcom
+definition = gcom.Definition.parse("news", "TOTAL", netsplit="PARTITIONABLE")
+group = gcom.connect("alice", sys.argv[1]).join(
+    "news", create=definition, get_state=bytes, set_state=bytes, merge_states=lambda mine, theirs: mine
+)
+print("in", flush=True)
+for event in group.events():
+    pass
+"""
 
 
 def cut_off_the_last(boards: list[Board]) -> None:
@@ -238,6 +254,48 @@ def test_a_get_state_that_raises_when_the_group_is_lost_is_told(
 def test_who_merges_gives_and_takes_state_too() -> None:
     with cluster() as here, pytest.raises(gcom.BadValue, match="all three"):
         here.node("alice").join("news", create=gcom.Definition.parse("news"), merge_states=merge)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("leaves_first", [False, True])
+def test_a_state_outlives_the_others_who_crash_as_a_process_takes_their_place(leaves_first: bool) -> None:
+    """A restart of all, one after the other: the registry does not know yet that the last one goes on by itself."""
+    with cluster() as here, Child([sys.executable, "-c", OTHER, here.registry]) as alice:
+        alice.until(lambda: alice.out, "alice")
+        bob = Board(here, "bob")
+        bob.group.wait_for_members(2, LIMIT_S)
+        bob.group.send("confirmed", LIMIT_S, "all")
+        until(lambda: bob.texts == {"confirmed"}, "the message")
+        alice.signal(signal.SIGKILL)
+        if leaves_first:
+            until(lambda: bob.group.members == ("bob",) and bob.departures == ["fork"], "a side of one")
+            bob.group.leave(LIMIT_S)
+            until(lambda: bob.departures[-1:] == ["request"], "the end")
+            assert [it.data for it in bob.unmerged] == [b"confirmed"]
+        else:
+            carol = Board(here, "carol")
+            bob.group.leave(LIMIT_S)
+            until(lambda: bob.departures[-1:] == ["request"], "the end")
+            assert (carol.texts, bob.unmerged) == ({"confirmed"}, [])
+
+
+def test_who_finds_that_all_others_have_left_is_handed_its_state() -> None:
+    """It was paused, and hears of it from the registry before it has missed the others."""
+    with cluster() as here:
+        alice, bob = (Board(here, name) for name in NAMES[:2])
+        bob.group.wait_for_members(2, LIMIT_S)
+        bob.group.send("hers, perhaps alone", LIMIT_S, "all")
+        until(lambda: bob.texts == {"hers, perhaps alone"}, "the message")
+        session = bob.group._membership.session
+        assert session.machine.definition is not None
+        assert session.machine.view is not None
+        request = Register(session.machine.definition, bob.group.instance, session.machine.view, bob.group.process)
+        session.handle(RegistryAnswered(request, Refusal("Dissolved", "all have left")))
+        until(lambda: bob.departures == ["dissolved"], "the end")
+        assert [(it.data, "all others have left" in it.reason) for it in bob.unmerged] == [
+            (b"hers, perhaps alone", True)
+        ]
+        assert alice.unmerged == []
 
 
 @pytest.mark.slow

@@ -267,6 +267,8 @@ class Joining:
                 return self._entering.on_returning(peer, reply.reach, now_ms)
             case "entering":
                 return self._entering.on_entering(peer, reply.reach, now_ms)
+            case "elsewhere":  # it lives, and the registry will hear of its instance
+                return self._entering.on_unreached(peer, False, now_ms)
             case _:
                 # Another life at its address proves that this process is dead: no two have one address at a time.
                 other_life = self._links.is_other_life(peer, reply.life)

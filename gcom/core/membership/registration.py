@@ -8,12 +8,13 @@ PARTITIONABLE group, whose sides go on by themselves, only leaders register.)
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
 
 from gcom.core.messages.frames import DEAD, LEAVES_FOR, Decision
 from gcom.core.messages.registry import Answer, GroupInfo, Refusal, Register
 from gcom.values import limits
-from gcom.values.definition import Definition, Netsplit
+from gcom.values.definition import Netsplit
 from gcom.values.lineage import descends
 from gcom.values.names import Address, Process, name_of
 from gcom.values.view import View
@@ -34,10 +35,11 @@ class Verdict(Enum):
 class Registration:
     """One member's requests to the table of groups."""
 
-    def __init__(self, process: Process, definition: Definition, instance: str) -> None:
+    def __init__(self, process: Process, found: GroupInfo) -> None:
         self._process = process
-        self._definition = definition
-        self._instance = instance
+        self._definition = found.definition
+        self._instance = found.instance
+        self._listed = found.view > 0  # as far as it knows; one that a side began (`Discovery.begun`) is not at first
         self._told: View | None = None
         self._told_detached = False
         self._told_ms = 0
@@ -55,6 +57,12 @@ class Registration:
         back = decision.view.lives
         kept = [(who, at) for who, at in self._away.items() if (name_of(who), at) not in back]
         self._away = dict(kept[-limits.MEMBERS_MAX :])
+
+    def is_last(self, view: View, away: Collection[object]) -> bool:
+        """Return whether nobody else is in the instance, and others of the group, `away` perhaps, may be in another."""
+        # 1. A and B of a PARTITIONABLE group; A is killed, and B begins an instance of its own. 2. Z founds the name
+        # before the registry has heard of that. 3. B leaves, and has heard of nobody who is away.
+        return view.members == (self._process,) and (bool(away) or not self._listed)
 
     def due(self, view: View, detached: bool, now_ms: int) -> list[Register]:
         """Return the request to put now, if any."""
@@ -81,8 +89,9 @@ class Registration:
             return Verdict.DISSOLVED
         if not isinstance(answer, GroupInfo):
             return Verdict.GO_ON
+        self._listed = answer.instance == self._instance
         # Another instance has the name.
-        if answer.instance != self._instance:
+        if not self._listed:
             # A detached member is out if a successor was begun. One that hears a quorum was forked away by order while
             # it lived: it goes over to the successor in good order.
             return Verdict.EXPELLED if detached and descends(answer.instance, self._instance) else Verdict.GIVE_WAY

@@ -9,7 +9,7 @@ from gcom.core.detector.suspicion import CUT_OFF, Detector
 from gcom.core.membership.admission import Admission, Joiner
 from gcom.core.messages.frames import LEAVES_FOR, ORDER, Decision, Keeping, Misses, Promise, Succession
 from gcom.core.quorum import is_quorum
-from gcom.core.state_transfer.donors import keeper, sources
+from gcom.core.state_transfer.donors import leaver_to_keep, sources
 from gcom.values import names
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.lineage import Extent, rank, successor
@@ -253,7 +253,7 @@ class Triggers:
         # If all leave at once the proposer stays last; it leaves alone after that, with the directory's entry.
         stay = [member for member in old.members if member in promises and member not in reasons] or [self._process]
         left = {member: reasons.get(member, "silence") for member in old.members if member not in stay}
-        if kept := self._keeper(stay, left, promises):
+        if kept := self._leaver_to_keep(stay, left, promises):
             stay = [member for member in old.members if member in (*stay, kept)]
             del left[kept]
         made = self._succession(left)
@@ -280,7 +280,7 @@ class Triggers:
         given = sources(number, standings, _own_states(joiners), anew=bool(made), merging=self.partitionable)
         return Decision(view, tuple(joiner.process for joiner in joiners), left, cut, at_registry, given, made)
 
-    def _keeper(
+    def _leaver_to_keep(
         self, stay: list[Process], left: Mapping[Process, str], promises: Mapping[Process, Promise]
     ) -> Process | None:
         """Return a leaver that has to stay, since those who take the state would lack what it has."""
@@ -288,10 +288,10 @@ class Triggers:
         if not can:
             return None
         here = {who: promises[who].standing for who in self._view.members if who in promises and who in (*stay, *can)}
-        # Beside all of them: one whose name a leaver still has could not be let in, and would need no donor.
+        # Beside all of them: one whose name a leaver has is let in only when that one has gone (LIMITS).
         anew = self.survivors is not None
         joiners = [] if anew else self.admission.ready({*stay, *can}, left)
-        return keeper(here, can, _own_states(joiners), anew=anew, merging=self.partitionable)
+        return leaver_to_keep(here, can, _own_states(joiners), anew=anew, merging=self.partitionable)
 
     def owed_state(self, decision: Decision, promises: Mapping[Process, Promise]) -> tuple[Process, ...]:
         """Return the members that a value puts out, and that may alone have the state which those who stay await."""

@@ -143,13 +143,15 @@ class Flow:
         self._waiting: deque[tuple[int, int]] = deque()  # (last, bytes) of each run not yet consumed by all
         self._bytes = 0
         self._number = number
-        self._floor = number
+        self._floor = self._floor_before = number  # now, and at the last tick
+        self._may_be_small = False  # the next run, though the window may open further: no room was given back for long
 
     def share(self, members: int) -> None:
         """Take this sender's part of what all members of a view may have under way together."""
-        # Of 16 that all send, each with 8,192 carried a tenth less; of 32, with as much as 16, each message waited for
-        # eight seconds (docs/decisions/0014).
-        least = limits.WINDOW_MESSAGES_MIN * (4 if members <= limits.WINDOW_FEW_MEMBERS else 1)
+        # Of 16 that all send, each with 8,192 carried a tenth less; of 32, with as much as 16, a message waited for
+        # seven seconds and more (docs/decisions/0014).
+        few = members <= limits.WINDOW_FEW_MEMBERS
+        least = limits.WINDOW_MESSAGES_FEW_MIN if few else limits.WINDOW_MESSAGES_MIN
         self._part = max(least, limits.WINDOWS_MESSAGES_MAX // members)
 
     @property
@@ -164,7 +166,8 @@ class Flow:
 
     def consumed(self, floor: int) -> None:
         """Record that every member has consumed 1…floor."""
-        self._floor = max(self._floor, floor)
+        if floor > self._floor:
+            self._floor, self._may_be_small = floor, False
         while self._waiting and self._waiting[0][0] <= self._floor:
             self._bytes -= self._waiting.popleft()[1]
 
@@ -177,12 +180,21 @@ class Flow:
         return max(0, self.most - (self._number - self._floor))
 
     def opens_for(self, count: int) -> bool:
-        """Return whether so many messages may be numbered now, or a part that is worth a run.
+        """Return whether so many messages may be numbered now, or a run of the largest kind, or a part of the window.
 
         What a slow reader gives back in small pieces would be sent in small pieces for good (Clark 1982, RFC 813 §3).
         """
         room = self.room
-        return room > 0 and (room >= min(count, limits.RUN_MESSAGES_MAX) or room >= self.most // limits.WINDOW_PARTS)
+        worth = min(count, limits.RUN_MESSAGES_MAX, self.most // limits.WINDOW_PARTS)
+        return room > 0 and (self._may_be_small or room >= worth)
+
+    def stop_waiting(self) -> bool:
+        """Let the next run be as small as there is room for, if none was given back since the last call; return that.
+
+        To be called with each tick (RFC 1122 §4.2.3.4: the override timeout).
+        """
+        self._may_be_small, self._floor_before = self._floor == self._floor_before, self._floor
+        return self._may_be_small
 
 
 class OwnStream:

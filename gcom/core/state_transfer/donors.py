@@ -12,7 +12,8 @@ from gcom.values.lineage import NO_EXTENT, Extent
 from gcom.values.names import Process
 
 # Who has more of the state comes later, and is asked before the others.
-_MOST = (Keeping.NOTHING, Keeping.AWAITED, Keeping.LATER, Keeping.WHOLE)
+_BY_AMOUNT = (Keeping.NOTHING, Keeping.AWAITED, Keeping.LATER, Keeping.WHOLE)
+_AWAITED = Standing(Keeping.AWAITED)  # as a joiner that goes on with its own state
 
 
 def sources(
@@ -53,7 +54,7 @@ def sources(
     return found
 
 
-def keeper(
+def leaver_to_keep(
     standings: Mapping[Process, Standing],
     leavers: Collection[Process],
     joiners: Mapping[Process, Extent],
@@ -71,16 +72,18 @@ def keeper(
     staying = {who: standing for who, standing in standings.items() if who not in leavers}
     # Once for each: one that was named, and leaves all the same, cannot give it.
     named = {standing.source[0] for standing in staying.values() if standing.source}
-    can = [who for who in leavers if who not in named]
-    most = max((standings[who].keeping for who in can), key=_MOST.index, default=Keeping.NOTHING)
-    best = max((standing.keeping for standing in staying.values()), key=_MOST.index, default=Keeping.NOTHING)
-    if _MOST.index(most) < _MOST.index(best) or (most is best and best is not Keeping.AWAITED):
-        return None
-    have = {who for who in can if standings[who].keeping is most}
-    together = {who: standing for who, standing in standings.items() if who in staying or who in have}
-    given = sources(0, together, joiners, anew=anew, merging=merging)
-    donors = {source[0] for who, source in given.items() if who not in have}
-    return next((who for who in standings if who in have & donors), None)
+    can = [who for who in standings if who in leavers and who not in named]
+    together = {who: standing for who, standing in standings.items() if who in staying or who in can}
+    without = sources(0, staying, joiners, anew=anew, merging=merging)
+    needed = set()
+    for taker, (donor, _) in sources(0, together, joiners, anew=anew, merging=merging).items():
+        if donor in can and taker not in can:
+            other = staying.get(without[taker][0], _AWAITED) if taker in without else NO_STANDING
+            most, best = standings[donor].keeping, other.keeping
+            # Of two that await it the one that `sources` prefers may hold more.
+            if most is Keeping.AWAITED or _BY_AMOUNT.index(most) > _BY_AMOUNT.index(best):
+                needed.add(donor)
+    return next((who for who in can if who in needed), None)
 
 
 def _latest(waiting: Mapping[Process, Extent]) -> list[Process]:

@@ -28,9 +28,9 @@ class Inspecting(GroupHandle):
             number = group.send("hello")
             print(group.receipt(number).state)
 
-        The numbers are those of the present `process` and `instance`: after a Returned event they begin at 1 again, so
-        compare `Receipt.process`, or settle what is open by the Departure. Nothing is kept per message: a member that
-        came since is named neither way. Raises BadValue for a number that was not given.
+        The numbers are those of the present `process` and `instance`: after a Returned event, and in a successor, they
+        begin at 1 again, so compare those of the Receipt, or settle what is open by the Departure. Nothing is kept per
+        message: a member that came since is named neither way. Raises BadValue for a number that was not given.
         """
         with self._host.lock:
             return receipt_of(self._session, number)

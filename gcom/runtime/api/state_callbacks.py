@@ -150,14 +150,16 @@ class StateCallbacks:
         return None
 
     def _of_side(self, source: Session, ended: Ended) -> SetAside | None:
-        """Return the application's state where its process left as the last of a side that has not met the others."""
+        """Return the application's state where its side of the group ended before it had met the others."""
         get_state, definition = self._membership.uses.get_state, source.machine.definition
-        ends_a_side = ended.reason in ("request", "exit") and source.machine.ends_a_side
+        dissolved = ended.reason == "dissolved"
+        ends_a_side = dissolved or (ended.reason in ("request", "exit") and source.machine.ends_a_side)
         if not ends_a_side or get_state is None or definition is None or not self._merges(definition):
             return None
         with self._leaving_at_failure(source, "get_state"):
             data = _checked(get_state())
-        return SetAside(data, "its side of the group ended as it left, before it had met the others, who may lack some")
+        how = "as all others have left" if dissolved else "as it left, before it had met the others"
+        return SetAside(data, f"its side of the group ended {how}, who may lack some")
 
     def bring(self, source: Session, first: bool) -> None:
         """Multicast what the process had in its last instance, unless that goes on in this one."""

@@ -119,7 +119,7 @@ def receipt_of(session: Session, number: int) -> Receipt:
     # What is lost has no place that counts, though the log may show the one that it would have had.
     log = machine.order_log if state not in ("waiting", "lost") else None
     serial = log.serial_of(machine.process, number) if log is not None else None
-    return Receipt(number, state, serial, held_by, others, machine.process)
+    return Receipt(number, state, serial, held_by, others, machine.process, machine.instance)
 
 
 def _state(session: Session, number: int, lacks: bool) -> _State:

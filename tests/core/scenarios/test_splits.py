@@ -173,6 +173,40 @@ def test_scenario_38_whoever_dies_while_two_instances_merge_the_rest_become_one(
     net.until(lambda: all(net.texts(who) == {"of a", "of d"} for who in latest(net, rest)))
 
 
+@pytest.mark.parametrize("before_ms", range(0, limits.RENEW_MS, 200))
+@pytest.mark.parametrize("names", ["ab", "abc"])
+def test_a_newcomer_enters_the_side_of_which_the_registry_has_not_heard_yet(names: str, before_ms: int) -> None:
+    """1. All but the last are killed. 2. That one goes on in an instance of its own, and the registry lists the old
+    one, as long as its lease runs. 3. `z` comes.
+    """
+    net = Islands(Definition.parse("g", netsplit="PARTITIONABLE"))
+    net.form(*names)
+    net.send("a#1", "before")
+    net.until(lambda: all(net.texts(who) == {"before"} for who in latest(net, names)))
+    net.pass_ms(before_ms)  # the lease runs out soon after a registration of that side, or soon before one
+    for name in names[:-1]:
+        net.kill(f"{name}#1")
+    z = net.start("z")
+    net.until(lambda: together(net, f"{names[-1]}z"), 20_000)
+    assert net.latest(z) == z
+    assert len(net.views(z)[0].view.members) == 2, "it began beside the side that has the state"
+    net.until(lambda: net.texts(z) == {"before"})
+
+
+def test_who_ends_a_side_of_which_the_registry_has_not_heard_knows_it() -> None:
+    """It has heard of nobody who is away, and newcomers may begin with nothing where it leaves now."""
+    net = Islands(Definition.parse("g", netsplit="PARTITIONABLE"))
+    net.form("a", "b")
+    assert not net.machines["a#1"].ends_a_side
+    net.kill("a#1")
+    net.until(lambda: together(net, "b"))
+    side = net.machines[net.latest("b#1")]
+    net.pass_ms(limits.DISCOVER_MS // 2)  # it has called `a`, and knows that nobody is there
+    assert side.ends_a_side
+    net.pass_ms(limits.LEASE_MS + limits.RENEW_MS)
+    assert not side.ends_a_side
+
+
 def test_what_was_merged_by_one_that_dies_with_the_state_is_brought_again() -> None:
     """1. All are alone, and `b` and `c` enter the instance of `a`, which does not read. 2. What they bring is merged at
     a barrier for which they have no state yet. 3. `a` dies, and its state with it, but not theirs.

@@ -4,7 +4,7 @@ takes, and what the registry remembers. Those that no simulated group shows are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from gcom.core.state_transfer.donors import sources
 from gcom.values import lineage
 from gcom.values.lineage import Extent
 from gcom.values.names import Process, name_of
+from gcom.values.view import View
 from tests.core import (
     test_directory_memory,
     test_join_attempt,
@@ -96,6 +97,26 @@ def a_renewal_by_a_detached_leader_counts_as_one_by_a_quorum(patch: Patch) -> No
 
 
 # Proof of death
+
+
+@told_by(test_splits.test_a_newcomer_enters_the_side_of_which_the_registry_has_not_heard_yet, "ab", 600)
+def who_is_on_a_side_of_its_own_is_dead(patch: Patch) -> None:
+    """A newcomer begins beside it, with nothing."""
+    on_refused = Joining._on_refused
+
+    def dead(self: Joining, peer: Process, reply: Refused, now_ms: int) -> Any:
+        reply = replace(reply, code="ended") if reply.code == "elsewhere" else reply
+        return on_refused(self, peer, reply, now_ms)
+
+    patch.setattr(Joining, "_on_refused", dead)
+
+
+@told_by(test_splits.test_who_ends_a_side_of_which_the_registry_has_not_heard_knows_it)
+def who_has_heard_of_nobody_else_ends_no_side(patch: Patch) -> None:
+    def is_last(self: Registration, view: View, away: Collection[object]) -> bool:
+        return bool(view.members == (self._process,) and away)
+
+    patch.setattr(Registration, "is_last", is_last)
 
 
 @mutant(reliable, dynamic, of_four, of_at_most(6), aim=between.one_that_enters_is_asked_for_another)

@@ -238,7 +238,7 @@ def a_frozen_member_goes_on_numbering(patch: Patch) -> None:
     """Messages numbered after its promise are in no union: it delivers it, and the view ends without it."""
 
     def may_form(self: Streams) -> bool:
-        return bool(self.unsent) and self._view.started and self.multicast.out.flow.room > 0
+        return bool(self.unsent) and self._view.started and self.multicast.out.flow.opens_for(len(self.unsent))
 
     patch.setattr(Streams, "may_form", property(may_form))
 

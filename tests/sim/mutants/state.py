@@ -9,7 +9,7 @@ from gcom.core.membership import triggers
 from gcom.core.membership.triggers import Triggers
 from gcom.core.messages.effects import AwaitState, Deliver, OfState, Skip, StateUnavailable, TakeState
 from gcom.core.messages.frames import Decision, Keeping, Source, Standing, StateChunk
-from gcom.core.state_transfer.donors import keeper
+from gcom.core.state_transfer.donors import leaver_to_keep
 from gcom.core.state_transfer.donors import sources as named
 from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.core.state_transfer.transfer import Transfer, _IncomingState
@@ -74,7 +74,7 @@ def a_leaver_goes_though_the_view_made_it_a_donor(patch: Patch) -> None:
 
 @told_by(test_state.test_one_that_leaves_as_the_donor_fails_gives_the_state_first, Replicas.kill)
 def a_leaver_goes_though_it_alone_has_the_state(patch: Patch) -> None:
-    patch.setattr(triggers, "keeper", lambda *_, **__: None)
+    patch.setattr(triggers, "leaver_to_keep", lambda *_, **__: None)
 
 
 @told_by(test_state.test_one_that_leaves_as_it_awaits_the_state_gives_what_it_holds_if_nobody_has_more)
@@ -83,9 +83,9 @@ def a_leaver_that_awaits_the_state_has_nothing_to_give(patch: Patch) -> None:
         standings: dict[Process, Standing], leavers: list[Process], joiners: dict[Process, Extent], **how: bool
     ) -> Process | None:
         have = [who for who in leavers if standings[who].keeping is not Keeping.AWAITED]
-        return keeper(standings, have, joiners, **how)
+        return leaver_to_keep(standings, have, joiners, **how)
 
-    patch.setattr(triggers, "keeper", of_those_who_have_it)
+    patch.setattr(triggers, "leaver_to_keep", of_those_who_have_it)
 
 
 @told_by(test_state.test_who_alone_has_the_state_gives_it_however_long_it_slept)
