@@ -229,10 +229,11 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A return after a Departure: as another process, with numbers of its own; its ViewChange follows.
+    """A return after a Departure; its ViewChange follows. The numbers of its messages begin at 1 again.
 
-    What the others sent meanwhile is not delivered here; with `set_state` the state that comes next covers it. Another
-    `instance` than before: the group began anew.
+    It is another process; in a successor (the Departure's reason is `succession`) it is the same one, in another
+    `instance`. What the others sent meanwhile is not delivered here; with `set_state` the state that comes next covers
+    it. Else another `instance` than before says that the group began anew.
     """
 
     process: str
