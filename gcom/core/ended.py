@@ -10,10 +10,7 @@ from gcom.values.definition import Netsplit
 
 
 def answer_for_ended(frame: Frame, reply: Reply, present: GroupMachine | None) -> Reply:
-    """Return the answer to a frame, which is `reply` but where that says `ended`, and `present` has the name now.
-
-    `present` is the newest machine of that name in the group.
-    """
+    """Return `reply`; for one that says `ended`, an answer about `present`, the newest machine of that name here."""
     if not isinstance(reply, Refused) or reply.code != "ended" or present is None or not present.returns:
         return reply
     # `returning` tells the others two things: its old session is over for good, and the name is about to be used again.

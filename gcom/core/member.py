@@ -115,15 +115,15 @@ class Member:
             self._leave_alone()
         else:
             self._register(now_ms)
-            self._form_alone()  # the last peer may have gone, and with it the frames to wait for
+            self._have_runs_formed()  # the last peer may have gone, and with it the frames to wait for
 
     def submit(self, payloads: list[bytes | str]) -> None:
         self.streams.submit(payloads)
-        self._links.wake_all()
-        self._form_alone()
+        self._have_runs_formed()
 
-    def _form_alone(self) -> None:
-        """Form runs without a peer: there is no frame to wait for."""
+    def _have_runs_formed(self) -> None:
+        """Have the links form runs as they take frames; without a peer, and a frame to wait for, form them here."""
+        self._links.wake_all()
         while not self._view_change.others and (formed := self.streams.form(limits.RUN_BYTES_MAX)):
             self.effects += formed
 
@@ -131,8 +131,7 @@ class Member:
         if self.streams.on_consumed(sender, number, size):
             self._links.owe_status([sender])  # a quarter of its window is free again
         if self.streams.unsent and self.streams.may_form:
-            self._links.wake_all()
-            self._form_alone()
+            self._have_runs_formed()
 
     def on_sequencer(
         self, request: SequencerRequest, answer: SequencerAnswer | None, refused: bool, now_ms: int
@@ -463,8 +462,8 @@ class Member:
         self._merge.discover(self.view, self._view_change.tombstones.leavers, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
         self.streams.mark_hold_times(now_ms)
-        if self.streams.stop_waiting():
-            self._links.wake_all()  # a small run waits for its order until the next tick at most
+        if self.streams.stop_waiting():  # for its order, or for more room: until the next tick or two at most
+            self._have_runs_formed()
         self.effects += self.unicast.tick(now_ms)
         self._register(now_ms)
         self._proceed(now_ms)

@@ -135,7 +135,7 @@ class SimNode:
 
     def answer_for_ended(self, frame: Frame, reply: Reply) -> Reply:
         """Return the answer to a frame: `reply`, but where that says `ended`, and this process is back, or coming."""
-        if self.away or self.intrudes:
+        if self.intrudes or (self.away and not self.is_member):
             return reply
         # A process that founds or enters the next instance knows by this that the member will be back with its state.
         if self.session.lost and isinstance(reply, Refused) and reply.code == "ended":

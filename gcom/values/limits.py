@@ -47,8 +47,8 @@ CREDENTIAL_BYTES_MAX = 4 * 1024
 # the next bound, and then `send` blocks. Below a bound in bytes a message of any size is let in, so that one message
 # may overshoot it.
 WINDOW_MESSAGES_MAX = 32 * 1024
-# The windows of all members together; each has WINDOW_MESSAGES_MIN at least, and in a view of WINDOW_FEW_MEMBERS at
-# most WINDOW_MESSAGES_FEW_MIN. When all send, a message waits behind what is in all of them (docs/decisions/0014).
+# The windows of all members together. Each has WINDOW_MESSAGES_MIN at least; in views of up to WINDOW_FEW_MEMBERS, at
+# least WINDOW_MESSAGES_FEW_MIN. When all send, a message waits behind what is in all of them (docs/decisions/0014).
 WINDOWS_MESSAGES_MAX = 128 * 1024
 WINDOW_MESSAGES_MIN = 4 * 1024
 WINDOW_MESSAGES_FEW_MIN = 16 * 1024

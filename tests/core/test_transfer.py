@@ -143,7 +143,7 @@ def test_who_waits_and_was_in_before_gives_its_own_where_nobody_has_more(
         ({A: LATER, B: awaited((C, 4)), D: WHOLE}, (A, D), {}, D),
         ({A: WHOLE, B: awaited((C, 4)), D: WHOLE}, (A, D), {}, A),
         ({A: WHOLE, B: awaited((C, 4), A)}, (A,), {}, None),  # a has failed b
-        ({A: WHOLE, B: awaited((C, 4), D), D: WHOLE}, (A,), {}, A),  # d has
+        ({A: WHOLE, B: awaited((C, 4), D), D: WHOLE}, (A,), {}, A),  # d has failed b
         ({A: WHOLE, B: NOTHING}, (A,), {}, None),  # nobody takes it
         ({A: WHOLE, B: NOTHING}, (A,), {C: NO_EXTENT}, A),
         ({A: awaited((C, 4)), B: awaited((C, 5))}, (A,), {}, A),  # a has waited longer

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gcom.core.multicast.window import Flow, OwnStream, RunStore
 from gcom.values import limits
 from tests.core.making import A, B, C, numbers, run
+from tests.core.network import Network
 
 PLENTY = 10**9
 
@@ -147,6 +148,22 @@ def test_what_there_is_room_for_waits_no_longer_than_two_ticks_for_more(monkeypa
     assert flow.opens_for(20)
     flow.consumed(2)  # the reader goes on
     assert not flow.opens_for(20)
+
+
+@pytest.mark.parametrize("names", ["a", "ab"])
+def test_what_there_is_room_for_goes_though_more_waits_and_the_reader_has_stopped(
+    names: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What there is room for, two messages, is less than an eighth of the window, and not all that waits."""
+    monkeypatch.setattr(limits, "WINDOW_MESSAGES_MAX", 30)
+    net = Network()
+    net.form(*names)
+    net.slow.add(f"{names[-1]}#1")
+    net.send(A, *["x"] * 28)
+    net.pass_ms(2 * limits.HEARTBEAT_MS)
+    net.send(A, *["y"] * 10)
+    net.pass_ms(2 * limits.HEARTBEAT_MS)
+    assert net.machines[A].pending == 8
 
 
 def test_a_window_of_a_few_messages_opens_for_each(monkeypatch: pytest.MonkeyPatch) -> None:

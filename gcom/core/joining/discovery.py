@@ -103,7 +103,7 @@ class Discovery:
         # The smallest precedence stands above all others: everybody who hears the same answers enters the same
         # instance.
         _, best, instance = min(found, key=lambda each: each[0])
-        return GroupInfo(self._definition, instance, best.view, (best.process,), (best.address,), alive=True)
+        return GroupInfo(self._definition, instance, best.view, (best.process,), (best.address,), alive=False)
 
     def may_begin(self, now_ms: int) -> bool:
         """Return whether this process is the first of those that look, and all others that are heard look, too."""

@@ -39,7 +39,7 @@ class Registration:
         self._process = process
         self._definition = found.definition
         self._instance = found.instance
-        self._listed = found.view > 0  # as far as it knows; one that a side began (`Discovery.begun`) is not at first
+        self._listed = found.alive  # by the registry, as far as it knows: not where it was found by discovery
         self._told: View | None = None
         self._told_detached = False
         self._told_ms = 0
@@ -60,8 +60,8 @@ class Registration:
 
     def is_last(self, view: View, away: Collection[object]) -> bool:
         """Return whether nobody else is in the instance, and others of the group, `away` perhaps, may be in another."""
-        # 1. A and B of a PARTITIONABLE group; A is killed, and B begins an instance of its own. 2. Z founds the name
-        # before the registry has heard of that. 3. B leaves, and has heard of nobody who is away.
+        # 1. A and B of a PARTITIONABLE group; A is killed, and B begins an instance of its own, of which the registry
+        # has not heard yet. 2. B leaves, and has heard of nobody who is away. 3. Z founds the name, with nothing.
         return view.members == (self._process,) and (bool(away) or not self._listed)
 
     def due(self, view: View, detached: bool, now_ms: int) -> list[Register]:

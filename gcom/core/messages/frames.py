@@ -354,9 +354,10 @@ class Refused:
     `unknown`: no such process here, as far as this node remembers; `ended`: that process takes no part in the group any
     more, and never will; `returning`: as that, but it is on its way back as another one, with a state that reaches as
     far as `reach`; `entering`: it is on its way in, may still be let in, and has such a state; `elsewhere`: it is in
-    another instance; `expelled`: the group goes on without the source, and has its messages up to `settled` (None: that
-    is not known any more); `version`: another protocol version. What is no frame at all is answered by the endpoint, as
-    a failed call. `life` is the life of the process that answers; empty: it names none.
+    another instance, or over, and its name is in one; `expelled`: the group goes on without the source, and has its
+    messages up to `settled` (None: that is not known any more); `version`: another protocol version. What is no frame
+    at all is answered by the endpoint, as a failed call. `life` is the life of the process that answers; empty: it
+    names none.
     """
 
     code: str

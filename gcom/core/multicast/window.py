@@ -144,7 +144,7 @@ class Flow:
         self._bytes = 0
         self._number = number
         self._floor = self._floor_before = number  # now, and at the last tick
-        self._may_be_small = False  # the next run, though the window may open further: no room was given back for long
+        self._may_be_small = False  # a run: the window opens for whatever there is room for, until more is given back
 
     def share(self, members: int) -> None:
         """Take this sender's part of what all members of a view may have under way together."""
@@ -189,7 +189,7 @@ class Flow:
         return room > 0 and (self._may_be_small or room >= worth)
 
     def stop_waiting(self) -> bool:
-        """Let the next run be as small as there is room for, if none was given back since the last call; return that.
+        """Open for whatever there is room for, if no room was given back since the last call; return whether it does.
 
         To be called with each tick (RFC 1122 §4.2.3.4: the override timeout).
         """

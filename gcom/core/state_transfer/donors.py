@@ -62,7 +62,7 @@ def leaver_to_keep(
     anew: bool = False,
     merging: bool = False,
 ) -> Process | None:
-    """Return the leaver that has to stay for one view, as a donor, since nobody who stays has as much of the state.
+    """Return the leaver that has to stay for one view, as a donor, as nobody who stays can give as much of the state.
 
     `standings` are of those who stay and of the `leavers`, oldest first; the rest as in `sources`.
     """

@@ -233,7 +233,7 @@ class Returned:
 
     It is another process; in a successor (the Departure's reason is `succession`) it is the same one, in another
     `instance`. What the others sent meanwhile is not delivered here; with `set_state` the state that comes next covers
-    it. Else another `instance` than before says that the group began anew.
+    it. Without a succession another `instance` of a PRIMARY group than before says that the group began anew.
     """
 
     process: str

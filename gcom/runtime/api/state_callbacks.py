@@ -158,8 +158,8 @@ class StateCallbacks:
             return None
         with self._leaving_at_failure(source, "get_state"):
             data = _checked(get_state())
-        how = "as all others have left" if dissolved else "as it left, before it had met the others"
-        return SetAside(data, f"its side of the group ended {how}, who may lack some")
+        how = "all others have left" if dissolved else "it left before it had met the others"
+        return SetAside(data, f"its side of the group ended: {how}, who may lack some of this state")
 
     def bring(self, source: Session, first: bool) -> None:
         """Multicast what the process had in its last instance, unless that goes on in this one."""

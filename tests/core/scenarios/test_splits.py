@@ -196,8 +196,10 @@ def test_a_newcomer_enters_the_side_of_which_the_registry_has_not_heard_yet(name
 def test_who_ends_a_side_of_which_the_registry_has_not_heard_knows_it() -> None:
     """It has heard of nobody who is away, and newcomers may begin with nothing where it leaves now."""
     net = Islands(Definition.parse("g", netsplit="PARTITIONABLE"))
-    net.form("a", "b")
+    net.form("a")
     assert not net.machines["a#1"].ends_a_side
+    net.start("b")
+    net.until_view("a#1", "b#1")
     net.kill("a#1")
     net.until(lambda: together(net, "b"))
     side = net.machines[net.latest("b#1")]
