@@ -75,10 +75,10 @@ class PlainRows:
     def departure(self, departure: gcom.Departure) -> None:
         doubt = departure.unconfirmed
         words = f"; {_messages(*doubt)} may not have arrived" if doubt else ""
-        if departure.reason == "request":
-            return notice(f"left group {self._group!r}{words}")
         if departure.unsent:
             words += f"; {many(departure.unsent, 'message')} not sent"
+        if departure.reason == "request":
+            return notice(f"left group {self._group!r}{words}")
         # It left without being told that the others have everything: what is unconfirmed is said.
         if departure.reason == "exit":
             return notice(f"left group {self._group!r} without the others' answer{words}")
@@ -140,8 +140,9 @@ class JsonRows:
         # As in a delivery log: every end that the application did not ask for.
         kind = "left" if departure.reason in ("request", "exit") else "detached"
         doubt = list(departure.unconfirmed) if departure.unconfirmed else None
+        lacking = {"unconfirmed": doubt, "unsent": departure.unsent}
         where = {"process": departure.process, "instance": departure.instance}
-        self._row(kind, reason=departure.reason, unconfirmed=doubt, returning=departure.returning, **where)
+        self._row(kind, reason=departure.reason, **lacking, returning=departure.returning, **where)
 
     def returned(self, returned: gcom.Returned) -> None:
         self._row("returned", process=returned.process, instance=returned.instance)

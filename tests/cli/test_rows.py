@@ -110,9 +110,10 @@ def test_a_departure_says_why_and_what_is_open(capfd: pytest.CaptureFixture[str]
         capfd, lambda rows: rows.departure(gcom.Departure("exit", (2, 4), unsent=1, process="ann#1", instance="i1"))
     )
     assert "left group 'news' without the others' answer; messages 2 to 4 may not have arrived; 1 message not" in text
-    assert (row["type"], row["reason"], row["unconfirmed"]) == ("left", "exit", [2, 4])
+    assert (row["type"], row["reason"], row["unconfirmed"], row["unsent"]) == ("left", "exit", [2, 4], 1)
     assert (row["process"], row["instance"]) == ("ann#1", "i1")
-    text, _ = said(capfd, lambda rows: rows.departure(gcom.Departure("request", (2, 4))))
-    assert text.endswith("left group 'news'; messages 2 to 4 may not have arrived\n")
+    text, row = said(capfd, lambda rows: rows.departure(gcom.Departure("request", (2, 4), unsent=2)))
+    assert text.endswith("left group 'news'; messages 2 to 4 may not have arrived; 2 messages not sent\n")
+    assert row["unsent"] == 2
     text, _ = said(capfd, lambda rows: rows.departure(gcom.Departure("dissolved", None)))
     assert "all others have left, or are dead, and the group is over; join again to go on" in text

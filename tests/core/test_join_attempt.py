@@ -263,7 +263,10 @@ def test_a_registry_that_starts_is_waited_for(create: Definition | None) -> None
 def test_who_waits_for_detached_members_says_so() -> None:
     machine = entering()
     machine.on_answer(Lookup("news"), replace(entry(A, alive=False), detached=True), 0)
-    assert machine.waits_for == "a#1 at a-1:1 to hear a quorum and admit it, which takes the group's home registry"
+    assert (
+        machine.waits_for
+        == "a#1 at a-1:1 to hear a quorum and admit it, which members do through the group's home registry"
+    )
 
 
 def test_who_asked_two_of_whom_one_is_dead_waits_for_the_other() -> None:

@@ -344,7 +344,7 @@ class JoinAttempt:
         if entry is None or entry.definition.netsplit is Netsplit.PARTITIONABLE:
             return ""
         home = entry.definition.home
-        return f", which takes the group's home registry{home and f' at {home}'}"
+        return f", which members do through the group's home registry{home and f' at {home}'}"
 
     def on_unreached(self, peer: Process, proven: bool, now_ms: int, absent: bool = False) -> list[Out]:
         """Record that a member does not answer, or answers that it is none (`absent`); `proven`: for good."""
