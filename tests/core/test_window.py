@@ -154,7 +154,7 @@ def test_what_there_is_room_for_waits_no_longer_than_two_ticks_for_more(monkeypa
 def test_what_there_is_room_for_goes_though_more_waits_and_the_reader_has_stopped(
     names: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What there is room for, two messages, is less than an eighth of the window, and not all that waits."""
+    """There is room for two messages: less than an eighth of the window, and not for all that waits."""
     monkeypatch.setattr(limits, "WINDOW_MESSAGES_MAX", 30)
     net = Network()
     net.form(*names)
