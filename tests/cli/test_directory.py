@@ -256,7 +256,7 @@ def test_a_list_says_how_each_group_is(capfd: pytest.CaptureFixture[str]) -> Non
 def test_members_are_listed_at_their_addresses_and_the_dead_are_named(
     dead: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    directory = _Told(entry("news", ALICE, BOB, dead, detached=True, others=(("dave#1", BOB),)))
+    directory = _Told(entry("news", ALICE, BOB, dead, detached=True, others=(("dave#1", BOB), ("erin#1", dead))))
     lines = told(lambda client, output: show_members(client, output, "news", as_json=False), directory)
     places = ["127.0.0.1:7500", "127.0.0.1:7501", "127.0.0.1:7502"]
     assert [line.split()[2] for line in lines[1:]] == places
@@ -264,7 +264,7 @@ def test_members_are_listed_at_their_addresses_and_the_dead_are_named(
     assert "'news' is detached: its members register, but none of them hears a quorum" in shown
     assert "it goes on when one does, or when all others are proven dead\n" in shown
     assert "proven dead: carol\n" in shown
-    assert "not in this view, but known to the registry: dave#1\n" in shown
+    assert "not in this view, but known to the registry: dave#1, erin#1 (proven dead)\n" in shown
     assert "was put out or missed a view, and may have what the group had" in shown
     rows = told(lambda client, output: show_members(client, output, "news", as_json=True), directory)
     assert [json.loads(row)["address"] for row in rows] == places
@@ -315,6 +315,7 @@ def test_a_group_whose_members_are_doubted_is_not_removed(registry: str, capfd: 
     assert run(registry, "remove news") == 1
     shown = capfd.readouterr().err
     assert "'news' has 2 members (alice, bob): a group can be removed when all have left it" in shown
+    assert "none hears a quorum: to give up those who never come back: gcom fork news" in shown
     assert [it.definition.group for it in client.groups()] == ["news"]
     client.close()
 

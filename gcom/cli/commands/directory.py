@@ -87,7 +87,7 @@ def _tell_state(entry: GroupInfo, dead: Sequence[Process]) -> None:
         notice(f"if those who are missing never come back, what is left goes on after: gcom fork {group}")
     if entry.others:
         # By process: under one name there may be several, the one that was put out and the one that took its place.
-        beside = ", ".join(process for process, _ in entry.others)
+        beside = ", ".join(f"{it} (proven dead)" if is_dead(address) else it for it, address in entry.others)
         notice(f"not in this view, but known to the registry: {beside}")
         notice("each of these is a joiner, or was put out or missed a view, and may have what the group had")
 

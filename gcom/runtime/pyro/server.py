@@ -58,7 +58,6 @@ WORKERS_SPARE = 32  # beyond the connections at once: they end those that give w
 HOUSEKEEPING_S = 5.0  # idle connections are looked for so often; where shutting a socket wakes no thread, one lingers
 ACCEPT_PAUSE_S = 0.05  # after accept failed for want of descriptors or threads
 _TO_NODE = frame_call(NODE)
-_THIS_USER = contextlib.nullcontext()  # a process of this very user is served under no name, and most requests are
 
 
 def settings(connections: int = limits.CONNECTIONS_MAX) -> None:
@@ -262,8 +261,11 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
                 raise errors.SecurityError("revoked")
             is_new = self._connections.begin(conn)
             try:
-                with _THIS_USER if conn.gcom_peer is None else tls.serving(conn.gcom_peer, conn.sock):
+                if conn.gcom_peer is None:  # a process of this very user is served under no name, and most requests are
                     conn.gcom_requests.answer(self._serve(request))
+                else:
+                    with tls.serving(conn.gcom_peer, conn.sock):
+                        conn.gcom_requests.answer(self._serve(request))
             finally:
                 self._connections.end(conn, is_new)
         except RefusedMessage as refused:

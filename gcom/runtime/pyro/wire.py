@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
@@ -33,7 +32,9 @@ _HEADER = struct.Struct("!4sHBBHHII16sHH")
 HEADER_BYTES = _HEADER.size
 _ANSWERS_BYTES = 64 * 1024  # do not wait for more: the caller is woken once for all that came together
 _AHEAD_BYTES = 4096  # read at once: some twenty heartbeats, and no large copy of what a load begins with
-_MAGIC = 0x4DC5
+_TAG, _VERSION, _MAGIC = b"PYRO", protocol.PROTOCOL_VERSION, 0x4DC5
+# Compression may turn a few bytes into gigabytes; KEEPSERIALIZED leaves objects for a worker to build.
+_REFUSED_FLAGS = protocol.FLAGS_COMPRESSED | protocol.FLAGS_KEEPSERIALIZED
 _NO_CORRELATION = bytes(16)
 
 
@@ -59,23 +60,13 @@ class RefusedMessage(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class WireMessage:
+class WireMessage(NamedTuple):
     kind: int
     serializer: int
     flags: int
     seq: int
     # A view, no bytes: a frame of 512 KiB is not copied to be checked.
     body: memoryview
-
-
-class _Header(NamedTuple):
-    kind: int
-    serializer: int
-    flags: int
-    seq: int
-    annotations: int
-    size: int
 
 
 def write(sock: Stream, kind: int, flags: int, seq: int, body: bytes, serializer: int = MSGPACK) -> None:
@@ -89,8 +80,7 @@ def message(kind: int, flags: int, seq: int, body: bytes, serializer: int = MSGP
 
 def header(kind: int, flags: int, seq: int, size: int, serializer: int = MSGPACK) -> bytes:
     """Return the header of a body of `size` bytes."""
-    head = (b"PYRO", protocol.PROTOCOL_VERSION, kind, serializer, flags, seq, size, 0, _NO_CORRELATION, 0, _MAGIC)
-    return _HEADER.pack(*head)
+    return _HEADER.pack(_TAG, _VERSION, kind, serializer, flags, seq, size, 0, _NO_CORRELATION, 0, _MAGIC)
 
 
 def frame_call(object_id: str) -> bytes:
@@ -112,9 +102,9 @@ def frame_of(body: memoryview, call: bytes) -> memoryview | None:
 
 def read(sock: Stream, deadline: float | None = None) -> WireMessage:
     """Return one message, its header checked first. Raises RefusedMessage, EOFError, TimeoutError or OSError."""
-    header = _checked_header(_read_exactly(sock, HEADER_BYTES, deadline))
-    body = _read_exactly(sock, header.annotations + header.size, deadline)
-    return WireMessage(header.kind, header.serializer, header.flags, header.seq, memoryview(body)[header.annotations :])
+    kind, serializer, flags, seq, annotations, size = _checked_header(_read_exactly(sock, HEADER_BYTES, deadline))
+    body = _read_exactly(sock, annotations + size, deadline)
+    return WireMessage(kind, serializer, flags, seq, memoryview(body)[annotations:])
 
 
 class Requests:
@@ -133,18 +123,18 @@ class Requests:
             if not (data := self._sock.recv(_AHEAD_BYTES)):
                 raise EOFError("the connection was closed")
             ahead = memoryview(b"".join((ahead, data)) if ahead else data)
-        header = _checked_header(ahead)
-        end = HEADER_BYTES + header.annotations + header.size
+        kind, serializer, flags, seq, annotations, size = _checked_header(ahead)
+        end = HEADER_BYTES + annotations + size
         body, self._ahead = ahead[HEADER_BYTES:end], ahead[end:]
         if len(ahead) < end:
             body = memoryview(_read_exactly(self._sock, end - HEADER_BYTES, None, body))
-        return WireMessage(header.kind, header.serializer, header.flags, header.seq, body[header.annotations :])
+        return WireMessage(kind, serializer, flags, seq, body[annotations:])
 
     def answer(self, answer: bytes) -> None:
         """Answer the request that was taken last, at once or with those that follow. Raises OSError."""
         self._answers.append(answer)
         self._answer_bytes += len(answer)
-        if not self.has_next or self._answer_bytes >= _ANSWERS_BYTES:
+        if not self._ahead or not self.has_next or self._answer_bytes >= _ANSWERS_BYTES:
             self.flush()
 
     def flush(self) -> None:
@@ -164,29 +154,31 @@ class Requests:
 
 def parse(received: bytearray) -> WireMessage | None:
     """Take one message off the bytes received, a header at least; None: it is incomplete. Raises RefusedMessage."""
-    header = _checked_header(received)
-    end = HEADER_BYTES + header.annotations + header.size
+    kind, serializer, flags, seq, annotations, size = _checked_header(received)
+    end = HEADER_BYTES + annotations + size
     if len(received) < end:
         return None
     # Copied: the buffer goes on to be filled, and a view of it would keep it from growing.
-    body = bytes(received[HEADER_BYTES + header.annotations : end])
+    body = bytes(received[HEADER_BYTES + annotations : end])
     del received[:end]
-    return WireMessage(header.kind, header.serializer, header.flags, header.seq, memoryview(body))
+    return WireMessage(kind, serializer, flags, seq, memoryview(body))
 
 
-def _checked_header(data: bytearray | memoryview) -> _Header:
-    """Return a header whose body may be read; raises RefusedMessage."""
+def _checked_header(data: bytearray | memoryview) -> tuple[int, int, int, int, int, int]:
+    """Return kind, serializer, flags, seq, and the bytes of annotations and body, which may be read.
+
+    Raises RefusedMessage.
+    """
     tag, version, kind, serializer, flags, seq, size, annotations, _, _, magic = _HEADER.unpack_from(data)
-    if (tag, version, magic) != (b"PYRO", protocol.PROTOCOL_VERSION, _MAGIC):
+    if tag != _TAG or version != _VERSION or magic != _MAGIC:
         raise RefusedMessage("not Pyro5")
     if annotations > ANNOTATION_BYTES_MAX:
         raise RefusedMessage("annotations")
     if size > CALL_BYTES_MAX:
         raise RefusedMessage("too large")
-    # Compression may turn a few bytes into gigabytes; KEEPSERIALIZED leaves objects for a worker to build.
-    if flags & (protocol.FLAGS_COMPRESSED | protocol.FLAGS_KEEPSERIALIZED):
+    if flags & _REFUSED_FLAGS:
         raise RefusedMessage("compressed" if flags & protocol.FLAGS_COMPRESSED else "blob")
-    return _Header(kind, serializer, flags, seq, annotations, size)
+    return kind, serializer, flags, seq, annotations, size
 
 
 def _read_exactly(sock: Stream, size: int, deadline: float | None, begin: Encoded = b"") -> bytearray:
@@ -238,7 +230,7 @@ def plain_map(value: dict[Any, Any]) -> Any:
 
 
 def pack(value: object) -> bytes:
-    packed: bytes = msgpack.packb(value)
+    packed: bytes = msgpack.Packer().pack(value)  # as `packb` does, which is one more call
     return packed
 
 
