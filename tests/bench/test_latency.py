@@ -16,6 +16,9 @@ from gcom.errors import BadValue
 from gcom.values.definition import Definition, Ordering
 
 
+OWN = AgeSpread(7.0, 8.0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ordering", [Ordering.FIFO, Ordering.TOTAL])
 def test_every_message_of_every_turn_is_measured(ordering: Ordering) -> None:
@@ -27,6 +30,8 @@ def test_every_message_of_every_turn_is_measured(ordering: Ordering) -> None:
     assert (row["ok"], row["lost"]) == (True, 0)
     assert set(row["cores"]) == {"m0", "m1", "registry"}  # type: ignore[call-overload]
     assert set(row["waited"]) == set(row["cores"])  # type: ignore[call-overload]
+    assert row["latency_ms"] != row["own_ms"]
+    assert all(turn.own.p50 > 0 and turn.slowest.p50 > 0 for turn in outcome.turns)
     assert row["ratio"] == pytest.approx(outcome.ratio, abs=0.01)
     assert list(outcome.stages_ms) == list(STAGES)
     assert all(length >= 0 for length in outcome.stages_ms.values())
@@ -35,7 +40,13 @@ def test_every_message_of_every_turn_is_measured(ordering: Ordering) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "named"),
-    [({"senders": 4}, "senders 4"), ({"rate": 0}, "rate 0"), ({"size": 15}, "size 15"), ({"baseline": "udp"}, "'udp'")],
+    [
+        ({"senders": 4}, "senders 4"),
+        ({"members": 1}, "2 at least"),
+        ({"rate": 0}, "rate 0"),
+        ({"size": 15}, "size 15"),
+        ({"baseline": "udp"}, "'udp'"),
+    ],
 )
 def test_what_cannot_be_measured_is_refused(fields: dict[str, Any], named: str) -> None:
     valid = {"members": 3, "senders": 1, "rate": 1000, "size": 100, "seconds": 1.0}
@@ -44,13 +55,15 @@ def test_what_cannot_be_measured_is_refused(fields: dict[str, Any], named: str) 
 
 
 def test_the_ratio_is_of_medians_over_turns() -> None:
-    turns = tuple(LatencyTurn(AgeSpread(p50, 9.0), AgeSpread(0.5, 1.0), {}, {}, {}, 0, ()) for p50 in (1.0, 2.0, 90.0))
+    turns = tuple(
+        LatencyTurn(AgeSpread(p50, 9.0), OWN, AgeSpread(0.5, 1.0), {}, {}, {}, 0, ()) for p50 in (1.0, 2.0, 90.0)
+    )
     assert LatencyResult(LatencySetup(Definition("bench"), 3, 1, 10, 16, 3.0, "pyro"), turns, {}).ratio == 4.0
 
 
 def test_waiting_for_a_core_is_summed_over_processes() -> None:
     waits = ({"m0": 0.1, "registry": 0.2}, {"m0": 1.0, "registry": 0.5}, {"m0": 9.0, "registry": 0.0})
-    turns = tuple(LatencyTurn(AgeSpread(1.0, 9.0), None, {}, waited, {}, 0, ()) for waited in waits)
+    turns = tuple(LatencyTurn(AgeSpread(1.0, 9.0), OWN, None, {}, waited, {}, 0, ()) for waited in waits)
     assert LatencyResult(LatencySetup(Definition("bench"), 3, 1, 10, 16, 3.0, None), turns, {}).waited == 1.5
 
 
@@ -76,7 +89,7 @@ def test_each_number_is_sent_once_in_order() -> None:
 
 
 def test_stages_are_medians_at_the_slowest_receiver() -> None:
-    own = [Stamps("a", number, 1.0, 1.1, 1.4, 1.5, 1.6) for number in range(3)]
+    own = [Stamps("a", number, 1.0, 1.1, 1.4, 1.5, 9.0) for number in range(3)]
     far = [Stamps("a", number, None, 1.3, 1.2, 1.7, 1.75) for number in range(3)]  # the serial came first
     found = stages_ms({"a": own, "b": far, "silent": []})
     assert found == pytest.approx({"numbered": 100, "carried": 200, "ordered": 0, "released": 400, "taken": 50})

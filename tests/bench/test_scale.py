@@ -26,7 +26,7 @@ def test_each_size_is_measured() -> None:
 def _step(members: int, rate: float) -> ScaleStep:
     processes = tuple(TurnMember(1, f"m{place}", rate, 0, 1.0, 1) for place in range(members))
     latency = LatencySetup(Definition("bench"), members, 1, 10, 100, 1.0)
-    turn = LatencyTurn(AgeSpread(1.0, 2.0), None, {}, {}, {}, 0, ())
+    turn = LatencyTurn(AgeSpread(1.0, 2.0), AgeSpread(1.0, 2.0), None, {}, {}, {}, 0, ())
     return ScaleStep(members, Side((Turn("gcom", processes, (), 1, ()),)), LatencyResult(latency, (turn,), {}))
 
 

@@ -25,11 +25,13 @@ class Listener:
 
     def __init__(self, group: gcom.Group, ordered: bool) -> None:
         self._ordered = ordered
+        self._process = group.process
         self.begin()
         threading.Thread(target=self._receive, args=(group,), name="receives", daemon=True).start()
 
     def begin(self) -> None:
-        self.ages_ns: list[int] = []
+        self.ages_ns: list[int] = []  # of what others sent
+        self.own_ns: list[int] = []
         self.lost = 0
         # By text: a fault that repeats takes one entry, however often it is counted.
         self.wrong: Counter[str] = Counter()
@@ -38,7 +40,7 @@ class Listener:
 
     @property
     def count(self) -> int:
-        return len(self.ages_ns) + self.lost
+        return len(self.ages_ns) + len(self.own_ns) + self.lost
 
     def _receive(self, group: gcom.Group) -> None:
         for event in group.events():
@@ -50,7 +52,7 @@ class Listener:
                 self._last[event.sender] = number
                 if self.taken_s is not None:
                     self.taken_s[event.sender, event.number] = monotonic()
-                self.ages_ns.append(age_ns)
+                (self.own_ns if event.sender == self._process else self.ages_ns).append(age_ns)
             elif type(event) is gcom.Lost:
                 self.lost += event.count
 
@@ -84,8 +86,8 @@ class Turns:
         listener = self._listener
         listener.wait_for(order["count"])
         used = {"cpu_s": usage.cpu_s() - began_s, "switches": usage.switches() - switched}
-        ages_ns = sorted(listener.ages_ns)
-        return {"ages_ns": ages_ns, "lost": listener.lost, "wrong": list(listener.wrong), **used}
+        ages = {"ages_ns": sorted(listener.ages_ns), "own_ns": sorted(listener.own_ns)}
+        return {**ages, "lost": listener.lost, "wrong": list(listener.wrong), **used}
 
     def take_watched(self, order: dict[str, Any]) -> dict[str, object]:
         """Take a turn, and tell the stamps of its messages, too."""

@@ -32,9 +32,13 @@ class Stamps(NamedTuple):
 
 
 def stages_ms(taken: Mapping[str, Iterable[Stamps]]) -> dict[str, float]:
-    """Return the median length of each stage at the slowest receiver, from stamps by receiver; empty without any."""
+    """Return the median length of each stage at the slowest receiver, from stamps by member; empty without any.
+
+    A message's sender is none of its receivers.
+    """
     sent = {(it.sender, it.number): (it.sent_s, it.received_s) for of in taken.values() for it in of if it.sent_s}
-    ways = [[_lengths(it, *sent[it[:2]]) for it in stamps if it[:2] in sent] for stamps in taken.values()]
+    far = [[it for it in of if it.sent_s is None and it[:2] in sent] for of in taken.values()]
+    ways = [[_lengths(it, *sent[it[:2]]) for it in stamps] for stamps in far]
     # By the whole way, not by each stage: stages of different receivers do not add up to any message's time.
     slowest = max((way for way in ways if way), key=lambda way: median(map(sum, way)), default=[])
     return {name: median(lengths) * 1000 for name, lengths in zip(STAGES, zip(*slowest, strict=True), strict=False)}

@@ -1,8 +1,9 @@
 """The latency benchmark: all processes live at once, and take turns of a second at sending.
 
 A machine that others use too is faster at one time than at another, so each turn of ours has a turn of the echo before
-it; figures are medians over the turns. The age of a message at the slowest receiver counts. One more turn, with a watch
-open at each member, tells the stages of a message's way; it counts for nothing else.
+it; figures are medians over the turns. The age of a message at the slowest receiver counts, and beside it that at its
+own sender, which in a total order has it last. One more turn, with a watch open at each member, tells the stages of a
+message's way; it counts for nothing else.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class LatencySetup(BenchSetup):
     baseline: str | None = None
 
     def refusal(self) -> str:
-        return refused_load(self, self.senders, self.baseline, BASELINES)
+        alone = "one member alone has no other to receive: 2 at least" if self.members < 2 else ""
+        return alone or refused_load(self, self.senders, self.baseline, BASELINES)
 
     @property
     def turns(self) -> int:
@@ -72,7 +74,8 @@ class AgeSpread:
 class LatencyTurn:
     """One turn of the group, and the echo's before it."""
 
-    slowest: AgeSpread
+    slowest: AgeSpread  # receiver: of the members, by what others sent
+    own: AgeSpread  # what the slowest sender delivered of its own
     echo: AgeSpread | None
     cores: dict[str, float]  # of each process: processor time as a share of a core
     waited: dict[str, float]  # of each process: seconds per second that its threads could run and had no core
@@ -112,6 +115,10 @@ class LatencyResult:
     def p99(self) -> float:
         return median(turn.slowest.p99 for turn in self.turns)
 
+    @property
+    def own_p50(self) -> float:
+        return median(turn.own.p50 for turn in self.turns)
+
     def cores(self, name: str) -> float:
         return median(turn.cores[name] for turn in self.turns)
 
@@ -132,12 +139,11 @@ class LatencyResult:
             "wrong": self.wrong,
             "lost": sum(turn.lost for turn in turns),
             "latency_ms": _row([turn.slowest for turn in turns]),
+            "own_ms": _row([turn.own for turn in turns]),
             "stages_ms": {name: round(value, 3) for name, value in self.stages_ms.items()},
-            "cores": {name: round(self.cores(name), 3) for name in turns[0].cores},
-            "waited": {name: round(median(turn.waited[name] for turn in turns), 3) for name in turns[0].waited},
-            "switches_per_message": {
-                name: round(median(turn.switches[name] for turn in turns), 1) for name in turns[0].switches
-            },
+            "cores": _medians([turn.cores for turn in turns], 3),
+            "waited": _medians([turn.waited for turn in turns], 3),
+            "switches_per_message": _medians([turn.switches for turn in turns], 1),
         }
         if self.ratio is not None:
             row["baseline"] = {"kind": setup.baseline, "latency_ms": _row([turn.echo for turn in turns if turn.echo])}
@@ -149,6 +155,10 @@ def _row(spreads: list[AgeSpread]) -> dict[str, object]:
     turns_p50 = [round(spread.p50, 3) for spread in spreads]
     p50, p99 = median(spread.p50 for spread in spreads), median(spread.p99 for spread in spreads)
     return {"p50": round(p50, 3), "p99": round(p99, 3), "turns_p50": turns_p50}
+
+
+def _medians(turns: list[dict[str, float]], digits: int) -> dict[str, float]:
+    return {name: round(median(turn[name] for turn in turns), digits) for name in turns[0]}
 
 
 def measure(setup: LatencySetup, tell: Tell = lambda _text: None) -> LatencyResult:
@@ -221,13 +231,17 @@ def _turn(
     seconds: float,
     echo: AgeSpread | None,
 ) -> LatencyTurn:
-    spreads = [AgeSpread.of(report["ages_ns"]) for report in taken.values()]
-    # One receiver's median, not that of all together: the slowest is the one that a user waits for.
-    slowest = max(spreads, key=lambda spread: spread.p50)
+    slowest, own = _slowest(taken, "ages_ns"), _slowest(taken, "own_ns")
     wrong = [f"{name}: {what}" for name, report in taken.items() for what in report["wrong"]]
     lost = sum(report["lost"] for report in taken.values())
     if lost and setup.definition.multicast is Multicast.RELIABLE:
         wrong.append(f"{lost} messages were lost")
     cores = {name: taken[name]["cpu_s"] / seconds for name in setup.names}
     switches = {name: taken[name]["switches"] / (setup.count * setup.senders) for name in setup.names}
-    return LatencyTurn(slowest, echo, {**cores, _REGISTRY: registry_s / seconds}, waited, switches, lost, tuple(wrong))
+    cores[_REGISTRY] = registry_s / seconds
+    return LatencyTurn(slowest, own, echo, cores, waited, switches, lost, tuple(wrong))
+
+
+def _slowest(taken: dict[str, Report], ages: str) -> AgeSpread:
+    # One process's median, not that of all together: the slowest is the one that a user waits for.
+    return max((AgeSpread.of(report[ages]) for report in taken.values()), key=lambda spread: spread.p50)

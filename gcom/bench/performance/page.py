@@ -66,8 +66,9 @@ def page(findings: Findings, machine: Machine, pictures: dict[str, str], quick: 
         "on this machine. Each side of a ratio takes turns with the other within the same run: the ratios can be "
         "compared between machines, the rest cannot." + busy,
         "## Single messages",
-        "Time from `send` to the application of the slowest receiver. `ratio` is p50 ÷ that of one bare Pyro5 call of "
-        "that size at the same rate, there and back. Processor time is a share of a core; `waited` is for how many "
+        "Time from `send` to the application of the slowest receiver; `own` is p50 at the message's own sender, which in "
+        "a total order, and with SAFE, has it once another member holds it. `ratio` is p50 ÷ that of one bare Pyro5 call "
+        "of that size at the same rate, there and back. Processor time is a share of a core; `waited` is for how many "
         "seconds per second all processes together could have run and had no core: where it is large, p50 and p99 are "
         "the machine's and not GCom's ([decision 0010](decisions/0010-frames-in-flight.md)).",
         _single(findings.single),
@@ -124,8 +125,9 @@ def _single(results: Sequence[LatencyResult]) -> str:
         cores = [it.cores("m0"), max(it.cores(name) for name in names[1:]), it.cores("registry")]
         load = it.setup.kind, f"{it.setup.size:,} B", f"{it.setup.rate:g}/s"
         shown = [f"{core:.3f}" for core in cores]
-        rows.append([*load, f"{it.p50:.2f}", f"{it.p99:.2f}", echo, ratio, *shown, f"{it.waited:.2f}"])
-    titles = ["", "size", "rate", "p50 ms", "p99 ms", "echo p50 ms", "ratio"]
+        ages = f"{it.p50:.2f}", f"{it.p99:.2f}", f"{it.own_p50:.2f}"
+        rows.append([*load, *ages, echo, ratio, *shown, f"{it.waited:.2f}"])
+    titles = ["", "size", "rate", "p50 ms", "p99 ms", "own ms", "echo p50 ms", "ratio"]
     return _table([*titles, "sender", "receiver", "registry", "waited"], rows)
 
 

@@ -233,7 +233,11 @@ def _latency_table(outcome: latency_turns.LatencyResult) -> Table:
     setup, turns = outcome.setup, outcome.turns
     title = f"{setup.rate:g} messages of {setup.size} B a second, {setup.members} members"
     table = _table(title, ("", "p50 ms", "p99 ms", "share of a core", "waited for one"))
-    sides = {setup.promises: [turn.slowest for turn in turns], "bare pyro": [turn.echo for turn in turns if turn.echo]}
+    sides = {
+        setup.promises: [turn.slowest for turn in turns],
+        "at its own sender": [turn.own for turn in turns],
+        "bare pyro": [turn.echo for turn in turns if turn.echo],
+    }
     for side, spreads in sides.items():
         if spreads:
             p50, p99 = median(it.p50 for it in spreads), median(it.p99 for it in spreads)
