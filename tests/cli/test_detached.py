@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+import gcom
+from gcom.cli.commands.session import ShellMember
+from gcom.cli.output import Output
+from gcom.cli.rows import JsonRows
 from tests.cli.commands import Command
 
 
@@ -51,3 +58,27 @@ def test_a_signal_ends_one_that_is_detached(registry: str) -> None:
         left = other.rows()[-1]
         assert (left["type"], left["reason"], left["unconfirmed"]) == ("left", "exit", None)
         assert "not sent: the line 'never', and what came after it on standard input" in other.errors[-1]
+
+
+LEFT = gcom.Departure("request", None, 0, False, 0, "alice#1", "k1")
+
+
+@pytest.mark.parametrize(
+    ("status", "events"),
+    [
+        (0, [gcom.Settled(1, 2, True, "alice#1", "k1"), LEFT]),
+        (1, [gcom.Settled(1, 2, False, "alice#1", "k1"), LEFT]),
+        (1, [gcom.Departure("expelled", (3, 4), 0, True, 0, "alice#1", "k1"), LEFT]),
+        (1, [replace(LEFT, unsent=1)]),
+        (1, [replace(LEFT, unconfirmed=(1, 1))]),
+        (1, [replace(LEFT, reason="exit")]),
+    ],
+)
+def test_the_exit_status_says_whether_all_lines_arrived(status: int, events: list[gcom.Event]) -> None:
+    coming = iter(events)
+    view = gcom.View(1, ("alice#1",), ("127.0.0.1:1",))
+    group: Any = SimpleNamespace(view=view, process="alice#1", instance="k1")
+    group.receive = lambda timeout_s: next(coming, None)
+    output = Output()
+    member = ShellMember(cast(gcom.Group, group), JsonRows(output, "news"), output, None, None)
+    assert member.run() == status

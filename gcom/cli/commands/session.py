@@ -158,6 +158,7 @@ class ShellMember:
             case gcom.QuorumLost() | gcom.QuorumRegained():
                 self._rows.quorum(event)
             case gcom.Settled():
+                self._failed |= not event.arrived
                 self._rows.settled(event)
             case gcom.StateLost() | gcom.StateRestored() | gcom.StateUnmerged():
                 pass  # a command keeps no state, and asks for none
@@ -166,6 +167,7 @@ class ShellMember:
             case gcom.Departure():
                 # On its way back it is still to be printed for; only an end for good ends the command.
                 self._departure = None if event.returning else event
+                self._failed |= event.unconfirmed is not None or event.unsent > 0
                 self._rows.departure(event)
             case gcom.Returned():
                 self._view = 0
@@ -205,8 +207,7 @@ class ShellMember:
         # Ctrl-C alone: SIGTERM is how a member is stopped, and one that then leaves in good order has succeeded.
         if SIGNALLED.caught == signal.SIGINT:
             return 128 + signal.SIGINT
-        if self._departure and (self._departure.reason != "request" or self._departure.unconfirmed):
-            return 1
-        if self._failed or (self._feed and self._feed.failed):
+        gone = self._departure is not None and self._departure.reason != "request"
+        if gone or self._failed or (self._feed and self._feed.failed):
             return 1
         return 2 if self._feed and self._feed.refused else 0
