@@ -41,14 +41,14 @@ class Intake:
                 self.liars.add(liar)
                 self._view_change.suspect(liar, FORGED)
             return []
-        if not self.liars.isdisjoint(by) or not all(self._streams.may_bring(peer, run) for peer in by):
+        if not self.liars.isdisjoint(by) or not self._streams.may_bring(by, run):
             return []
         effects = self._streams.receive(run, now_ms)
         self._view_change.heard(run.sender, now_ms)
         return effects
 
     def _take_fragment(self, source: Process, fragment: Fragment, now_ms: int) -> list[Effect]:
-        if not self._streams.may_bring(source, fragment):
+        if not self._streams.may_bring({source}, fragment):
             return []
         multicast = self._streams.multicast
         run = multicast.assemble(fragment, now_ms, source)

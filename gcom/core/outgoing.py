@@ -113,7 +113,9 @@ class Outgoing:
         forms = self._streams.unsent and multicast.open_to(peer) and not multicast.has_for(peer)
         if forms and (formed := self._streams.form(limits.RUN_BYTES_MAX)):
             self._effects += formed
-            self._links.wake_all(but=peer)
+            # Else the answer with its order wakes them.
+            if not self._streams.awaits_order:
+                self._links.wake_all(but=peer)
         return NOTHING if self._streams.awaits_order else multicast.take(peer, budget)
 
     def is_owed(self, peer: Process) -> bool:

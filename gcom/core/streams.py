@@ -184,9 +184,9 @@ class Streams:
                 effects += self._hand_over(ups)
         return effects
 
-    def may_bring(self, peer: Process, item: Run | Fragment) -> bool:
-        """Return whether a peer may bring this: its own always, another's only in a view change, which fetches."""
-        return item.sender == peer or self.multicast.wedged
+    def may_bring(self, by: set[Process], item: Run | Fragment) -> bool:
+        """Return whether peers may bring this: their own always, another's only in a view change, which fetches."""
+        return by == {item.sender} or self.multicast.wedged
 
     def is_forged(self, run: Run) -> bool:
         """Return whether a run that would be taken is not of its sender, in a signed group."""

@@ -59,6 +59,7 @@ from gcom.values.run import Payload, up_to
 READ_MESSAGES = limits.WINDOW_MESSAGES_MIN // 8
 READ_BYTES = limits.WINDOW_BYTES_MAX // 8
 LOST_MAX = 1_000  # ranges of own messages that are known to be lost; the oldest are forgotten
+UNAWAITED = frozenset((Sent, AskRegistry, AskSequencer))  # effects that nobody waits for, but `wait_for_room`
 Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost
 
 
@@ -136,6 +137,7 @@ class Session:
         self.last_number = 0  # of the messages put: numbers follow the order of sending
         self.lost: deque[tuple[int, int]] = deque(maxlen=LOST_MAX)  # own messages that will never be delivered
         self.acks_awaited = 0  # threads that wait for members to hold a message; no effect tells of acks
+        self._room_awaited = 0  # threads that wait until they may send
 
     # steps; each takes the lock
 
@@ -296,6 +298,14 @@ class Session:
         finally:
             self.acks_awaited -= 1
 
+    def wait_for_room(self, deadline: float | None) -> bool:
+        """Do what `wait_for_change` does, and return when messages got their numbers, too. Holds the lock."""
+        self._room_awaited += 1
+        try:
+            return self.wait_for_change(deadline)
+        finally:
+            self._room_awaited -= 1
+
     def wait_for_change(self, deadline: float | None) -> bool:
         """Wait for a change; return False when the deadline, in monotonic seconds, has passed. Holds the lock."""
         # In hours, not for ever: a wait without any limit cannot be interrupted by Ctrl-C on every system.
@@ -324,6 +334,8 @@ class Session:
             match effect:
                 case Sent(run):
                     self._unsent_size -= sum(map(len, run.payloads))
+                    if self._room_awaited:
+                        self._host.lock.notify_on_release(self.changed)
                 case Deliver():
                     if self._receive:
                         self._queue.tail.append(effect)
@@ -365,7 +377,8 @@ class Session:
             self.step(event)
         if self.calls.waiting and not self.state.awaited:
             self.calls.serve_waiting()
-        if effects or self.acks_awaited:
+        # Each wake costs two switches of threads, as much as a step.
+        if self.acks_awaited or not UNAWAITED.issuperset(map(type, effects)):
             self._host.lock.notify_on_release(self.changed)
         if self._buffer and not self.machine.peers:  # the link that would have taken it went with its peer
             self._hand_over()

@@ -15,7 +15,6 @@ from gcom.bench.processes import usage
 from gcom.errors import BadValue
 from gcom.values.definition import Definition, Ordering
 
-
 OWN = AgeSpread(7.0, 8.0)
 
 

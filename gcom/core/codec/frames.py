@@ -131,7 +131,7 @@ def decode_reply(data: Encoded) -> Reply:
     if len(data) > limits.FRAME_BYTES_MAX:
         raise malformed("frame", f"at most {limits.FRAME_BYTES_MAX} bytes", len(data))
     try:
-        parts = _with_one_run(data) or msgpack.unpackb(data, **BOUNDS)
+        parts = (len(data) >= _LARGE_BYTES and _with_one_run(data)) or msgpack.unpackb(data, **BOUNDS)
         version, *fields = parts
         if type(parts) is not list or type(version) is not int or version != limits.PROTOCOL_VERSION:
             raise not_spoken(parts)
@@ -146,7 +146,7 @@ def decode_reply(data: Encoded) -> Reply:
 
 def _with_one_run(data: Encoded) -> list[Any] | None:
     """Return the fields of a frame that begins with one large run, a view of `data`; None: it does not."""
-    if len(data) < _LARGE_BYTES or data[: len(_ONE_RUN)] != _ONE_RUN:
+    if data[: len(_ONE_RUN)] != _ONE_RUN:
         return None
     begin = len(_ONE_RUN) + 4
     end = begin + int.from_bytes(data[begin - 4 : begin])

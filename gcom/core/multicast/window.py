@@ -57,12 +57,14 @@ class RunStore:
         self.last = floor
         self._runs: list[Run] = []
         self._lasts: list[int] = []  # of each run, for bisection
+        self._loaded: tuple[tuple[int, int, int], Load] | None = None  # what `load` was asked last, and returned
 
     def append(self, run: Run) -> None:
         assert run.first == self.last + 1, "runs of a store are contiguous"
         self._runs.append(run)
         self._lasts.append(run.last)
         self.last = run.last
+        self._loaded = None
 
     def after(self, number: int, bytes_max: int) -> list[Run]:
         """Return the runs after `number`, as many as fit; none if the first alone does not."""
@@ -78,6 +80,13 @@ class RunStore:
 
     def load(self, number: int, at_byte: int, bytes_max: int) -> Load:
         """Return what a frame takes after `number` and the first `at_byte` bytes of the run that follows it."""
+        # Peers mostly stand at the same place: what one is given is counted once for all.
+        asked = number, at_byte, bytes_max
+        if self._loaded is None or self._loaded[0] != asked:
+            self._loaded = asked, self._load(*asked)
+        return self._loaded[1]
+
+    def _load(self, number: int, at_byte: int, bytes_max: int) -> Load:
         runs = self.after(number, bytes_max)
         place = bisect_right(self._lasts, number)
         if runs or place == len(self._runs):
@@ -91,6 +100,7 @@ class RunStore:
         if count:
             self.floor = self._lasts[count - 1]
             del self._runs[:count], self._lasts[:count]
+            self._loaded = None  # else it would be kept in memory
 
     def ends_at(self, number: int) -> bool:
         """Return whether the stream can be cut after `number`: only between runs."""
@@ -101,6 +111,7 @@ class RunStore:
         count = bisect_right(self._lasts, number)
         del self._runs[count:], self._lasts[count:]
         self.last = self._lasts[-1] if count else self.floor
+        self._loaded = None
 
 
 def _cut(run: Run, at_byte: int, bytes_max: int) -> Fragment:

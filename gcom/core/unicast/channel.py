@@ -160,6 +160,8 @@ class Outbox:
     def take(self, bytes_max: int) -> list[Envelope]:
         """Return the next envelopes, in the order of their numbers, as many as fit; they count as put to the member."""
         taken: list[Envelope] = []
+        if self.cursor == self.number and not (self._answers or self._requests or self._unicasts):
+            return taken  # as with nearly every frame
         for envelope in islice(self._kept, self.cursor - self.held, None):
             bytes_max -= envelope.taken
             if bytes_max < 0 or len(taken) == limits.ENVELOPES_TAKEN:

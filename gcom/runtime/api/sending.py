@@ -186,7 +186,7 @@ class Sending(GroupHandle):
             group = session.machine.group
             if self._in_callback:
                 raise WouldBlock(f"the window of group {group!r} is full, and a callback must not wait for it")
-            if not session.wait_for_change(deadline):
+            if not session.wait_for_room(deadline):
                 waits_for = session.machine.waits_for or "the members to read"
                 raise GComTimeout(f"no room to send in group {group!r} after {timeout_s} s: it waits for {waits_for}")
 

@@ -257,10 +257,10 @@ class Link:
     @property
     def is_awaited(self) -> bool:
         """Whether an answer is waited for. Holds the lock."""
-        return any(
-            not it.unawaited or it.session.acks_awaited or it.session.machine.data_waits(it.peer)
-            for it in self._unanswered
-        )
+        for it in self._unanswered:
+            if not it.unawaited or it.session.acks_awaited or it.session.machine.data_waits(it.peer):
+                return True
+        return False
 
     def read(self, pipeline: pyro.Pipeline) -> bool:
         """Take the answers that have come, or the end of the connection; tell whether nobody waited for them."""
