@@ -69,7 +69,7 @@ class PlainRows:
             notice(f"attached: it hears enough members of group {self._group!r} again, and goes on{words}")
 
     def settled(self, settled: gcom.Settled) -> None:
-        fate = "arrived" if settled.arrived else "never arrived, and never will: to send them again makes no doubles"
+        fate = "arrived" if settled.arrived else "never arrived, and never will: what is sent again is no double"
         notice(f"{_messages(settled.first, settled.last)} {fate}")
 
     def departure(self, departure: gcom.Departure) -> None:

@@ -181,7 +181,8 @@ def test_a_fork_says_whom_it_gives_up_and_that_others_are_proven_dead(
     assert "proven dead: carol\n" in shown
     assert "not proven dead: alice, bob; a detached one of these begins a successor" in shown
     assert "is lost" in shown
-    assert "whoever joins may begin the group anew, without its state" in shown
+    assert "whoever asks first may begin the group anew:\n" in shown
+    assert "a newcomer without its state, or one that was put out with what it had" in shown
     assert "if none has in 10 s the first that asks begins 'news'" in shown
     assert "for 60 s: a member of view 3 that runs and hears no quorum takes it up" in shown
     assert "a newcomer, or one put out that is on its way back" in shown

@@ -172,9 +172,8 @@ def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
         notice(f"not proven dead: {_names(left)}; a detached one of these begins a successor, with those whom it hears")
     notice("it gives up the others without proof: if they still run, they are put out once they hear of it, and what")
     notice("they deliver until then, or delivered and nobody who goes on holds, is lost; to wait loses nothing")
-    notice(
-        f"if none does so within {limits.FREE_MS // 1000} s, whoever joins may begin the group anew, without its state"
-    )
+    notice(f"if none does so within {limits.FREE_MS // 1000} s, whoever asks first may begin the group anew:")
+    notice("a newcomer without its state, or one that was put out with what it had")
 
 
 def _is_confirmed(group: str) -> bool:
