@@ -53,7 +53,7 @@ from gcom.runtime.traces import TraceRecorder
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
 from gcom.values.names import Process
-from gcom.values.run import Payload, up_to
+from gcom.values.run import Payload, Run, up_to
 
 # Read, and told to the machine at the next tick at the latest. A small part of the smallest window: no sender waits.
 READ_MESSAGES = limits.WINDOW_MESSAGES_MIN // 8
@@ -333,9 +333,7 @@ class Session:
                 self._log.record(effect)
             match effect:
                 case Sent(run):
-                    self._unsent_size -= sum(map(len, run.payloads))
-                    if self._room_awaited:
-                        self._host.lock.notify_on_release(self.changed)
+                    self._on_numbered(run)
                 case Deliver():
                     if self._receive:
                         self._queue.tail.append(effect)
@@ -384,6 +382,12 @@ class Session:
             self._hand_over()
         if self._links_woken:
             self._serve_woken_links()
+
+    def _on_numbered(self, run: Run) -> None:
+        """Count a run as sent, which gives room for others."""
+        self._unsent_size -= sum(map(len, run.payloads))
+        if self._room_awaited:
+            self._host.lock.notify_on_release(self.changed)
 
     def _leave_unread(self) -> None:
         logger.warning("{} reads nothing: it leaves group {}", self.machine.process, self.machine.group)
