@@ -317,9 +317,9 @@ def join(
 
     Without --linger it stays when the input ends, until Ctrl-C (exit status 130) or SIGTERM (0). Either way it leaves
     the group in good order; one that hears no quorum waits for that, ten seconds at most, and SIGTERM then ends it with
-    1. So ends one of whose lines some did not arrive, or may not have: what it printed says which. A second signal ends
-    it at once. Lines that are not UTF-8 are sent as the bytes that they are, empty ones too; a line over 16 MiB is
-    refused by its number, and the exit status is then 2.
+    1. So ends a member that sent lines which did not arrive, or may not have: what it printed says which. A second
+    signal ends it at once. Lines that are not UTF-8 are sent as the bytes that they are, empty ones too; a line over
+    16 MiB is refused by its number, and the exit status is then 2.
 
     \b
     Examples:

@@ -185,7 +185,7 @@ class Streams:
         return effects
 
     def may_bring(self, by: set[Process], item: Run | Fragment) -> bool:
-        """Return whether peers may bring this: their own always, another's only in a view change, which fetches."""
+        """Return whether the peers in `by` may bring this: its sender alone, or any in a view change, which fetches."""
         return by == {item.sender} or self.multicast.wedged
 
     def is_forged(self, run: Run) -> bool:

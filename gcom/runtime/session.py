@@ -59,7 +59,7 @@ from gcom.values.run import Payload, Run, up_to
 READ_MESSAGES = limits.WINDOW_MESSAGES_MIN // 8
 READ_BYTES = limits.WINDOW_BYTES_MAX // 8
 LOST_MAX = 1_000  # ranges of own messages that are known to be lost; the oldest are forgotten
-UNAWAITED = frozenset((Sent, AskRegistry, AskSequencer))  # effects that nobody waits for, but `wait_for_room`
+UNAWAITED = frozenset((Sent, AskRegistry, AskSequencer))  # nobody waits for these, but `wait_for_room` for Sent
 Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost
 
 

@@ -74,11 +74,16 @@ LEFT = gcom.Departure("request", None, 0, False, 0, "alice#1", "k1")
         (1, [replace(LEFT, reason="exit")]),
     ],
 )
-def test_the_exit_status_says_whether_all_lines_arrived(status: int, events: list[gcom.Event]) -> None:
+def test_the_exit_status_says_whether_all_that_was_sent_arrived(
+    status: int, events: list[gcom.Event], capfd: pytest.CaptureFixture[str]
+) -> None:
     coming = iter(events)
     view = gcom.View(1, ("alice#1",), ("127.0.0.1:1",))
     group: Any = SimpleNamespace(view=view, process="alice#1", instance="k1")
     group.receive = lambda timeout_s: next(coming, None)
     output = Output()
-    member = ShellMember(cast(gcom.Group, group), JsonRows(output, "news"), output, None, None)
+    # A line that was read as it was told to stop, and not sent, is named; its stop has succeeded all the same.
+    feed: Any = SimpleNamespace(start=lambda: None, take_unsent=lambda: "late", failed=False, refused=False)
+    member = ShellMember(cast(gcom.Group, group), JsonRows(output, "news"), output, feed, None)
     assert member.run() == status
+    assert "not sent: the line 'late'" in capfd.readouterr().err

@@ -316,7 +316,7 @@ def test_a_group_whose_members_are_doubted_is_not_removed(registry: str, capfd: 
     assert run(registry, "remove news") == 1
     shown = capfd.readouterr().err
     assert "'news' has 2 members (alice, bob): a group can be removed when all have left it" in shown
-    assert "none hears a quorum: to give up those who never come back: gcom fork news" in shown
+    assert "no member hears a quorum: to give up those who never come back: gcom fork news" in shown
     assert [it.definition.group for it in client.groups()] == ["news"]
     client.close()
 

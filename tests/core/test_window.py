@@ -53,6 +53,7 @@ def test_a_store_holds_what_its_twin_holds(floor: int, taken: list[tuple[str, in
             twin.truncate(twin.floor + amount)
         assert (store.floor, store.last) == (twin.floor, twin.last)
         assert numbers(store.after(store.floor, PLENTY)) == [number for number, _ in twin.messages]
+        assert numbers(list(store.load(store.floor, 0, PLENTY).runs)) == [number for number, _ in twin.messages]
 
 
 @given(st.lists(st.integers(1, 5), max_size=8), st.integers(0, 40), st.integers(0, 400))

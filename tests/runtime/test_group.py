@@ -15,9 +15,12 @@ import pytest
 
 import gcom
 from gcom.core.messages import events
+from gcom.core.messages.effects import AskRegistry, Sent
 from gcom.core.messages.events import Consumed, Event
+from gcom.core.messages.registry import Lookup
 from gcom.runtime.session import Session
 from gcom.values import limits
+from gcom.values.run import Run
 from tests.oracle import Report, judge
 from tests.runtime.nodes import LIMIT_S, Cluster, at_once, cluster, fill, next_of, take, until
 
@@ -402,6 +405,20 @@ class TestSlowReader:
         waiting.join(LIMIT_S)
         assert [message.number for message in found] == list(range(1, sent + 2))
         assert found[-1].text == "last"
+
+    def test_one_that_waits_for_room_is_woken_when_messages_get_numbers_and_no_other_is(self, here: Cluster) -> None:
+        (alice,) = here.members("alice")
+        session, lock = alice._session, alice._host.lock
+        sent = Sent(Run(alice.process, 1, 1, {}, [b""], b"x"))
+        woken = []
+        with lock:
+            for awaited, effect in ((0, sent), (1, sent), (0, AskRegistry(Lookup("news")))):
+                lock._changed.clear()
+                session._room_awaited = awaited
+                session._carry_out([effect])
+                woken.append(session.changed in lock._changed)
+            session._room_awaited = 0
+        assert woken == [False, True, False]
 
     def test_one_that_does_not_read_its_own_is_named(self, here: Cluster) -> None:
         (alice,) = here.members("alice")

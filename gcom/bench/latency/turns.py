@@ -1,9 +1,9 @@
 """The latency benchmark: all processes live at once, and take turns of a second at sending.
 
 A machine that others use too is faster at one time than at another, so each turn of ours has a turn of the echo before
-it; figures are medians over the turns. The age of a message at the slowest receiver counts, and beside it that at its
-own sender, which in a total order has it last. One more turn, with a watch open at each member, tells the stages of a
-message's way; it counts for nothing else.
+it; figures are medians over the turns. The age of a message at the slowest receiver counts; that at its own sender,
+which may have to wait until others hold it, is told beside. One more turn, with a watch open at each member, tells the
+stages of a message's way; it counts for nothing else.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class AgeSpread:
 class LatencyTurn:
     """One turn of the group, and the echo's before it."""
 
-    slowest: AgeSpread  # receiver: of the members, by what others sent
-    own: AgeSpread  # what the slowest sender delivered of its own
+    slowest: AgeSpread  # of what others sent, at the member whose median is longest
+    own: AgeSpread  # of what it sent itself, at the member whose median is longest
     echo: AgeSpread | None
     cores: dict[str, float]  # of each process: processor time as a share of a core
     waited: dict[str, float]  # of each process: seconds per second that its threads could run and had no core
@@ -206,7 +206,7 @@ def take_turn(children: Children, setup: LatencySetup) -> LatencyTurn:
     # A thread that has ended meanwhile takes its time with it.
     after_s = {name: max(before_s[name], usage.waited_s_of(process)) for name, process in processes.items()}
     waited = {name: (after_s[name] - before_s[name]) / seconds for name in processes}
-    return _turn(setup, taken, used, waited, seconds, echo)
+    return counted(setup, taken, used, waited, seconds, echo)
 
 
 def _taken(children: Children, setup: LatencySetup, watched: bool = False) -> dict[str, Report]:
@@ -223,7 +223,7 @@ def _echo(children: Children, setup: LatencySetup) -> AgeSpread:
     return AgeSpread.of(children.gather("taken", [_CALLER], setup.turn_s + _END_S)[_CALLER]["ages_ns"])
 
 
-def _turn(
+def counted(
     setup: LatencySetup,
     taken: dict[str, Report],
     registry_s: float,
@@ -231,6 +231,7 @@ def _turn(
     seconds: float,
     echo: AgeSpread | None,
 ) -> LatencyTurn:
+    """Return the figures of a turn, from what each member reported and what was looked at from outside."""
     slowest, own = _slowest(taken, "ages_ns"), _slowest(taken, "own_ns")
     wrong = [f"{name}: {what}" for name, report in taken.items() for what in report["wrong"]]
     lost = sum(report["lost"] for report in taken.values())

@@ -67,10 +67,10 @@ def page(findings: Findings, machine: Machine, pictures: dict[str, str], quick: 
         "compared between machines, the rest cannot." + busy,
         "## Single messages",
         "Time from `send` to the application of the slowest receiver; `own` is p50 at the message's sender, which in a "
-        "total order, and with SAFE, has it once another member holds it. `ratio` is p50 ÷ that of one bare Pyro5 "
-        "call of that size at the same rate, there and back. Processor time is a share of a core; `waited` is for how "
-        "many seconds per second all processes together could have run and had no core: where it is large, ages are "
-        "the machine's and not GCom's ([decision 0010](decisions/0010-frames-in-flight.md)).",
+        "total order, and with SAFE, waits until others hold it. `ratio` is p50 ÷ that of one bare Pyro5 call of that "
+        "size at the same rate, there and back. Processor time is a share of a core; `waited` is for how many seconds "
+        "per second all processes together could have run and had no core: where it is large, p50 and p99 are the "
+        "machine's and not GCom's ([decision 0010](decisions/0010-frames-in-flight.md)).",
         _single(findings.single),
         "Where the time goes, from stamps of one turn more; medians in ms at the slowest receiver:",
         _stages(plots.paced(findings)),

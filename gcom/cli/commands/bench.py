@@ -93,11 +93,11 @@ def latency(
 
     It starts its own registry and one process per member, which take turns of a second. `cores` is processor time as a
     share of a core, `waited` for how many seconds per second a process's threads could have run and had no core:
-    where it is large, latency is the machine's. The exit status is 1 if any delivery was wrong. A
-    message's sender is none of its receivers: when it has its own is told beside (`own_ms`). With --baseline pyro
-    `ratio` is GCom's p50 ÷ that of one bare Pyro5 call at the same rate, there and back. `stages_ms` are the parts of
-    a message's way, from stamps taken in one more turn: until it is numbered, carried to the receiver, ordered,
-    released by a majority, and taken by the application. It needs psutil: pip install 'gcom[bench]'.
+    where it is large, latency is the machine's. The exit status is 1 if any delivery was wrong. `own_ms` is the time
+    until a sender has its own message, which counts for nothing else. With --baseline pyro `ratio` is GCom's p50 ÷
+    that of one bare Pyro5 call at the same rate, there and back. `stages_ms` are the parts of a message's way, from
+    stamps taken in one more turn: until it is numbered, carried to the receiver, ordered, released by a majority, and
+    taken by the application. It needs psutil: pip install 'gcom[bench]'.
 
     \b
     Examples:

@@ -50,15 +50,18 @@ def not_invited(row: Row, name: str) -> Refusal:
 
 
 def in_use(row: Row, view: View, state: str) -> Refusal:
-    """Return the refusal to remove a group that has members, or some who may have what it had; `state`: `Row.state`."""
+    """Return the refusal to remove a group that has members, or some who may have what it had.
+
+    `state` is `Row.state`, empty while the registry may not have heard yet of those who are there.
+    """
     # Five names: a text for people, and bounded where 256 processes may have the name.
     beside = sorted(map(names.name_of, row.known.keys() - set(view.members)))[:5]
     others = f", and {', '.join(beside)} may have what it had" if beside else ""
     group = row.definition.group
     # To remove it would lose what they have without a word of whom: a fork asks its operator first.
     unheard = {
-        "detached": "; of these none hears a quorum",
-        "doubted": f"; of these nobody has registered for {limits.LEASE_MS // 1000} s",
+        "detached": "; no member hears a quorum",
+        "doubted": f"; no member has registered for {limits.LEASE_MS // 1000} s",
     }
     advice = f"{unheard[state]}: to give up those who never come back: gcom fork {group}" if state in unheard else ""
     return Refusal(

@@ -339,7 +339,7 @@ class Directory:
             return unknown(request.group)
         # Removing it would free the name of a group that lives, or is detached and has what it had.
         if row.view:
-            return in_use(row, row.view, row.state(self._running_ms))
+            return in_use(row, row.view, "" if self.grace_ms else row.state(self._running_ms))
         self._drop(request.group)
         return Done()
 
