@@ -202,6 +202,19 @@ class GroupMachine:
             self._links.wake(peer)  # there is more than this frame holds
         return frame, self._settle(now_ms)
 
+    def submit_to_all(self, payloads: list[Payload], now_ms: int) -> tuple[list[Frame], list[Effect]]:
+        """Take messages, and return the frames that `take` would give for each peer, in their order, and what follows.
+
+        Without frames they were not taken: some peer waits, or is to get more than them (`Outgoing.to_all`).
+        """
+        member = self._member if self.stage is Stage.MEMBER else None
+        given = member.outgoing.to_all(payloads, now_ms) if member else []
+        if member is None or not given:
+            return [], []
+        head = (self.group, self.instance, self.process)
+        put = [Frame(*head, peer, member.status(peer), (), load.runs) for peer, load in given]
+        return put, self._settle(now_ms)
+
     def due_ms(self, peer: Process) -> int | None:
         """Return the time to `take` for a peer at the latest; None: it is a peer no more."""
         link = self._links.get(peer)

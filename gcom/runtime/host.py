@@ -266,6 +266,16 @@ class Host:
             self.reader.reschedule()
         link.serve(session, peer)
 
+    def links_to_all(self, session: Session) -> list[Link]:
+        """Return the links to a session's peers, in their order, if each could write at once; else none."""
+        found, machine = [], session.machine
+        for peer in machine.peers:
+            link = self.links.get((machine.address_of(peer) or "", names.name_of(peer)))
+            if link is None or not link.is_clear(session, peer):
+                return []
+            found.append(link)
+        return found
+
     def snapshot(self, membership: Membership) -> Snapshot:
         """Return one look at a membership (`Group.snapshot`)."""
         machine = membership.session.machine

@@ -63,6 +63,12 @@ UNAWAITED = frozenset((Sent, AskRegistry, AskSequencer))  # nobody waits for the
 Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost
 
 
+class SessionLink(Protocol):
+    """The part of a link that a session uses."""
+
+    def put(self, session: Session, frame: Frame) -> None: ...
+
+
 class SessionHost(Protocol):
     """The part of the host that a session uses. All but `lock` is called with the lock held."""
 
@@ -73,6 +79,8 @@ class SessionHost(Protocol):
     def reschedule(self, session: Session) -> None: ...
 
     def serve(self, session: Session, peer: Process) -> None: ...
+
+    def links_to_all(self, session: Session) -> Sequence[SessionLink]: ...
 
     def ask_registry(self, session: Session, request: Request) -> None: ...
 
@@ -268,7 +276,13 @@ class Session:
         if self.ended is not None:
             return  # the machine takes nothing more: what lies here was never sent, and counts so (`unnumbered`)
         payloads, self._buffer = self._buffer, []
-        self._carry_out(self.machine.handle(events.Submit(payloads), self._host.now_ms()))
+        now_ms = self._host.now_ms()
+        # The usual case of single messages: one step, in place of one to submit and one for each peer to take.
+        links = self._host.links_to_all(self)
+        frames, effects = self.machine.submit_to_all(payloads, now_ms) if links else ([], [])
+        self._carry_out(effects if frames else self.machine.handle(events.Submit(payloads), now_ms))
+        for link, frame in zip(links, frames, strict=False):  # there may be no frames
+            link.put(self, frame)
 
     def begin_leaving(self) -> None:
         """Send no more; own messages count as read, so that the window opens for the rest. Holds the lock."""

@@ -6,8 +6,11 @@ from itertools import permutations
 
 import pytest
 
+from gcom.core.messages import events
+from gcom.core.messages.effects import Sent
 from gcom.values import limits
 from gcom.values.definition import Definition
+from tests.core.making import A, B, C
 from tests.core.network import STEP_MS, Network
 
 MESSAGES = 20
@@ -78,3 +81,20 @@ def test_a_crash_in_an_idle_group_is_found_with_the_next_heartbeat(dead: int, af
     network.kill(gone)
     network.pass_ms(limits.HEARTBEAT_MS + 2 * STEP_MS)  # and a redial
     assert [network.suspected(who) for who in members] == [[(gone, "dead")]] * 2
+
+
+@pytest.mark.parametrize(("ordering", "woken"), [("FIFO", [C]), ("TOTAL", [])])
+def test_a_run_that_is_formed_wakes_the_other_links_unless_it_waits_for_its_order(
+    ordering: str, woken: list[str]
+) -> None:
+    network = Network(Definition.parse("g", ordering))
+    network.form("a", "b", "c")
+    network.send(A, "so that the sequencer has answered in this view")
+    network.pass_ms(500)
+    machine = network.machines[A]
+    machine.handle(events.Submit(["a message"]), network.now_ms)
+    assert sorted(machine.woken()) == [B, C]
+    frame, effects = machine.take(B, network.now_ms)
+    assert [type(effect) for effect in effects if isinstance(effect, Sent)] == [Sent]
+    assert (frame is None) == (ordering == "TOTAL")
+    assert machine.woken() == woken

@@ -12,7 +12,7 @@ FILES = sources(*FOLDERS)
 def file_lines_max(source: Source) -> int:
     if source.path.parts[0] == "tests":
         return 700
-    return 470 if source.path.parts[:2] == ("gcom", "core") else 500  # the longest are routes between many parts
+    return 490 if source.path.parts[:2] == ("gcom", "core") else 500  # the longest are routes between many parts
 
 
 def test_packages_have_a_bound_each() -> None:

@@ -152,6 +152,11 @@ class Outbox:
     # putting
 
     @property
+    def is_idle(self) -> bool:
+        """Return whether nothing is to be put to the member."""
+        return self.cursor == self.number and not (self._answers or self._requests or self._unicasts)
+
+    @property
     def has_more(self) -> bool:
         """Return whether a frame should go for the sake of envelopes."""
         waits = self._answers or self._requests or self._unicasts
@@ -160,7 +165,7 @@ class Outbox:
     def take(self, bytes_max: int) -> list[Envelope]:
         """Return the next envelopes, in the order of their numbers, as many as fit; they count as put to the member."""
         taken: list[Envelope] = []
-        if self.cursor == self.number and not (self._answers or self._requests or self._unicasts):
+        if self.is_idle:
             return taken  # as with nearly every frame
         for envelope in islice(self._kept, self.cursor - self.held, None):
             bytes_max -= envelope.taken

@@ -178,6 +178,19 @@ class Link:
             self.close()
         return bool(self._to_write)
 
+    def is_clear(self, session: Session, peer: Process) -> bool:
+        """Return whether a frame to this peer could be written at once: nothing is due before it. Holds the lock."""
+        dials = self._pipeline is None or self._call_thread is not None or self._host.has_faults
+        return not (dials or self._due or self._closed) and (session, peer) in self._turns
+
+    def put(self, session: Session, frame: Frame) -> None:
+        """Have a frame written that a session's machine gave away; the link is clear. Holds the lock."""
+        assert self._pipeline is not None, "it is clear"
+        self._next_tick_ms = 0
+        unawaited = is_unawaited(session.machine, frame)
+        self._put(self._pipeline, _TakenFrame(session, frame.target, frame, monotonic(), unawaited))
+        self._host.lock.write_on_release(self)
+
     def _put(self, pipeline: pyro.Pipeline, taken: _TakenFrame) -> None:
         self._unanswered.append(taken)
         if not taken.unawaited:
