@@ -3,8 +3,8 @@
     ENTERING ── first, or installed ──► MEMBER ── left, expelled, succeeded, exit ──► TIME_WAIT ── all told ──► ENDED
         └── refused ──────────────────────────────────────────────────────────────────────────────────────────┘
 
-A driver calls `handle`, `receive` and `take`, carries out the effects in order, and asks `woken`, `due_ms` and
-`deadline_ms` what to do next. One call at a time: the driver holds a lock.
+A driver calls `handle`, `submit_to_all`, `receive` and `take`, carries out the effects in order, and asks `woken`,
+`due_ms` and `deadline_ms` what to do next. One call at a time: the driver holds a lock.
 """
 
 from __future__ import annotations

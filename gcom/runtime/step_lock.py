@@ -1,7 +1,8 @@
 """The lock of a node's machines, and what follows a step under it.
 
-What a step leaves for peers is taken just before the lock is released, by whichever thread holds it, and written just
-after: so a frame needs no thread but the one that had something to say, and nothing is written under the lock.
+What a step leaves for peers is taken in it, or just before the lock is released, by whichever thread holds it, and
+written just after: so a frame needs no thread but the one that had something to say, and nothing is written under the
+lock.
 """
 
 from __future__ import annotations
