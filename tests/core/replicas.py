@@ -53,19 +53,26 @@ class Application:
 
 
 class Replicas(Network):
-    """Every process gives and takes state, unless its name is in `apart`."""
+    """Every process gives and takes state, unless its name is in `apart`, `gives_only` or `takes_only`."""
 
-    def __init__(self, *args: object, apart: tuple[str, ...] = (), gives_only: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        *args: object,
+        apart: tuple[str, ...] = (),
+        gives_only: tuple[str, ...] = (),
+        takes_only: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(*args)  # type: ignore[arg-type]
         self.apart = apart
         self.gives_only = gives_only
+        self.takes_only = takes_only
         self.applications: dict[Process, Application] = {}
         self.broken: dict[Process, str] = {}  # their get_state raises
         self._at: dict[tuple[int, Origin], tuple[Process, object]] = {}  # what was seen at a barrier
 
     def machine(self, process: Process) -> GroupMachine:
         name = process.partition("#")[0]
-        gives, takes = name not in self.apart, name not in (*self.apart, *self.gives_only)
+        gives, takes = name not in (*self.apart, *self.takes_only), name not in (*self.apart, *self.gives_only)
         self.applications[process] = Application()
         return GroupMachine(
             self.definition.group,

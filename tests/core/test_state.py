@@ -228,6 +228,24 @@ def test_12_where_all_who_had_the_state_die_the_rest_go_on_from_the_one_that_wai
     assert net.of(B, TakeState)
 
 
+def test_who_waits_for_one_that_goes_on_so_and_can_give_no_state_is_told_at_once() -> None:
+    """A has the state, b, which gives none, and c wait for it; a dies, and b has waited longest."""
+    net = replicas(apart=("z",), takes_only=("b",))
+    net.form("a", "z")
+    net.slow.add(A)
+    net.start("b")
+    net.until(lambda: len(net.members(B)) == 3)
+    net.start("c")
+    net.until(lambda: len(net.members(C)) == 4)
+    net.kill(A)
+    net.until(lambda: bool(net.told(B, StateUnavailable)))
+    net.until(lambda: bool(net.told(C, StateUnavailable)), limit_ms=limits.STATE_MS // 5)
+    (lost,) = net.told(C, StateUnavailable)
+    assert isinstance(lost, StateUnavailable)
+    assert lost.reason == f"{B}: it keeps no state that it can give"
+    assert not net.machines[B].transfer.owes
+
+
 def test_one_that_every_donor_has_failed_goes_on_with_all_that_came_since_it_entered() -> None:
     """1. B and c wait for a. 2. What z sends is confirmed. 3. a's get_state raises. 4. a dies."""
     net = replicas(apart=("z",))

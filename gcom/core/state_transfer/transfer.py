@@ -261,15 +261,16 @@ class Transfer:
         ]
         # By the decision alone it becomes whole: all others read the same one, and hold it for a donor from
         # now on.
-        if asking and self._gives and self.keeping in (Keeping.LATER, Keeping.WHOLE):
+        if asking:
+            self._offers[number] = offer = _Offer({who: _Share() for who in asking})
+            self.owes = True
             if self.keeping is Keeping.LATER:
                 self._become_whole()
-            self._offers[number] = _Offer({who: _Share() for who in asking})
-            self.owes = True
-            effects.append(TakeState(number))
-        # It had waited longest, and its application gives none: no promise says that.
-        elif asking:
-            self._offers[number] = _Offer({who: _Share() for who in asking}, error="it keeps no state that it can give")
+            if self.keeping is Keeping.WHOLE:
+                effects.append(TakeState(number))
+            # It had waited longest, and its application gives none: no promise says that.
+            else:
+                offer.error = "it keeps no state that it can give"
         return effects
 
     def _keep(self, view: int, shares: dict[Process, _Share]) -> None:
