@@ -277,8 +277,10 @@ class Session:
             return  # the machine takes nothing more: what lies here was never sent, and counts so (`unnumbered`)
         payloads, self._buffer = self._buffer, []
         now_ms = self._host.now_ms()
-        # The usual case of single messages: one step, in place of one to submit and one for each peer to take.
-        links = self._host.links_to_all(self)
+        # The usual case of single messages: one step, in place of one to submit and one for each peer to take. Not in a
+        # total order, where a run waits for its place.
+        definition = self.machine.definition
+        links = [] if definition and definition.total else self._host.links_to_all(self)
         frames, effects = self.machine.submit_to_all(payloads, now_ms) if links else ([], [])
         self._carry_out(effects if frames else self.machine.handle(events.Submit(payloads), now_ms))
         for link, frame in zip(links, frames, strict=False):  # there may be no frames
