@@ -272,11 +272,24 @@ def test_after_a_load_that_is_not_large_the_next_waits_for_the_answer(load: int,
     assert made[B].takes_load(False, NOW)
 
 
+def test_behind_a_few_single_messages_the_next_goes_at_once() -> None:
+    made = links()
+    for _ in range(limits.SINGLE_LOADS_IN_FLIGHT_MAX):
+        assert made[B].takes_load(False, NOW)
+        made.begin(B, NOW, limits.SINGLE_LOAD_BYTES - 1)
+    assert not made[B].takes_load(False, NOW), "what waits becomes one load"
+    made.replied(B, NOW)
+    assert made[B].takes_load(False, NOW)
+    made.begin(B, NOW, limits.SINGLE_LOAD_BYTES)
+    made.replied(B, NOW)
+    assert not made[B].takes_load(False, NOW), "many came: it collects again"
+
+
 def test_small_loads_that_wait_for_no_answer_leave_room_for_what_must_not_wait() -> None:
     made = links()
     for loads in range(limits.SMALL_LOADS_IN_FLIGHT_MAX):
         assert made[B].takes_load(False, NOW + loads)
-        made.begin(B, NOW + loads, load=1)
+        made.begin(B, NOW + loads, load=limits.SMALL_LOAD_BYTES - 1)
     assert not made[B].takes_load(False, NOW + limits.HEARTBEAT_MS)
     assert made[B].callable(NOW, pipelined=True)
 

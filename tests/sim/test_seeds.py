@@ -65,7 +65,7 @@ def _in_scheme(seed: int, ordering: str, multicast: str, several: bool = True) -
 @pytest.mark.slow
 def test_a_leaver_whose_cut_nobody_has_any_more_ends() -> None:
     """1. A view goes on without one that leaves, and that sleeps. 2. All others of its view leave, too. 3. It wakes."""
-    World(replace(_in_scheme(77, "FIFO", "RELIABLE", several=False), delay_ms=130)).run()
+    World(replace(_in_scheme(77, "FIFO", "RELIABLE", several=False), delay_ms=146)).run()
 
 
 @pytest.mark.soak
