@@ -98,8 +98,8 @@ class PeerLink:
         # After a large load there is enough for another, and the peer should not wait for it.
         if not self.loads or paced or self.last_load >= limits.LARGE_LOAD_BYTES:
             return self.loads < limits.LOADS_IN_FLIGHT_MAX
-        # Single messages that come one by one have little to collect.
-        if self.last_load < limits.SINGLE_LOAD_BYTES and self.loads < limits.SINGLE_LOADS_IN_FLIGHT_MAX:
+        # Behind a tiny one too: single messages that come one by one have little to collect.
+        if self.last_load < limits.TINY_LOAD_BYTES and self.loads < limits.TINY_LOADS_IN_FLIGHT_MAX:
             return True
         # After a smaller one the next waits for the answer, and collects meanwhile (Nagle 1984): a frame costs as much
         # as hundreds of messages. After a small one it waits for a millisecond: then the next look at the link may put

@@ -263,7 +263,8 @@ class Member:
         self._triggers.detector.heard(peer, now_ms, status.suspects if same else (), unheard)
         self.effects += self.streams.on_status(peer, status)
         self.unicast.channels.outboxes[peer].on_receipt(status.receipt, status.view)
-        if self.transfer.owes:
+        # In another view it means another donor, or another barrier.
+        if same and self.transfer.owes:
             self.transfer.on_status(peer, status.state, status.needs_donor)
         self._triggers.wedged = self.streams.multicast.some_wedged
         if status.view < number:

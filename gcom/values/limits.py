@@ -26,8 +26,8 @@ RUN_MESSAGES_MAX = 2048
 FRAMES_IN_FLIGHT_MAX = 8
 LOADS_IN_FLIGHT_MAX = 2
 SMALL_LOADS_IN_FLIGHT_MAX = 6  # which leave room for what must not wait
-SINGLE_LOADS_IN_FLIGHT_MAX = 3  # behind fewer of so few bytes the next goes at once
-SINGLE_LOAD_BYTES = 2048
+TINY_LOAD_BYTES = 2 * 1024  # behind one with less the next goes at once, while fewer than these are under way
+TINY_LOADS_IN_FLIGHT_MAX = 3
 # Behind a smaller load the next waits for the answer, and collects meanwhile; a larger run does not wait for its order.
 LARGE_LOAD_BYTES = 54 * 1024
 SMALL_LOAD_BYTES = 16 * 1024  # below it waits for a millisecond, and then for the next look at the link

@@ -274,13 +274,14 @@ def test_after_a_load_that_is_not_large_the_next_waits_for_the_answer(load: int,
 
 def test_behind_a_few_single_messages_the_next_goes_at_once() -> None:
     made = links()
-    for _ in range(limits.SINGLE_LOADS_IN_FLIGHT_MAX):
+    for _ in range(limits.TINY_LOADS_IN_FLIGHT_MAX):
         assert made[B].takes_load(False, NOW)
-        made.begin(B, NOW, limits.SINGLE_LOAD_BYTES - 1)
+        made.begin(B, NOW, limits.TINY_LOAD_BYTES - 1)
     assert not made[B].takes_load(False, NOW), "what waits becomes one load"
+    assert made[B].takes_load(False, NOW + 1), "after a millisecond it waits no longer"
     made.replied(B, NOW)
     assert made[B].takes_load(False, NOW)
-    made.begin(B, NOW, limits.SINGLE_LOAD_BYTES)
+    made.begin(B, NOW, limits.TINY_LOAD_BYTES)
     made.replied(B, NOW)
     assert not made[B].takes_load(False, NOW), "many came: it collects again"
 

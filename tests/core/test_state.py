@@ -228,15 +228,20 @@ def test_12_where_all_who_had_the_state_die_the_rest_go_on_from_the_one_that_wai
     assert net.of(B, TakeState)
 
 
-def test_who_waits_for_one_that_goes_on_so_and_can_give_no_state_is_told_at_once() -> None:
-    """A has the state, b, which gives none, and c wait for it; a dies, and b has waited longest."""
-    net = replicas(apart=("z",), takes_only=("b",))
+def _waiting_for_a(*more: str, takes_only: tuple[str, ...]) -> Replicas:
+    """A has the state, z is apart; b, c and more wait for it, in this order, as a's application is slow."""
+    net = replicas(apart=("z",), takes_only=takes_only)
     net.form("a", "z")
     net.slow.add(A)
-    net.start("b")
-    net.until(lambda: len(net.members(B)) == 3)
-    net.start("c")
-    net.until(lambda: len(net.members(C)) == 4)
+    for name in ("b", "c", *more):
+        joiner = net.start(name)
+        net.until(lambda joiner=joiner: joiner in net.members(joiner))  # type: ignore[misc]
+    return net
+
+
+def test_a_joiner_is_told_at_once_that_its_new_donor_gives_no_state() -> None:
+    """A has the state, b, which gives none, and c wait for it; a dies, and b has waited longest."""
+    net = _waiting_for_a(takes_only=("b",))
     net.kill(A)
     net.until(lambda: bool(net.told(B, StateUnavailable)))
     net.until(lambda: bool(net.told(C, StateUnavailable)), limit_ms=limits.STATE_MS // 5)
@@ -244,6 +249,38 @@ def test_who_waits_for_one_that_goes_on_so_and_can_give_no_state_is_told_at_once
     assert isinstance(lost, StateUnavailable)
     assert lost.reason == f"{B}: it keeps no state that it can give"
     assert not net.machines[B].transfer.owes
+
+
+def test_so_is_one_that_hears_of_that_donor_late() -> None:
+    """B, c and d wait, and each gives no state; the first INSTALL of a view in which d's donor is c is lost."""
+    net = _waiting_for_a("d", takes_only=("b", "c", "d"))
+    lost: list[frames.Frame] = []
+
+    def lose(frame: frames.Frame) -> bool:
+        of_c = any(
+            isinstance(item, frames.Install) and item.decision.sources.get(D, ("", 0))[0] == C for item in frame.control
+        )
+        if frame.target == D and of_c and not lost:
+            lost.append(frame)
+            return True
+        return False
+
+    net.lose = lose
+    net.kill(A)
+    net.until(lambda: bool(net.told(D, StateUnavailable)), limit_ms=limits.STATE_MS // 5)
+    assert lost
+    (told,) = net.told(D, StateUnavailable)
+    assert isinstance(told, StateUnavailable)
+    assert told.reason == f"{B}: it keeps no state that it can give; {C}: it keeps no state that it can give"
+
+
+def test_a_leaver_waits_for_no_joiner_to_hear_that_it_gives_no_state() -> None:
+    net = _waiting_for_a(takes_only=("b",))
+    net.kill(A)
+    net.until(lambda: bool(net.told(B, StateUnavailable)))
+    net.cuts = {("b", "c")}
+    net.leave(B, reads_on=True)
+    net.until(lambda: bool(net.of(B, Ended)), limit_ms=2_000)
 
 
 def test_one_that_every_donor_has_failed_goes_on_with_all_that_came_since_it_entered() -> None:

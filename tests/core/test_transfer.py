@@ -352,6 +352,7 @@ def test_one_that_goes_on_so_and_gives_no_state_says_so_at_once() -> None:
     longest.enter(decision(2, {C: (A, 2)}), 0, "i")
     assert longest.install(decision(3, {B: (C, 3), C: (C, 3)}, B, C), 0) == [StateUnavailable(3, "no member has it")]
     assert longest.owes, "or no frame would look for it"
+    assert not longest.gives_or_asks
     assert longest.item_for(B, False, 0) == StateRefused(3, "it keeps no state that it can give")
     longest.on_status(B, 0, needs_donor=True)
     assert not longest.owes

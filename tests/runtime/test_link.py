@@ -280,27 +280,31 @@ def test_a_single_message_is_put_to_all_links_in_one_step(here: Cluster, monkeyp
         assert [message.text for message in take(other, len(sent))] == sent
 
 
-def _is_due(link: Link, session: Any, peer: str) -> None:
+def _make_due(link: Link, session: Any, peer: str) -> None:
     link.serve(session, peer)  # the lock is held, so nobody takes it
 
 
-def _is_closed(link: Link, *_: Any) -> None:
+def _close(link: Link, *_: Any) -> None:
     link._closed = True
 
 
-def _has_no_connection(link: Link, *_: Any) -> None:
+def _drop_connection(link: Link, *_: Any) -> None:
     link._pipeline = None
 
 
-def _dials(link: Link, *_: Any) -> None:
+def _dial(link: Link, *_: Any) -> None:
     link._call_thread = threading.current_thread()
 
 
-def _serves_others(link: Link, session: Any, peer: str) -> None:
+def _stop_serving(link: Link, session: Any, peer: str) -> None:
     del link._turns[session, peer]
 
 
-@pytest.mark.parametrize("hinder", [_is_due, _is_closed, _has_no_connection, _dials, _serves_others])
+def _inject_faults(link: Link, *_: Any) -> None:
+    link._host.has_faults = True
+
+
+@pytest.mark.parametrize("hinder", [_make_due, _close, _drop_connection, _dial, _stop_serving, _inject_faults])
 def test_one_link_that_is_not_clear_has_all_go_the_general_way(here: Cluster, hinder: Callable[..., None]) -> None:
     alice, _, carol = here.members("alice", "bob", "carol")
     host, session = node_of(alice)._host, alice._membership.session
@@ -316,6 +320,7 @@ def test_one_link_that_is_not_clear_has_all_go_the_general_way(here: Cluster, hi
                 hinder(link, session, carol.process)
                 clear.append(bool(host.links_to_all(session)))
                 vars(link).update(before)
+                host.has_faults = False
         return bool(links)
 
     until(is_clear, "all links being clear")
@@ -370,7 +375,7 @@ def test_heartbeats_of_all_groups_of_two_nodes_go_together(dues: tuple[int, ...]
     assert [session.brought for session in sessions] == [brought] * len(dues)
 
 
-def test_only_groups_whose_heartbeat_is_due_are_asked_for_a_frame() -> None:
+def test_only_groups_whose_heartbeat_make_due_are_asked_for_a_frame() -> None:
     host: Any = SimpleNamespace(lock=StepLock(), credentials=pyro.UserSecret(), now_ms=lambda: 1_000, has_faults=False)
     link = Link(host, "127.0.0.1:1", "bob")
     sessions: list[Any] = [Beating(due) for due in (1_000, 1_050, 1_001 + limits.HEARTBEATS_TOGETHER_MS)]
@@ -486,7 +491,7 @@ def test_a_redial_is_looked_for_though_the_heartbeat_was_due_later() -> None:
     assert it.taken == [1_000, 1_000 + limits.REDIAL_MS]
 
 
-def test_a_heartbeat_with_the_lead_goes_when_it_is_due_after_the_answer() -> None:
+def test_a_heartbeat_with_the_lead_goes_when_it_make_due_after_the_answer() -> None:
     """The time that was found as the last one went is later: then both sides would call, of all their groups."""
     it = Linked()
     it.links.begin("bob#1", it.now_ms)

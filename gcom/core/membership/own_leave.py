@@ -42,7 +42,7 @@ class OwnLeave:
         """Join the leavers of the view, unless a joiner has to be given this process's state first; tell if it did."""
         # Anew in each view: 1. A and B have the state, and leave; A says so first. 2. The view without A admits Z, and
         # names B as its donor. 3. If B's word of before counted, it would go at once, and Z hear that nobody has it.
-        gives = transfer.owes if self.wish.reads_on else transfer.giving
+        gives = transfer.gives_or_asks if self.wish.reads_on else transfer.giving
         if self._process in leavers or (gives and not self.wish.at_once):
             return False
         leavers[self._process] = self.wish.reason

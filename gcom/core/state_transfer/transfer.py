@@ -402,6 +402,11 @@ class Transfer:
         """Return whether a joiner still has to get what the application gave."""
         return any(offer.data is not None for offer in self._offers.values())
 
+    @property
+    def gives_or_asks(self) -> bool:
+        """Return whether a joiner still has to get what the application gave, or is to give."""
+        return any(not offer.error for offer in self._offers.values())
+
     def asks(self, view: int) -> bool:
         """Return whether the application's state at a barrier is still wanted."""
         return view in self._offers
