@@ -40,7 +40,7 @@ LINES_MOST = {
     "gcom/core": 12_880,
     "gcom/demo": 600,
     "gcom/metrics": 400,
-    "gcom/runtime": 9_500,
+    "gcom/runtime": 9_850,
     "gcom/sim": 5_850,
     "gcom/trace": 700,
     "gcom/values": 1_400,

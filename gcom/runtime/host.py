@@ -2,9 +2,9 @@
 
 Threads: one accepts connections and one per connection serves them (pyro), one reads what peers answer (links), and one
 per peer address dials, for as long as that takes; one asks the registry, one dials its sequencer, one flushes the
-delivery logs if there are any; of a group, those that serve calls (request_handlers.py) and a listener
-(api). The lock is never held across a call or a callback, and across a wait for a disk only when a log's buffer is
-full.
+delivery logs if there are any; of a group, those that serve calls (request_handlers.py) and a listener (api), for which
+those that serve connections may call back, too. The lock is never held across a call or a callback, and across a wait
+for a disk only when a log's buffer is full.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Host:
             pyro.NODE: pyro.Endpoint(self._receive),
             pyro.STATUS: pyro.Endpoint(self._tell_status),
         }
-        self._server = pyro.Server.at(place, serves, self.credentials, toward=addresses)
+        self._server = pyro.Server.at(place, serves, self.credentials, toward=addresses, aftermath=self.lock)
         # Before its address is told to anybody: whoever is told it may dial at once.
         self._server.start()
         self._life = Life()

@@ -27,7 +27,7 @@ from gcom.runtime import queue_items
 from gcom.runtime.queue_items import Entered, Gone, LogStopped, Own
 from gcom.runtime.request_handlers import CallServer
 from gcom.runtime.session import Session
-from gcom.runtime.step_lock import StepLock
+from gcom.runtime.step_lock import DirectListener, StepLock
 from gcom.runtime.traces import TraceBuffer, TraceRecorder
 from gcom.values.names import Process
 
@@ -99,7 +99,8 @@ class Membership:
         self.state_failure = ""  # how the application's set_state failed
         self.unread = False  # it left since the application read none of very many events
         self.reconciliation = StateReconciliation()  # of the session before, until it is merged in this one
-        self.listened_by: int | None = None  # the listener's thread
+        self.listened_by: int | None = None  # the thread that calls back for events
+        self.direct_listener: DirectListener | None = None
         self.read_by: int | None = None  # the thread that has read last
         self.following = None
         self.may_send_by: object = None  # the rules by which this process was found to have the right to send

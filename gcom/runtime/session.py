@@ -48,7 +48,7 @@ from gcom.runtime.awaited_state import AwaitedState, StateOwner
 from gcom.runtime.group_calls import GroupCalls
 from gcom.runtime.logs import SessionLog
 from gcom.runtime.request_handlers import CallServer
-from gcom.runtime.step_lock import StepLock
+from gcom.runtime.step_lock import DirectListener, StepLock
 from gcom.runtime.traces import TraceRecorder
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
@@ -94,6 +94,7 @@ class SessionOwner(StateOwner, Protocol):
     call_server: CallServer
     recorder: TraceRecorder | None
     unread: bool
+    direct_listener: DirectListener | None
 
     @property
     def receives(self) -> bool: ...
@@ -180,7 +181,7 @@ class Session:
         if self._read and not frame.runs:
             self._tell_read()  # without data it is a heartbeat, or asks how this member stands
         reply, effects = self.machine.receive(frame, self._host.now_ms())
-        self._carry_out(effects)
+        self._carry_out(effects, self.membership.direct_listener)
         self.reschedule()
         return reply
 
@@ -338,7 +339,7 @@ class Session:
 
     # effects
 
-    def _carry_out(self, effects: list[Effect]) -> None:
+    def _carry_out(self, effects: list[Effect], listener: DirectListener | None = None) -> None:
         done: list[Deliver | Skip] = []
         follows: list[events.Event] = []
         if self.membership.recorder is not None:
@@ -373,7 +374,8 @@ class Session:
                     self.ended = effect
                     self.membership.on_ended(self, effect)
                 case EntryFailed(error, final):
-                    self.failure = self._better_error(error)
+                    better = self.registry_failure if isinstance(error, RegistryUnavailable) else None
+                    self.failure = better or error  # the registry client's words are better than the machine's
                     self.membership.on_failed(self, final)
                 case AskRegistry(request):
                     self._host.ask_registry(self, request)
@@ -391,13 +393,18 @@ class Session:
             self.step(event)
         if self.calls.waiting and not self.state.awaited:
             self.calls.serve_waiting()
-        # Each wake costs two switches of threads, as much as a step.
-        if self.acks_awaited or not UNAWAITED.issuperset(map(type, effects)):
-            self._host.lock.notify_on_release(self.changed)
+        self._wake(set(map(type, effects)) - UNAWAITED, listener)
         if self._buffer and not self.machine.peers:  # the link that would have taken it went with its peer
             self._hand_over()
         if self._links_woken:
             self._serve_woken_links()
+
+    def _wake(self, awaited: set[type[Effect]], listener: DirectListener | None) -> None:
+        # Each wake costs two switches of threads, as much as a step.
+        if listener and awaited == {Deliver} and not self.acks_awaited:  # for which only the receiver waits
+            self._host.lock.due.append(listener)
+        elif awaited or self.acks_awaited:
+            self._host.lock.notify_on_release(self.changed)
 
     def _on_numbered(self, run: Run) -> None:
         """Count a run as sent, which gives room for others."""
@@ -477,10 +484,6 @@ class Session:
         read, self._read = self._read, {}
         for sender, (last, _, size) in read.items():
             self.step(events.Consumed(sender, last, size))
-
-    def _better_error(self, error: GComError) -> GComError:
-        """Return the registry client's error, whose words are better than the machine's."""
-        return self.registry_failure if isinstance(error, RegistryUnavailable) and self.registry_failure else error
 
     def _serve_woken_links(self) -> None:
         for peer in self.machine.woken():

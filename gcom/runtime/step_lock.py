@@ -7,6 +7,8 @@ lock.
 
 from __future__ import annotations
 
+from collections import deque
+from contextlib import suppress
 from threading import Condition, Lock
 from types import TracebackType
 from typing import Protocol
@@ -22,8 +24,20 @@ class Writer(Protocol):
         """Write what was taken. The lock is not held."""
 
 
+class DirectListener(Protocol):
+    """A listener whose callbacks may come from a worker of the server (`Group.listen`)."""
+
+    changed: Condition
+
+    def call_back(self) -> None:
+        """Call back for what waits, unless its own thread has to. Takes the lock."""
+
+
 class StepLock:
-    """A lock, and the writers that have to look for something to write before it is released."""
+    """A lock, and the writers that have to look for something to write before it is released.
+
+    `due` are listeners for which a worker's step has delivered, until its peer is answered: a callback may take long.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -31,6 +45,7 @@ class StepLock:
         self._is_owned = self._lock.locked
         self._unprepared: dict[Writer, None] = {}
         self._changed: dict[Condition, None] = {}
+        self.due: deque[DirectListener] = deque()  # filled with the lock held, emptied by any worker
 
     def write_on_release(self, writer: Writer) -> None:
         """Have a writer look for something to write when the lock is released. Holds the lock."""
@@ -41,6 +56,18 @@ class StepLock:
         # Woken sooner, the application's thread would take the interpreter from the one that writes the frames, whose
         # every call to the system lets it go.
         self._changed[changed] = None
+
+    def call_back(self) -> None:
+        """Have the listeners that are due call back in this thread. The lock is not held."""
+        with suppress(IndexError):  # another worker was faster
+            while True:
+                self.due.popleft().call_back()
+
+    def wake(self) -> None:
+        """Have them call back in their own threads. The lock is not held."""
+        with self, suppress(IndexError):
+            while True:
+                self.due.popleft().changed.notify_all()
 
     def condition(self) -> Condition:
         """Return a condition of this lock; to wait for it lets the lock go."""

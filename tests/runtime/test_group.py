@@ -6,7 +6,6 @@ import json
 import math
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -215,96 +214,6 @@ class TestReceiving:
     def _expect_end(group: gcom.Group) -> None:
         with pytest.raises(gcom.NotAMember):
             group.wait_for_members(2, LIMIT_S)
-
-
-class TestCallbacks:
-    def test_a_callback_may_send(self, here: Cluster) -> None:
-        alice, bob = here.members("alice", "bob")
-
-        def answer(message: gcom.Message) -> None:
-            if message.name == "alice":
-                bob.send(f"re: {message.text}")
-
-        bob.listen(on_message=answer, on_view=lambda view: bob.send(f"view {view.number}"))
-        alice.send_many(f"{i}" for i in range(2_000))
-        texts: list[str] = []
-        while len(texts) < 2_001:
-            texts += [message.text for message in take(alice, 1) if message.name == "bob"]
-        assert texts == ["view 2", *[f"re: {i}" for i in range(2_000)]]
-
-    def test_a_callback_that_raises_is_logged_and_the_next_event_goes_on(
-        self, here: Cluster, expect_log: ExpectLog
-    ) -> None:
-        expect_log("a callback of group news failed")
-        alice, bob = here.members("alice", "bob")
-        heard: list[str] = []
-
-        def listen(message: gcom.Message) -> None:
-            heard.append(message.text)
-            if message.text == "bad":
-                raise ZeroDivisionError("of the application")
-
-        bob.listen(on_message=listen)
-        alice.send_many(["good", "bad", "good again"])
-        until(lambda: heard == ["good", "bad", "good again"], "the message after")
-
-    def test_events_views_and_messages_are_called_back_in_order_until_the_departure(self, here: Cluster) -> None:
-        (alice,) = here.members("alice")
-        heard: list[object] = []
-        alice.listen(on_message=heard.append, on_view=heard.append, on_event=lambda event: heard.append(type(event)))
-        alice.send("x")
-        until(lambda: len(heard) == 4, "the message")
-        alice.leave()
-        until(lambda: len(heard) == 5, "the departure")
-        kinds = [it for it in heard if isinstance(it, type)]
-        assert kinds == [gcom.ViewChange, gcom.Message, gcom.Departure]
-        assert (heard[1], heard[3]) == (alice.view, gcom.Message(alice.process, 1, 1, "x"))
-
-    def test_a_callback_does_not_wait_for_its_own_reading(self, here: Cluster) -> None:
-        (alice,) = here.members("alice")
-        caught: list[gcom.WouldBlock] = []
-        sent: list[int] = []
-        size = limits.RUN_BYTES_MAX // 2
-
-        def flood(_: gcom.Message) -> None:
-            try:
-                while not caught:
-                    alice.send(b"x" * size)
-                    sent.append(1)
-            except gcom.WouldBlock as error:
-                caught.append(error)
-
-        alice.listen(on_message=flood)
-        alice.send("go")
-        until(lambda: bool(caught), "the refusal")
-        assert "'news' is full, and a callback must not wait" in str(caught[0])
-        bound = (limits.WINDOW_BYTES_MAX + limits.PENDING_BYTES_MAX) // size + 2
-        assert len(sent) <= bound
-        alice.flush(LIMIT_S)
-
-    def test_a_callback_may_leave(self, here: Cluster) -> None:
-        alice, bob = here.members("alice", "bob")
-        bob.listen(on_message=lambda _: bob.leave())
-        alice.send("go away")
-        until(lambda: alice.members == ("alice",), "the leave")
-
-    def test_a_callback_may_leave_with_a_full_window(self, here: Cluster) -> None:
-        (alice,) = here.members("alice")
-        left: list[bool] = []
-
-        def flood_and_leave(message: gcom.Message) -> None:
-            if message.payload != "go":
-                return
-            with suppress(gcom.WouldBlock):
-                while True:
-                    alice.send(b"x" * 100_000)
-            alice.leave()
-            left.append(True)
-
-        alice.listen(on_message=flood_and_leave)
-        alice.send("go")
-        until(lambda: bool(left), "the leave")
-        assert alice.pending == 0
 
 
 class TestMisuse:

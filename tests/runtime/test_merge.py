@@ -200,9 +200,7 @@ def test_who_ends_on_its_way_back_is_handed_what_it_would_have_brought(ends: str
             until(lambda: carol.group._membership.following is not None, "its way back")
             carol.group.leave()
             held.set()
-        listener = carol.group._listener
-        assert listener is not None
-        until(lambda: not listener.is_alive(), "the end")
+        until(lambda: carol.group._membership.listened_by is None, "the end")
         assert carol.departures == ["fork", *{"leaves": ["request"], "taken": ["taken"]}.get(ends, [])]
         assert sum(carol.undelivered) <= 1  # told once, though its way back ends, too
         assert [it.data for it in carol.unmerged] == [carol.get()]

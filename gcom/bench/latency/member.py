@@ -1,4 +1,4 @@
-"""A member that sends at a steady rate: `python -m gcom.bench.latency.member NAME RATE SIZE REGISTRY GROUP ...`."""
+"""A member that sends at a steady rate: `python -m gcom.bench.latency.member NAME RATE SIZE HOW REGISTRY ...`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ WATCHED_MAX = 10_000  # messages of a turn whose stages are told; the last ones
 class Listener:
     """The deliveries of a turn: their ages, and what was not right."""
 
-    def __init__(self, group: gcom.Group, ordered: bool) -> None:
+    def __init__(self, group: gcom.Group, ordered: bool, loop: bool) -> None:
         self._ordered = ordered
         self._process = group.process
         self.begin()
-        threading.Thread(target=self._receive, args=(group,), name="receives", daemon=True).start()
+        if loop:
+            threading.Thread(target=self._receive, args=(group,), name="receives", daemon=True).start()
+        else:
+            group.listen(on_event=self._on_event, direct=True)
 
     def begin(self) -> None:
         self.ages_ns: list[int] = []  # of what others sent
@@ -44,17 +47,20 @@ class Listener:
 
     def _receive(self, group: gcom.Group) -> None:
         for event in group.events():
-            if type(event) is gcom.Message:
-                # Before all else here: what the checks below cost is no part of the age.
-                number, age_ns = age(event.payload)
-                if self._ordered and number <= self._last[event.sender]:
-                    self.wrong[f"message {number} of {event.sender} came after {self._last[event.sender]}"] += 1
-                self._last[event.sender] = number
-                if self.taken_s is not None:
-                    self.taken_s[event.sender, event.number] = monotonic()
-                (self.own_ns if event.sender == self._process else self.ages_ns).append(age_ns)
-            elif type(event) is gcom.Lost:
-                self.lost += event.count
+            self._on_event(event)
+
+    def _on_event(self, event: gcom.Event) -> None:
+        if type(event) is gcom.Message:
+            # Before all else here: what the checks below cost is no part of the age.
+            number, age_ns = age(event.payload)
+            if self._ordered and number <= self._last[event.sender]:
+                self.wrong[f"message {number} of {event.sender} came after {self._last[event.sender]}"] += 1
+            self._last[event.sender] = number
+            if self.taken_s is not None:
+                self.taken_s[event.sender, event.number] = monotonic()
+            (self.own_ns if event.sender == self._process else self.ages_ns).append(age_ns)
+        elif type(event) is gcom.Lost:
+            self.lost += event.count
 
     def wait_for(self, count: int) -> None:
         """Wait until so many were delivered, or nothing more comes."""
@@ -106,11 +112,11 @@ class Turns:
 
 def main() -> None:
     """Take turns as told, until standard input ends."""
-    name, rate, size, *words = sys.argv[1:]
+    name, rate, size, how, *words = sys.argv[1:]
     registry, definition, (members,) = parse(words)
     node = gcom.connect(name, registry)
     group = node.join(definition.group, create=definition, timeout_s=JOIN_S)
-    listener = Listener(group, definition.ordering.is_fifo)
+    listener = Listener(group, definition.ordering.is_fifo, how == "loop")
     turns = Turns(group, listener, float(rate), int(size))
     group.wait_for_members(int(members), JOIN_S)
     child.say("ready")

@@ -39,6 +39,12 @@ class LatencySetup(BenchSetup):
     size: Annotated[int, Between(SIZE_MIN, limits.MESSAGE_BYTES_MAX)]
     seconds: Annotated[float, Between(0.1, 3600.0)]
     baseline: str | None = None
+    loop: bool = False  # members receive by `events`, and not by callbacks
+
+    @property
+    def label(self) -> str:
+        """Return the group's promises, and how it receives if not as usual."""
+        return f"{self.kind}, a loop" if self.loop else self.kind
 
     def refusal(self) -> str:
         alone = "one member alone has no other to receive: 2 at least" if self.members < 2 else ""
@@ -135,6 +141,7 @@ class LatencyResult:
             "rate": setup.rate,
             "size": setup.size,
             "seconds": setup.seconds,
+            "loop": setup.loop,
             "ok": not self.wrong,
             "wrong": self.wrong,
             "lost": sum(turn.lost for turn in turns),
@@ -178,7 +185,7 @@ def measure(setup: LatencySetup, tell: Tell = lambda _text: None) -> LatencyResu
 
 def start(children: Children, setup: LatencySetup) -> Address:
     """Start the processes; return the registry's address."""
-    pace = str(setup.rate / setup.senders), str(setup.size)
+    pace = str(setup.rate / setup.senders), str(setup.size), "loop" if setup.loop else "callbacks"
     if setup.baseline:
         children.start(_ECHO, "gcom.bench.latency.echo")
         address = children.gather("ready", [_ECHO], START_S)[_ECHO]["address"]

@@ -66,11 +66,12 @@ def page(findings: Findings, machine: Machine, pictures: dict[str, str], quick: 
         "on this machine. Each side of a ratio takes turns with the other within the same run: the ratios can be "
         "compared between machines, the rest cannot." + busy,
         "## Single messages",
-        "Time from `send` to the application of the slowest receiver; `own` is p50 at the message's sender, which in a "
-        "total order, and with SAFE, waits until others hold it. `ratio` is p50 ÷ that of one bare Pyro5 call of that "
-        "size at the same rate, there and back. Processor time is a share of a core; `waited` is for how many seconds "
-        "per second all processes together could have run and had no core: where it is large, p50 and p99 are the "
-        "machine's and not GCom's ([decision 0010](decisions/0010-frames-in-flight.md)).",
+        "Time from `send` to the application of the slowest receiver, which is called back by the thread that has read "
+        "the message (`listen(direct=True)`), or where it says so loops over `events`; `own` is p50 at the message's "
+        "sender, which in a total order, and with SAFE, waits until others hold it. `ratio` is p50 ÷ that of one bare "
+        "Pyro5 call of that size at the same rate, there and back. Processor time is a share of a core; `waited` is "
+        "for how many seconds per second all processes together could have run and had no core: where it is large, "
+        "p50 and p99 are the machine's and not GCom's ([decision 0010](decisions/0010-frames-in-flight.md)).",
         _single(findings.single),
         "Where the time goes, from stamps of one turn more; medians in ms at the slowest receiver:",
         _stages(plots.paced(findings)),
@@ -123,7 +124,7 @@ def _single(results: Sequence[LatencyResult]) -> str:
         echo = "" if it.echo_p50 is None else f"{it.echo_p50:.3f}"
         # m0 sends. Of the others the busiest counts, as of their latencies the longest does.
         cores = [it.cores("m0"), max(it.cores(name) for name in names[1:]), it.cores("registry")]
-        load = it.setup.kind, f"{it.setup.size:,} B", f"{it.setup.rate:g}/s"
+        load = it.setup.label, f"{it.setup.size:,} B", f"{it.setup.rate:g}/s"
         shown = [f"{core:.3f}" for core in cores]
         ages = f"{it.p50:.2f}", f"{it.p99:.2f}", f"{it.own_p50:.2f}"
         rows.append([*load, *ages, echo, ratio, *shown, f"{it.waited:.2f}"])
@@ -142,7 +143,7 @@ def _idle(results: Sequence[IdleResult]) -> str:
 
 
 def _stages(results: Sequence[LatencyResult]) -> str:
-    rows = [[it.setup.kind, *[f"{it.stages_ms.get(name, 0.0):.3f}" for name in STAGES]] for it in results]
+    rows = [[it.setup.label, *[f"{it.stages_ms.get(name, 0.0):.3f}" for name in STAGES]] for it in results]
     return _table(["", *STAGES], rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gcom.bench.benchmark import Tell
 from gcom.bench.failover import trials as failover_trials
@@ -68,6 +68,7 @@ def plan(quick: bool) -> PerformancePlan:
     """Return what is measured: in a quarter of an hour, or `quick` in about three minutes."""
     seconds = 3.0 if quick else 20.0
     single = [LatencySetup(kind, MEMBERS, 1, PACED, 100, seconds, "pyro") for kind in (FIFO, TOTAL, SAFE)]
+    single.insert(1, replace(single[0], loop=True))
     single += [LatencySetup(FIFO, MEMBERS, 1, rate, size, seconds / 2, "pyro") for size, rate in LARGE]
     idle = tuple(IdleSetup(FIFO, members, groups, seconds) for members, groups in IDLE)
     floods = [_flood(kind, size, quick) for kind in (FIFO, TOTAL) for size in (100, 1024)]
@@ -97,7 +98,7 @@ def measure(wanted: PerformancePlan, tell: Tell = lambda _text: None) -> Finding
 
 def _single(setup: LatencySetup, tell: Tell) -> LatencyResult:
     result = latency_turns.measure(setup)
-    tell(f"{setup.kind}, {setup.size} B, {setup.rate:g} messages/s: p50 {result.p50:.3f} ms")
+    tell(f"{setup.label}, {setup.size} B, {setup.rate:g} messages/s: p50 {result.p50:.3f} ms")
     return result
 
 

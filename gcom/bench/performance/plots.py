@@ -59,7 +59,7 @@ def paced(findings: Findings) -> list[LatencyResult]:
 
 def _draw_stages(figure: Any, results: list[LatencyResult]) -> None:
     axis = figure.subplots()
-    kinds = [it.setup.kind for it in results]
+    kinds = [it.setup.label for it in results]
     lefts = [0.0] * len(kinds)
     for color, stage in zip(_COLORS, STAGES, strict=False):
         lengths = [it.stages_ms.get(stage, 0.0) for it in results]

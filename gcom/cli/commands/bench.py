@@ -87,11 +87,13 @@ def latency(
     baseline: Annotated[
         str | None, typer.Option(metavar="KIND", help="Also measure, in turns: pyro (a bare Pyro5 echo at that rate).")
     ] = None,
+    loop: Annotated[bool, typer.Option("--loop", help="Receive by a loop over events(), not by callbacks.")] = False,
     as_json: options.Json = False,
 ) -> int:
     """The time from send to delivery at the slowest receiver, at a steady rate, and what it costs each process.
 
-    It starts its own registry and one process per member, which take turns of a second. `cores` is processor time as a
+    It starts its own registry and one process per member, which take turns of a second, and receive by
+    `listen(direct=True)`, or with --loop in a thread of the application's own. `cores` is processor time as a
     share of a core, `waited` for how many seconds per second a process's threads could have run and had no core:
     where it is large, latency is the machine's. The exit status is 1 if any delivery was wrong. `own_ms` is the time
     until a sender has its own message, which counts for nothing else. With --baseline pyro `ratio` is GCom's p50 ÷
@@ -108,7 +110,7 @@ def latency(
     from gcom.cli.commands import bench_tables
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
-    setup = LatencySetup(definition, members, senders, rate, size, seconds, baseline)
+    setup = LatencySetup(definition, members, senders, rate, size, seconds, baseline, loop)
     return bench_tables.latency(setup, Output(), as_json)
 
 

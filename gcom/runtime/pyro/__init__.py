@@ -33,6 +33,7 @@ finally:
 from gcom.runtime.pyro.caller import Caller, ConnectionLost, ConnectionRefused, HostUnknown, TimedOut  # noqa: E402 - after Pyro5
 from gcom.runtime.pyro.credentials import Credentials, Dialer, Newcomer  # noqa: E402
 from gcom.runtime.pyro.dialing import dial, resolved  # noqa: E402
+from gcom.runtime.pyro.endpoint import Endpoint  # noqa: E402
 from gcom.runtime.pyro.pipeline import Pipeline  # noqa: E402
 from gcom.runtime.pyro.places import (  # noqa: E402
     WILDCARDS,
@@ -47,7 +48,7 @@ from gcom.runtime.pyro.places import (  # noqa: E402
     try_listening,
 )
 from gcom.runtime.pyro.secret import UserSecret  # noqa: E402
-from gcom.runtime.pyro.server import Endpoint, Server, settings  # noqa: E402
+from gcom.runtime.pyro.server import Server, settings  # noqa: E402
 from gcom.runtime.pyro.tls import peer, peer_serial  # noqa: E402
 from gcom.runtime.pyro.wire import CALL_BYTES_MAX, NODE, pack, unpack  # noqa: E402
 

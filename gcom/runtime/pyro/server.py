@@ -12,7 +12,6 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from loguru import logger
 from Pyro5 import config, errors, protocol
 from Pyro5 import server as pyro_server
 
@@ -31,6 +30,7 @@ from gcom.runtime.pyro.places import (
     try_listening,
 )
 from gcom.runtime.pyro.secret import NONCE_BYTES, Exchange, UserSecret
+from gcom.runtime.pyro.stand_ins import Aftermath, StandIns
 from gcom.runtime.pyro.wire import (
     CALL_BYTES_MAX,
     MSGPACK,
@@ -83,28 +83,6 @@ def settings(connections: int = limits.CONNECTIONS_MAX) -> None:
     config.SSL = False
 
 
-class Endpoint:
-    """The object behind an id: one method, `receive(bytes) -> bytes`, two-way. A node's takes a view of bytes, too."""
-
-    def __init__(self, handler: Callable[[bytes], bytes]) -> None:
-        self._handler = handler
-
-    @pyro_server.expose  # type: ignore[untyped-decorator]
-    def receive(self, frame: bytes) -> bytes:
-        if type(frame) not in (bytes, memoryview):
-            raise RefusedMessage("argument", "receive takes one bytes frame")
-        if len(frame) > limits.FRAME_BYTES_MAX:
-            text = f"a frame of {len(frame)} bytes is too large: at most {limits.FRAME_BYTES_MAX}"
-            raise RefusedMessage("argument", text)
-        try:
-            return self._handler(frame)
-        except GComError:
-            raise  # the frame is refused
-        except Exception:  # outermost: of a peer's call. The peer is told; that we have a fault is told here
-            logger.exception("a frame from a peer met a fault of this process")
-            raise
-
-
 class _NoInterface:
     """A stand-in for Pyro5's DaemonObject, which would list to anybody what the daemon serves."""
 
@@ -124,6 +102,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         handshake_s: float,
         credentials: Credentials | UserSecret | None,
         openly: frozenset[str],
+        aftermath: Aftermath | None,
     ) -> None:
         self._refusals = refusals
         self._connections = connections
@@ -131,6 +110,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         self._credentials = credentials if isinstance(credentials, Credentials) else None
         self._secret = credentials if isinstance(credentials, UserSecret) else None
         self._openly = openly
+        self.stand_ins = StandIns(self.handleRequest, aftermath) if aftermath is not None else None
         super().__init__(host, port, interface=_NoInterface)
 
     def _handshake(self, conn: Any, denied_reason: str | None = None) -> bool:
@@ -274,7 +254,11 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
                 conn.gcom_requests.flush()  # what was asked before is answered
             raise errors.SecurityError(refused.reason) from refused
         except (EOFError, OSError) as error:
+            if self.stand_ins is not None:
+                self.stand_ins.aftermath.wake()
             raise errors.ConnectionClosedError("gone") from error
+        if self.stand_ins is not None and self.stand_ins.aftermath.due:
+            self.stand_ins.call_back(conn)
 
     def _serve(self, request: WireMessage) -> bytes:
         """Return the answer to a request, as it travels."""
@@ -370,6 +354,7 @@ class Server:
         handshake_s: float = HANDSHAKE_S,
         credentials: Credentials | UserSecret | None = None,
         openly: frozenset[str] = frozenset(),
+        aftermath: Aftermath | None = None,
     ) -> None:
         """Serve the objects in `openly` to peers that prove nothing, too, and nothing else to them."""
         settings(connections)
@@ -378,7 +363,9 @@ class Server:
         self._daemon = _bind(
             listenable(host, secure=isinstance(credentials, Credentials)),
             port,
-            lambda ip, port: _Daemon(ip, port, self._refusals, self._connections, handshake_s, credentials, openly),
+            lambda ip, port: _Daemon(
+                ip, port, self._refusals, self._connections, handshake_s, credentials, openly, aftermath
+            ),
         )
         self._daemon.objectsById = dict(objects)
         self.address: Address = self._daemon.locationStr
@@ -394,13 +381,14 @@ class Server:
         credentials: Credentials | UserSecret | None = None,
         toward: Sequence[Address] = (),
         openly: frozenset[str] = frozenset(),
+        aftermath: Aftermath | None = None,
     ) -> Server:
         """Return a server at a place, at the first of its ports that is free; `address` is the one for others."""
         # The last one is not tried here, so that its error is the one that is raised.
         for port in place.ports[:-1]:
             with contextlib.suppress(Unavailable):
-                return cls.at(replace(place, ports=(port,)), objects, credentials, toward, openly)
-        server = cls(place.host, place.ports[-1], objects, credentials=credentials, openly=openly)
+                return cls.at(replace(place, ports=(port,)), objects, credentials, toward, openly, aftermath)
+        server = cls(place.host, place.ports[-1], objects, credentials=credentials, openly=openly, aftermath=aftermath)
         try:
             server.address = public_address(place, names.split_address(server.address)[1], toward)
         except BadValue:
@@ -437,6 +425,8 @@ class Server:
         if drain_s > 0:
             self._connections.drain(drain_s)
         self._connections.close()
+        if self._daemon.stand_ins is not None:
+            self._daemon.stand_ins.close()
         if self._thread.ident is not None:
             self._thread.join(timeout=1)
         transport.sock.close()  # only now: to close it sooner would keep the accept loop from noticing

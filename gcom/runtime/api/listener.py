@@ -1,0 +1,154 @@
+"""The listener of a group: its callbacks, and the thread that calls them, or the workers of the server, too."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from threading import Thread, get_ident
+from typing import NamedTuple
+
+from loguru import logger
+
+from gcom.core.messages.effects import Deliver
+from gcom.errors import StateFailed
+from gcom.runtime.api.events import Departure, Event, Message, Unicast, ViewChange
+from gcom.runtime.membership import Membership
+from gcom.runtime.step_lock import StepLock
+from gcom.values.run import StateToMerge
+from gcom.values.view import View
+
+DIRECT_RUNS_MAX = 8  # that a worker hands over before it reads on; what is behind them is the listener's thread's
+
+
+class Callbacks(NamedTuple):
+    """What the application wants to be called for."""
+
+    on_message: Callable[[Message], object] | None
+    on_view: Callable[[View], object] | None
+    on_event: Callable[[Event], object] | None
+    on_unicast: Callable[[Unicast], object] | None
+
+
+class ListenerSource(NamedTuple):
+    """The receiving part of a group, as its listener uses it."""
+
+    next_event: Callable[[], Event | None]  # for the listener's thread, which waits for it; raises StateFailed
+    consumed: Callable[[Deliver], None]  # it is read; called with the lock held
+    over: Callable[[], None]  # the listener ends
+    on_defect: Callable[[], None]  # GCom has failed, and not a callback
+
+
+class GroupListener:
+    """Calls back for each event, one at a time, in order, until a Departure without return.
+
+    Whoever calls back is `membership.listened_by`. With `direct` it is also who alone may take from the queue: the
+    thread of the listener, or a worker whose frame has delivered while that waits.
+    """
+
+    def __init__(
+        self, lock: StepLock, membership: Membership, callbacks: Callbacks, source: ListenerSource, direct: bool
+    ) -> None:
+        self.changed = membership.changed  # notified when the listener's thread is to look at the queue
+        self._lock = lock
+        self._membership = membership
+        self._callbacks = callbacks
+        self._source = source
+        self._direct = direct
+        name = f"gcom listener {membership.session.machine.group}"
+        self._thread = Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin to call back."""
+        self._thread.start()
+
+    def _run(self) -> None:
+        # For a `leave` within a callback: it must not wait until a joiner has the state that only this thread can take.
+        with self._lock:
+            self._membership.listened_by = get_ident()
+            self._membership.direct_listener = self if self._direct else None
+        event: Event | None = None
+        while not isinstance(event, Departure) or event.returning:
+            try:
+                event = self._source.next_event()
+            except StateFailed:
+                traceback.print_exc()  # a departure follows
+                continue
+            if event is not None:
+                self._call(event)
+        with self._lock:
+            self._membership.direct_listener = self._membership.listened_by = None
+        self._source.over()
+
+    def _call(self, event: Event) -> None:
+        on_message, on_view, on_event, on_unicast = self._callbacks
+        try:
+            if on_event:
+                on_event(event)
+            if on_message and isinstance(event, Message):
+                on_message(event)
+            elif on_unicast and isinstance(event, Unicast):
+                on_unicast(event)
+            elif on_view and isinstance(event, ViewChange):
+                on_view(event.view)
+        # Nor by `sys.exit`, which would end no program here, but a thread of GCom's.
+        except (Exception, SystemExit):  # outermost: what the application's callback raises is not this thread's end
+            traceback.print_exc()  # the library's log may be disabled, and an application's mistake must be seen
+            logger.error("a callback of group {} failed", self._membership.session.machine.group)
+
+    # in a worker of the server, after it has answered its peer
+
+    def call_back(self) -> None:
+        """Call back for runs that wait, in this thread; all else is for the listener's own."""
+        handed = 0
+        try:
+            delivery = self._begin()
+            while delivery is not None:
+                handed += 1
+                for message in messages_of(delivery):
+                    self._call(message)
+                delivery = self._go_on(delivery, handed < DIRECT_RUNS_MAX)
+        except Exception:  # outermost: of what is ours in the worker's thread, whose own loop is Pyro5's
+            traceback.print_exc()
+            self._source.on_defect()
+            raise
+
+    def _begin(self) -> Deliver | None:
+        """Return the first run that waits, if nobody else calls back; the next one is for this thread alone then."""
+        membership = self._membership
+        with self._lock:
+            if membership.direct_listener is not self or membership.listened_by is not None:
+                return None  # who calls back now looks at the queue again
+            delivery = self._take()
+            if delivery is not None:
+                membership.listened_by = membership.read_by = get_ident()
+            return delivery
+
+    def _go_on(self, done: Deliver, may: bool) -> Deliver | None:
+        """Take a run as read; return the next one, or let the listener's thread go on."""
+        membership = self._membership
+        with self._lock:
+            self._source.consumed(done)
+            delivery = self._take() if may else None
+            if delivery is None:
+                membership.listened_by, membership.read_by = None, self._thread.ident
+                if membership.queued:
+                    membership.changed.notify_all()
+            return delivery
+
+    def _take(self) -> Deliver | None:
+        queued = self._membership.queued
+        if queued and isinstance(first := queued[0], Deliver) and not isinstance(first.run.payloads[0], StateToMerge):
+            queued.popleft()
+            return first
+        if queued:
+            self._membership.changed.notify_all()
+        return None
+
+
+def messages_of(delivery: Deliver) -> Iterator[Message]:
+    """Return a run's messages, each made as it is asked for."""
+    # The loop over the messages runs in C: work in Python is per run (ARCHITECTURE 2).
+    run = delivery.run
+    numbers = range(run.first, run.last + 1)
+    return map(Message._make, zip(repeat(run.sender), numbers, repeat(delivery.view), run.payloads))

@@ -1,0 +1,358 @@
+"""A listener: callbacks one at a time and in order, from its own thread, or from whoever read the message."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+
+import gcom
+from gcom.runtime.pyro.stand_ins import StandIns
+from gcom.values import limits
+from tests.runtime.nodes import LIMIT_S, Cluster, cluster, node_of, take, until
+
+ExpectLog = Callable[[str], None]
+
+
+@pytest.fixture
+def here() -> Iterator[Cluster]:
+    with cluster() as it:
+        yield it
+
+
+@pytest.fixture(params=[False, True], ids=["own_thread", "direct"])
+def direct(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+def test_a_callback_may_send(here: Cluster, direct: bool) -> None:
+    alice, bob = here.members("alice", "bob")
+
+    def answer(message: gcom.Message) -> None:
+        if message.name == "alice":
+            bob.send(f"re: {message.text}")
+
+    bob.listen(on_message=answer, on_view=lambda view: bob.send(f"view {view.number}"), direct=direct)
+    alice.send_many(f"{i}" for i in range(2_000))
+    texts: list[str] = []
+    while len(texts) < 2_001:
+        texts += [message.text for message in take(alice, 1) if message.name == "bob"]
+    assert texts == ["view 2", *[f"re: {i}" for i in range(2_000)]]
+
+
+@pytest.mark.parametrize("raised", [ZeroDivisionError("of the application"), SystemExit(3)])
+def test_a_callback_that_raises_is_logged_and_the_next_event_goes_on(
+    here: Cluster, expect_log: ExpectLog, direct: bool, raised: BaseException
+) -> None:
+    expect_log("a callback of group news failed")
+    alice, bob = here.members("alice", "bob")
+    heard: list[str] = []
+
+    def listen(message: gcom.Message) -> None:
+        heard.append(message.text)
+        if message.text == "bad":
+            raise raised
+
+    bob.listen(on_message=listen, direct=direct)
+    texts = ["good", "bad", "good again"]
+    for count, text in enumerate(texts, 1):
+        alice.send(text)
+        until(partial(lambda count: len(heard) == count, count), "the message")
+    assert heard == texts
+
+
+def test_events_views_and_messages_are_called_back_in_order_until_the_departure(here: Cluster, direct: bool) -> None:
+    (alice,) = here.members("alice")
+    heard: list[object] = []
+    alice.listen(heard.append, heard.append, lambda event: heard.append(type(event)), direct=direct)
+    alice.send("x")
+    until(lambda: len(heard) == 4, "the message")
+    alice.leave()
+    until(lambda: len(heard) == 5, "the departure")
+    kinds = [it for it in heard if isinstance(it, type)]
+    assert kinds == [gcom.ViewChange, gcom.Message, gcom.Departure]
+    assert (heard[1], heard[3]) == (alice.view, gcom.Message(alice.process, 1, 1, "x"))
+
+
+def test_a_callback_does_not_wait_for_its_own_reading(here: Cluster, direct: bool) -> None:
+    (alice,) = here.members("alice")
+    caught: list[gcom.WouldBlock] = []
+    sent: list[int] = []
+    size = limits.RUN_BYTES_MAX // 2
+
+    def flood(_: gcom.Message) -> None:
+        try:
+            while not caught:
+                alice.send(b"x" * size)
+                sent.append(1)
+        except gcom.WouldBlock as error:
+            caught.append(error)
+
+    alice.listen(on_message=flood, direct=direct)
+    alice.send("go")
+    until(lambda: bool(caught), "the refusal")
+    assert "'news' is full, and a callback must not wait" in str(caught[0])
+    bound = (limits.WINDOW_BYTES_MAX + limits.PENDING_BYTES_MAX) // size + 2
+    assert len(sent) <= bound
+    alice.flush(LIMIT_S)
+
+
+def test_a_callback_may_leave(here: Cluster, direct: bool) -> None:
+    alice, bob = here.members("alice", "bob")
+    bob.listen(on_message=lambda _: bob.leave(), direct=direct)
+    alice.send("go away")
+    until(lambda: alice.members == ("alice",), "the leave")
+
+
+def test_a_callback_may_leave_with_a_full_window(here: Cluster, direct: bool) -> None:
+    (alice,) = here.members("alice")
+    left: list[bool] = []
+
+    def flood_and_leave(message: gcom.Message) -> None:
+        if message.payload != "go":
+            return
+        with suppress(gcom.WouldBlock):
+            while True:
+                alice.send(b"x" * 100_000)
+        alice.leave()
+        left.append(True)
+
+    alice.listen(on_message=flood_and_leave, direct=direct)
+    alice.send("go")
+    until(lambda: bool(left), "the leave")
+    assert alice.pending == 0
+
+
+# direct
+
+
+def test_who_reads_a_message_hands_it_over(here: Cluster) -> None:
+    alice, bob = here.members("alice", "bob")
+    threads: list[str] = []
+    bob.listen(on_message=lambda _: threads.append(threading.current_thread().name), direct=True)
+    for number in range(1, 6):
+        alice.send("x")
+        until(lambda number=number: len(threads) == number, "the message")  # type: ignore[misc]
+    assert any(name.startswith("Pyro-Worker") for name in threads)
+
+
+def test_own_messages_and_views_come_from_the_thread_of_the_listener(here: Cluster) -> None:
+    (alice,) = here.members("alice")
+    threads: list[str] = []
+    alice.listen(on_event=lambda _: threads.append(threading.current_thread().name), direct=True)
+    alice.send("x")
+    here.members("bob")
+    until(lambda: len(threads) == 3, "two views and a message")
+    assert set(threads) == {"gcom listener news"}
+
+
+@pytest.mark.parametrize("ordering", ["FIFO", "CAUSALTOTAL"])
+def test_callbacks_never_run_beside_each_other_and_keep_their_order(here: Cluster, ordering: str) -> None:
+    groups = here.members("alice", "bob", "carol", "dave", ordering=ordering)
+    inside, most = Counter[str](), Counter[str]()
+    heard: dict[str, list[tuple[str, int]]] = {group.process: [] for group in groups}
+
+    def listen(group: gcom.Group) -> None:
+        def hear(message: gcom.Message) -> None:
+            inside[group.process] += 1
+            most[group.process] = max(most[group.process], inside[group.process])
+            heard[group.process].append((message.sender, message.number))
+            if message.text == "ping":
+                group.send("pong")
+            inside[group.process] -= 1
+
+        group.listen(on_message=hear, direct=True)
+
+    for group in groups:
+        listen(group)
+    # One by one and many together: workers and the listener's thread take turns.
+    for _ in range(50):
+        for group in groups:
+            group.send("ping")
+    for group in groups:
+        group.send_many(["x"] * 500)
+    until(lambda: all(len(it) == 4 * (50 + 4 * 50 + 500) for it in heard.values()), "all of it")
+    assert set(most.values()) == {1}
+    for numbers in heard.values():
+        for sender in heard:
+            assert [number for who, number in numbers if who == sender] == list(range(1, 751))
+    if ordering == "CAUSALTOTAL":
+        assert all(it == heard[groups[0].process] for it in heard.values())
+
+
+@pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
+def test_a_peer_is_answered_while_a_callback_takes_long(here: Cluster, ordering: str) -> None:
+    alice, bob = here.members("alice", "bob", ordering=ordering)
+    inside, on = threading.Event(), threading.Event()
+    heard: list[str] = []
+
+    def hear(message: gcom.Message) -> None:
+        heard.append(message.text)
+        if message.text == "first":
+            inside.set()
+            assert on.wait(LIMIT_S)
+
+    bob.listen(on_message=hear, direct=True)
+    alice.send("first")
+    assert inside.wait(LIMIT_S)
+    # Each needs an answer of bob's, over the one connection whose worker is away.
+    alice.send("second", held_by="all")
+    alice.send_many(["x"] * 1_000)
+    alice.send("last", held_by="all")
+    assert heard == ["first"]
+    on.set()
+    until(lambda: len(heard) == 1_003, "the rest")
+    assert (heard[1], heard[-1]) == ("second", "last")
+    # And the worker is back: what comes now it hands over.
+    alice.send("again", held_by="all")
+    until(lambda: heard[-1] == "again", "the message after")
+    assert alice.members == ("alice", "bob")
+
+
+def test_who_dies_while_a_callback_takes_long_is_noticed(here: Cluster) -> None:
+    alice, bob = here.members("alice", "bob")
+    inside, on = threading.Event(), threading.Event()
+    events: list[object] = []
+
+    def hear(event: gcom.Event) -> None:
+        if isinstance(event, gcom.Message):
+            inside.set()
+            assert on.wait(LIMIT_S)
+        events.append(event)
+
+    bob.listen(on_event=hear, direct=True)
+    alice.send("x")
+    assert inside.wait(LIMIT_S)
+    alice.leave()
+    until(lambda: bob.members == ("bob",), "the view without alice")
+    on.set()
+    until(lambda: len(events) == 3, "the view after the message")
+    assert [type(it) for it in events] == [gcom.ViewChange, gcom.Message, gcom.ViewChange]
+
+
+def test_a_callback_may_close_its_node(here: Cluster, direct: bool) -> None:
+    alice, bob = here.members("alice", "bob")
+    closed = threading.Event()
+
+    def close(_: gcom.Message) -> None:
+        node_of(bob).close(LIMIT_S)
+        closed.set()
+
+    bob.listen(on_message=close, direct=direct)
+    alice.send("go away")
+    assert closed.wait(LIMIT_S)
+    until(lambda: alice.members == ("alice",), "the leave")
+
+
+def test_a_failure_of_gcoms_own_in_a_worker_ends_the_node(
+    here: Cluster, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    alice, bob = here.members("alice", "bob")
+    bob.listen(direct=True)
+    until(lambda: not bob._membership.queued, "the view")
+    monkeypatch.setattr(bob._session, "consumed", lambda _: 1 // 0)
+    alice.send("x")
+    until(lambda: bob._session.ended is not None, "the end")
+    assert "ZeroDivisionError" in capfd.readouterr().err
+    with pytest.raises(gcom.Detached, match="a defect in GCom"):
+        bob.send("y")
+
+
+class FakeServer:
+    """One connection with requests that are served when told, and callbacks that do some work."""
+
+    sock = None
+    gcom_requests = SimpleNamespace(has_next=False)
+    due = (1,)
+
+    def __init__(self) -> None:
+        self.served_by: list[str] = []
+        self.request = threading.Semaphore(0)
+        self.ended = False
+        self.woken = 0
+        self.work: Callable[[], object] = lambda: None
+        self.stand_ins = StandIns(self._serve, self)
+
+    def _serve(self, _: object) -> None:
+        assert self.request.acquire(timeout=LIMIT_S)
+        if self.ended:
+            raise EOFError("it ended")
+        self.served_by.append(threading.current_thread().name)
+
+    def call_back(self) -> None:
+        self.work()
+
+    def wake(self) -> None:
+        self.woken += 1
+
+    def answered(self) -> None:
+        """What the worker does after an answer."""
+        self.stand_ins.call_back(self)  # type: ignore[arg-type]
+
+
+def standing_in() -> list[threading.Thread]:
+    return [it for it in threading.enumerate() if it.name == "gcom stand-in"]
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    it = FakeServer()
+    yield it
+    it.stand_ins.close()
+
+
+def test_a_quick_worker_needs_no_stand_in(server: FakeServer) -> None:
+    done: list[int] = []
+    server.work = lambda: done.append(1)
+    for _ in range(100):
+        server.answered()
+    assert (len(done), server.woken) == (100, 0)
+    assert not standing_in()
+
+
+def test_a_worker_that_has_more_to_serve_calls_back_nobody(server: FakeServer) -> None:
+    server.work = lambda: pytest.fail("it was to serve on")
+    server.gcom_requests = SimpleNamespace(has_next=True)
+    server.answered()
+    assert server.woken == 1
+
+
+def test_a_stand_in_serves_until_the_worker_is_back(server: FakeServer) -> None:
+    def work() -> None:
+        for count in (1, 2, 3):
+            server.request.release()
+            until(partial(lambda count: len(server.served_by) == count, count), "a request")
+        server.answered()  # as the stand-in does
+        server.request.release()  # for which the stand-in waits when the worker is back
+
+    server.work = work
+    server.answered()
+    assert server.served_by == ["gcom stand-in"] * 4
+    assert server.woken == 1
+    assert not standing_in()
+
+
+def test_the_worker_is_told_that_its_connection_ended_meanwhile(server: FakeServer) -> None:
+    def work() -> None:
+        server.request.release()
+        until(lambda: bool(server.served_by), "a stand-in")
+        server.ended = True
+        server.request.release()
+
+    server.work = work
+    with pytest.raises(EOFError, match="it ended"):
+        server.answered()
+
+
+def test_what_a_callback_raises_goes_to_the_worker(server: FakeServer) -> None:
+    server.work = lambda: 1 // 0
+    with pytest.raises(ZeroDivisionError):
+        server.answered()
+    server.work = lambda: None
+    server.answered()
+    assert server.woken == 0
