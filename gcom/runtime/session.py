@@ -1,7 +1,7 @@
 """One machine and what is kept for it: the rhythm lock, step, carry out, unlock for one group at one process.
 
-Carrying out an effect never waits for a peer, and never calls the application: deliveries go to a queue that the
-application's own thread empties, requests to the registry go to a thread of the host, frames are taken by the links. So
+Carrying out an effect never waits for a peer, and never calls the application: deliveries go to a queue that whoever
+receives empties later, requests to the registry go to a thread of the host, frames are taken by the links. So
 the lock is held for as long as a step takes, and a callback, which runs without it, may send.
 """
 
@@ -400,9 +400,10 @@ class Session:
             self._serve_woken_links()
 
     def _wake(self, awaited: set[type[Effect]], listener: DirectListener | None) -> None:
-        # Each wake costs two switches of threads, as much as a step.
-        if listener and awaited == {Deliver} and not self.acks_awaited:  # for which only the receiver waits
-            self._host.lock.due.append(listener)
+        # Each wake costs two switches of threads, as much as a step. For a delivery only the receiver waits, and where
+        # that is a direct listener, the worker whose step this is may call back without one.
+        if listener and awaited == {Deliver} and not self.acks_awaited:
+            self._host.lock.listeners_due.append(listener)
         elif awaited or self.acks_awaited:
             self._host.lock.notify_on_release(self.changed)
 

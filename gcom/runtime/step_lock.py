@@ -27,16 +27,18 @@ class Writer(Protocol):
 class DirectListener(Protocol):
     """A listener whose callbacks may come from a worker of the server (`Group.listen`)."""
 
-    changed: Condition
-
     def call_back(self) -> None:
         """Call back for what waits, unless its own thread has to. Takes the lock."""
+
+    def wake(self) -> None:
+        """Have its own thread call back, unless another one does. Holds the lock."""
 
 
 class StepLock:
     """A lock, and the writers that have to look for something to write before it is released.
 
-    `due` are listeners for which a worker's step has delivered, until its peer is answered: a callback may take long.
+    `listeners_due` are those for which a worker's step has delivered, until its peer is answered: a callback may take
+    long.
     """
 
     def __init__(self) -> None:
@@ -45,7 +47,7 @@ class StepLock:
         self._is_owned = self._lock.locked
         self._unprepared: dict[Writer, None] = {}
         self._changed: dict[Condition, None] = {}
-        self.due: deque[DirectListener] = deque()  # filled with the lock held, emptied by any worker
+        self.listeners_due: deque[DirectListener] = deque()  # filled with the lock held, emptied by any worker
 
     def write_on_release(self, writer: Writer) -> None:
         """Have a writer look for something to write when the lock is released. Holds the lock."""
@@ -59,15 +61,19 @@ class StepLock:
 
     def call_back(self) -> None:
         """Have the listeners that are due call back in this thread. The lock is not held."""
-        with suppress(IndexError):  # another worker was faster
-            while True:
-                self.due.popleft().call_back()
+        while (listener := self._next_due()) is not None:
+            listener.call_back()
 
     def wake(self) -> None:
         """Have them call back in their own threads. The lock is not held."""
-        with self, suppress(IndexError):
-            while True:
-                self.due.popleft().changed.notify_all()
+        with self:
+            while (listener := self._next_due()) is not None:
+                listener.wake()
+
+    def _next_due(self) -> DirectListener | None:
+        with suppress(IndexError):  # another worker was faster
+            return self.listeners_due.popleft()
+        return None
 
     def condition(self) -> Condition:
         """Return a condition of this lock; to wait for it lets the lock go."""

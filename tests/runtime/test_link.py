@@ -21,7 +21,7 @@ from gcom.core.messages import events, frames
 from gcom.core.messages.frames import Frame, Refused, Reply, Status
 from gcom.runtime import pyro
 from gcom.runtime.links import reader
-from gcom.runtime.links.link import Link, _TakenFrame, is_unawaited
+from gcom.runtime.links.link import CALLEE_LATE_MS, CALLER_LATE_MS, Link, _TakenFrame, is_unawaited
 from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
 from gcom.values.run import Run
@@ -340,6 +340,8 @@ def test_a_closed_node_leaves_no_thread(here: Cluster) -> None:
 class Beating:
     """A session whose heartbeat to a peer is due at a time; it is its own machine."""
 
+    process = "carol#1"  # greater than bob's, so it has the lead
+
     def __init__(self, due: int) -> None:
         self.due = due
         self.brought: list[int] = []
@@ -418,7 +420,7 @@ class Linked(Beating):
     def __init__(self) -> None:
         super().__init__(0)
         self.now_ms = 1_000
-        self.links = Links("carol#1")  # greater, so it has the lead
+        self.links = Links(self.process)
         self.links.open("bob#1", "127.0.0.1:1", self.now_ms)
         self.taken: list[int] = []
         self.replied: list[tuple[Reply, int]] = []  # each with the number of calls that it answers
@@ -483,23 +485,40 @@ class Linked(Beating):
 
 def test_a_redial_is_looked_for_though_the_heartbeat_was_due_later() -> None:
     it = Linked()
-    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS
+    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS + CALLER_LATE_MS
     for _ in range(2):  # the second fails the redial that goes at once
         it.links.failed("bob#1", it.now_ms)
         it.serve_woken()
     it.tick()
-    assert it.taken == [1_000, 1_000 + limits.REDIAL_MS]
+    assert it.taken == [1_000, 1_000 + limits.REDIAL_MS + CALLER_LATE_MS]
 
 
 def test_a_heartbeat_with_the_lead_goes_when_it_make_due_after_the_answer() -> None:
     """The time that was found as the last one went is later: then both sides would call, of all their groups."""
     it = Linked()
     it.links.begin("bob#1", it.now_ms)
-    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS
+    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS + CALLER_LATE_MS
     it.now_ms += 10
     it.answer()
     it.tick()
-    assert it.taken == [1_010 + limits.HEARTBEAT_MS - limits.HEARTBEAT_LEAD_MS]
+    assert it.taken == [1_010 + limits.HEARTBEAT_MS - limits.HEARTBEAT_LEAD_MS + CALLER_LATE_MS]
+
+
+def test_who_is_called_wakes_later_than_its_caller_and_neither_waits_for_its_wake() -> None:
+    it = Linked()
+    it.process = "alice#1"  # the lesser one of the two, which is called
+    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS + CALLEE_LATE_MS
+    assert CALLER_LATE_MS < limits.HEARTBEAT_LEAD_MS < CALLEE_LATE_MS
+    # A tick of a machine comes between: what is due goes with it.
+    it.now_ms += limits.HEARTBEAT_MS + 1
+    with it.lock:
+        assert it.link.tick()
+    assert it.taken == [it.now_ms]
+    # And what is soon due goes in time.
+    it.links["bob#1"].due_ms = it.now_ms + CALLEE_LATE_MS - 1
+    it.answer()
+    it.links["bob#1"].due_ms = it.now_ms + CALLEE_LATE_MS - 1
+    assert it.link.next_ms(it.now_ms) == it.now_ms + CALLEE_LATE_MS - 1
 
 
 def test_of_answers_that_come_together_the_machine_is_told_the_last() -> None:
@@ -523,7 +542,7 @@ def test_a_turn_whose_peer_is_gone_is_found_within_a_heartbeat(looked: bool) -> 
     it.serve_woken()
     assert it.forgotten == []
     it.tick()
-    assert (it.now_ms, it.forgotten) == (1_000 + limits.HEARTBEAT_MS, [it.link])
+    assert (it.now_ms, it.forgotten) == (1_000 + limits.HEARTBEAT_MS + CALLER_LATE_MS, [it.link])
 
 
 class Rests:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -45,7 +46,7 @@ def test_a_callback_may_send(here: Cluster, direct: bool) -> None:
     assert texts == ["view 2", *[f"re: {i}" for i in range(2_000)]]
 
 
-@pytest.mark.parametrize("raised", [ZeroDivisionError("of the application"), SystemExit(3)])
+@pytest.mark.parametrize("raised", [ZeroDivisionError("of the application"), SystemExit(3), CancelledError()])
 def test_a_callback_that_raises_is_logged_and_the_next_event_goes_on(
     here: Cluster, expect_log: ExpectLog, direct: bool, raised: BaseException
 ) -> None:
@@ -141,7 +142,7 @@ def test_who_reads_a_message_hands_it_over(here: Cluster) -> None:
     assert any(name.startswith("Pyro-Worker") for name in threads)
 
 
-def test_own_messages_and_views_come_from_the_thread_of_the_listener(here: Cluster) -> None:
+def test_without_a_peers_frame_it_is_the_listeners_thread(here: Cluster) -> None:
     (alice,) = here.members("alice")
     threads: list[str] = []
     alice.listen(on_event=lambda _: threads.append(threading.current_thread().name), direct=True)
@@ -253,14 +254,35 @@ def test_a_failure_of_gcoms_own_in_a_worker_ends_the_node(
     here: Cluster, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     alice, bob = here.members("alice", "bob")
-    bob.listen(direct=True)
-    until(lambda: not bob._membership.queued, "the view")
+    events: list[gcom.Event] = []
+    bob.listen(on_event=events.append, direct=True)
+    until(lambda: bool(events), "the view")
     monkeypatch.setattr(bob._session, "consumed", lambda _: 1 // 0)
     alice.send("x")
-    until(lambda: bob._session.ended is not None, "the end")
+    until(lambda: any(isinstance(it, gcom.Departure) for it in events), "the departure")
     assert "ZeroDivisionError" in capfd.readouterr().err
     with pytest.raises(gcom.Detached, match="a defect in GCom"):
         bob.send("y")
+
+
+@pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
+def test_slow_callbacks_in_a_row_take_one_thread_more(here: Cluster, ordering: str) -> None:
+    alice, bob = here.members("alice", "bob", ordering=ordering)
+    heard = threading.Semaphore(0)
+    most: list[int] = []
+
+    def hear(_: gcom.Message) -> None:
+        # In a worker until there is a stand-in, to which the next message comes.
+        if not threading.current_thread().name.startswith("gcom listener"):
+            until(lambda: bool(standing_in()), "a stand-in")
+        most.append(len(standing_in()))
+        heard.release()
+
+    bob.listen(on_message=hear, direct=True)
+    for _ in range(10):
+        alice.send("x")
+        assert heard.acquire(timeout=LIMIT_S)
+    assert max(most) == 1
 
 
 class FakeServer:
@@ -268,7 +290,7 @@ class FakeServer:
 
     sock = None
     gcom_requests = SimpleNamespace(has_next=False)
-    due = (1,)
+    listeners_due = (1,)
 
     def __init__(self) -> None:
         self.served_by: list[str] = []
@@ -276,6 +298,7 @@ class FakeServer:
         self.ended = False
         self.woken = 0
         self.work: Callable[[], object] = lambda: None
+        self.after_request: Callable[[], object] = lambda: None
         self.stand_ins = StandIns(self._serve, self)
 
     def _serve(self, _: object) -> None:
@@ -283,6 +306,7 @@ class FakeServer:
         if self.ended:
             raise EOFError("it ended")
         self.served_by.append(threading.current_thread().name)
+        self.after_request()
 
     def call_back(self) -> None:
         self.work()
@@ -327,13 +351,13 @@ def test_a_stand_in_serves_until_the_worker_is_back(server: FakeServer) -> None:
         for count in (1, 2, 3):
             server.request.release()
             until(partial(lambda count: len(server.served_by) == count, count), "a request")
-        server.answered()  # as the stand-in does
         server.request.release()  # for which the stand-in waits when the worker is back
 
     server.work = work
+    server.after_request = server.answered
     server.answered()
     assert server.served_by == ["gcom stand-in"] * 4
-    assert server.woken == 1
+    assert server.woken == 4
     assert not standing_in()
 
 
@@ -347,6 +371,50 @@ def test_the_worker_is_told_that_its_connection_ended_meanwhile(server: FakeServ
     server.work = work
     with pytest.raises(EOFError, match="it ended"):
         server.answered()
+
+
+def test_a_stand_in_never_calls_back(server: FakeServer) -> None:
+    """Else each slow callback in a row would have a thread more."""
+    most = 0
+
+    def work() -> None:
+        nonlocal most
+        server.request.release()  # the next message comes while this one is in its callback
+        until(lambda: len(server.served_by) > served, "a stand-in")
+        most = max(most, len(standing_in()))
+        server.request.release()  # and another one behind it
+
+    server.after_request = server.answered
+    server.work = work
+    for _ in range(3):
+        served = len(server.served_by)
+        server.answered()
+    assert most == 1
+    assert server.woken == 6
+    assert not standing_in()
+
+
+def test_without_a_thread_for_the_watch_the_next_callback_tries_again(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    done: list[int] = []
+    server.work = lambda: done.append(1)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        server.answered()
+    assert done == [1]
+
+    def work() -> None:
+        server.request.release()
+        until(lambda: bool(server.served_by), "a stand-in")
+        server.request.release()
+
+    server.work = work
+    server.answered()
+    assert server.served_by == ["gcom stand-in"] * 2
 
 
 def test_what_a_callback_raises_goes_to_the_worker(server: FakeServer) -> None:

@@ -5,8 +5,9 @@
 
 - Every method may be called from any thread. It takes the host's lock, and waits on the membership's condition, which
   is notified after every step that had effects.
-- One thread at a time receives: a loop, `receive`, or the listener's thread. It reads the queue, tells the machine what
-  has been consumed (the credit of the senders), and calls the application's state callbacks between two events.
+- One thread at a time receives: a loop, `receive`, the listener's, or a worker for a direct one. It reads the queue,
+  tells the machine what has been consumed (the credit of the senders), and calls the application's state callbacks
+  between two events.
 - Within a callback nothing is sent or called that would have to wait for what only that thread can read: it raises
   WouldBlock.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import repeat
 from threading import Thread, get_ident
 from typing import NamedTuple
@@ -49,7 +50,6 @@ class GroupListener:
     def __init__(
         self, lock: StepLock, membership: Membership, callbacks: Callbacks, source: ListenerSource, direct: bool
     ) -> None:
-        self.changed = membership.changed  # notified when the listener's thread is to look at the queue
         self._lock = lock
         self._membership = membership
         self._callbacks = callbacks
@@ -72,7 +72,7 @@ class GroupListener:
             try:
                 event = self._source.next_event()
             except StateFailed:
-                traceback.print_exc()  # a departure follows
+                _print_error()  # a departure follows
                 continue
             if event is not None:
                 self._call(event)
@@ -91,9 +91,9 @@ class GroupListener:
                 on_unicast(event)
             elif on_view and isinstance(event, ViewChange):
                 on_view(event.view)
-        # Nor by `sys.exit`, which would end no program here, but a thread of GCom's.
-        except (Exception, SystemExit):  # outermost: what the application's callback raises is not this thread's end
-            traceback.print_exc()  # the library's log may be disabled, and an application's mistake must be seen
+        # Whatever it was: `sys.exit` would end no program here, but a thread of GCom's.
+        except BaseException:  # outermost: what the application's callback raises is not this thread's end
+            _print_error()  # the library's log may be disabled, and an application's mistake must be seen
             logger.error("a callback of group {} failed", self._membership.session.machine.group)
 
     # in a worker of the server, after it has answered its peer
@@ -109,9 +109,16 @@ class GroupListener:
                     self._call(message)
                 delivery = self._go_on(delivery, handed < DIRECT_RUNS_MAX)
         except Exception:  # outermost: of what is ours in the worker's thread, whose own loop is Pyro5's
-            traceback.print_exc()
             self._source.on_defect()
+            with self._lock:
+                self._give_up_turn()  # the listener's thread has a departure to tell
+            _print_error()
             raise
+
+    def wake(self) -> None:
+        """Have the listener's thread call back, unless somebody does, who looks at the queue again. Holds the lock."""
+        if self._membership.listened_by is None:
+            self._membership.changed.notify_all()
 
     def _begin(self) -> Deliver | None:
         """Return the first run that waits, if nobody else calls back; the next one is for this thread alone then."""
@@ -126,15 +133,19 @@ class GroupListener:
 
     def _go_on(self, done: Deliver, may: bool) -> Deliver | None:
         """Take a run as read; return the next one, or let the listener's thread go on."""
-        membership = self._membership
         with self._lock:
             self._source.consumed(done)
             delivery = self._take() if may else None
             if delivery is None:
-                membership.listened_by, membership.read_by = None, self._thread.ident
-                if membership.queued:
-                    membership.changed.notify_all()
+                self._give_up_turn()
             return delivery
+
+    def _give_up_turn(self) -> None:
+        membership = self._membership
+        if membership.listened_by == get_ident():
+            membership.listened_by, membership.read_by = None, self._thread.ident
+        if membership.queued:
+            membership.changed.notify_all()
 
     def _take(self) -> Deliver | None:
         queued = self._membership.queued
@@ -152,3 +163,8 @@ def messages_of(delivery: Deliver) -> Iterator[Message]:
     run = delivery.run
     numbers = range(run.first, run.last + 1)
     return map(Message._make, zip(repeat(run.sender), numbers, repeat(delivery.view), run.payloads))
+
+
+def _print_error() -> None:
+    with suppress(OSError, ValueError):  # standard error may be a closed pipe
+        traceback.print_exc()

@@ -1,6 +1,6 @@
-"""The receiving part of a group: events by iteration, by `receive`, or by callbacks of a listener's one thread.
+"""The receiving part of a group: events by iteration, by `receive`, or by the callbacks of a listener.
 
-Messages wait in a queue that the application empties in its own thread. What it has read is credit for the senders, so
+Messages wait in a queue that one thread at a time empties. What it has read is credit for the senders, so
 a slow reader slows its senders and memory stays bounded. The application's state callbacks run in the same thread,
 between two events.
 """
@@ -121,12 +121,12 @@ class Receiving(GroupHandle):
         on_unicast: Callable[[Unicast], object] | None = None,
         direct: bool = False,
     ) -> None:
-        """Call back for each event, in order, from one thread of this group's own, until a Departure without return.
+        """Call back for each event, one at a time and in order, until a Departure without return.
 
-        A callback may send; it must not wait for other events. What it raises is printed, and the next event goes on.
-        Without any callback what comes is read and dropped. `direct`: messages may come from other threads of the node,
-        too, still one at a time and in order. Who reads a message from the network then hands it over, which saves a
-        switch of threads; for callbacks that take less than a millisecond, since the peer waits behind them, 40 ms at
+        All from one thread of this group's own, but with `direct`. A callback may send; it must not wait for other
+        events. What it raises is printed, and the next event goes on. Without any callback what comes is read and
+        dropped. `direct`: who reads a message from the network may hand it over, which saves a switch of threads; for
+        callbacks that take less than a millisecond, and wait for nobody, since the peer waits behind them, 40 ms at
         most. Raises AlreadyReceiving beside a loop or a listener; NotAMember or Detached after the last Departure.
         """
         if not self._receiving.acquire(blocking=False):

@@ -29,6 +29,9 @@ from gcom.values.names import Address, Process
 
 CALL_TIMEOUT_S = 2.5  # longer than SILENCE_MS: a paused peer is suspected before its call is given up
 CALL_TIMEOUT_MS = int(CALL_TIMEOUT_S * 1000)
+# A wake for a heartbeat may be so late, to go with a tick of a machine. Of two idle processes the greater id calls, in
+# its lead (HEARTBEAT_LEAD_MS); the wake of the other one only finds that it was called.
+CALLER_LATE_MS, CALLEE_LATE_MS = 20, 60
 OVERDUE_MS = 10  # a heartbeat that waits for an answer to something else is tried again so soon
 
 
@@ -104,6 +107,7 @@ class Link:
         self._to_write: deque[tuple[pyro.Pipeline, _TakenFrame]] = deque()
         self._unanswered: deque[_TakenFrame] = deque()
         self._next_tick_ms = 0  # before it nothing is due by time
+        self._late_ms = 0  # so much later the reader may look at what is due
         self._writing = Lock()  # by one thread at a time, in the order in which frames were taken
         self._call_thread: Thread | None = None  # dials, or makes calls one by one; nothing else is written meanwhile
         self._certified = isinstance(host.credentials, pyro.Credentials)
@@ -219,10 +223,13 @@ class Link:
             # Sooner nothing is due without `serve` or an answer: what comes from the peer puts a heartbeat off.
             dues = [due for _, due in self._dues() if due is not None]
             self._next_tick_ms = max(min(dues), now_ms + OVERDUE_MS) if dues else now_ms + limits.HEARTBEAT_MS
+            calls = any(session.machine.process > peer for session, peer in self._turns)
+            self._late_ms = CALLER_LATE_MS if calls else CALLEE_LATE_MS
         if self._call_thread is not None:
             return None
         if not self._unanswered:
-            return self._next_tick_ms
+            # What is due soon goes in time.
+            return self._next_tick_ms + (self._late_ms if self._next_tick_ms >= now_ms + CALLEE_LATE_MS else 0)
         return max(min(self._next_tick_ms, self._overdue_ms), now_ms + OVERDUE_MS)
 
     def is_overdue(self, now_ms: int) -> bool:

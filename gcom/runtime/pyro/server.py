@@ -84,7 +84,7 @@ def settings(connections: int = limits.CONNECTIONS_MAX) -> None:
 
 
 class _NoInterface:
-    """A stand-in for Pyro5's DaemonObject, which would list to anybody what the daemon serves."""
+    """In place of Pyro5's DaemonObject, which would list to anybody what the daemon serves."""
 
     def __init__(self, daemon: object) -> None:
         pass
@@ -257,7 +257,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             if self.stand_ins is not None:
                 self.stand_ins.aftermath.wake()
             raise errors.ConnectionClosedError("gone") from error
-        if self.stand_ins is not None and self.stand_ins.aftermath.due:
+        if self.stand_ins is not None and self.stand_ins.aftermath.listeners_due:
             self.stand_ins.call_back(conn)
 
     def _serve(self, request: WireMessage) -> bytes:

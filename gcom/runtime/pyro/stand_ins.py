@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sized
 from contextlib import suppress
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Thread, get_ident
 from time import monotonic
 from typing import Protocol
 
@@ -14,14 +14,14 @@ from gcom.runtime.pyro.connections import Connection
 from gcom.runtime.pyro.wire import Requests
 
 PATIENCE_S = 0.02  # a worker may be away for so long; at most twice that passes until a peer is answered again
-QUIET_TURNS = 50  # without any worker away, after which the watch ends until the next one is
+QUIET_TURNS = 10  # without any worker away, after which the watch ends until the next one is
 
 
 class Aftermath(Protocol):
     """What requests leave to be done once they are answered; any worker may do it."""
 
     @property
-    def due(self) -> Sized: ...
+    def listeners_due(self) -> Sized: ...
 
     def call_back(self) -> None:
         """Do it in this thread, which may take long."""
@@ -58,6 +58,7 @@ class StandIns:
         self.aftermath = aftermath
         self._serve = serve
         self._absences: dict[ServedConnection, _Absence] = {}
+        self._standing_in: set[int] = set()  # the threads that do
         self._runs = 0  # so far; as a sign of life, so a lost count does no harm
         self._watching = False
         self._mutex = Lock()  # for the start and the end of a watch and of an absence
@@ -68,15 +69,16 @@ class StandIns:
 
         Raises the error by which the connection ended meanwhile.
         """
-        # The peer comes first: with what it asks next, and where this thread is a stand-in.
-        if conn.gcom_requests.has_next or conn in self._absences:
+        # The peer comes first: with what it asks next, and where this thread is a stand-in. If that called back once
+        # the worker is back, and waits for it, its callback would have a stand-in of its own, and so on.
+        if conn.gcom_requests.has_next or get_ident() in self._standing_in:
             self.aftermath.wake()
             return
         absence = self._absences[conn] = _Absence(conn)
         self._runs += 1
-        if not self._watching:
-            self._watch()
         try:
+            if not self._watching:
+                self._watch()
             self.aftermath.call_back()
         finally:
             with self._mutex:
@@ -92,10 +94,10 @@ class StandIns:
         self._closed.set()
 
     def _watch(self) -> None:
-        with self._mutex:
+        with self._mutex, suppress(RuntimeError):  # there is no thread to be had now: the next callback tries again
             if not self._watching:
-                self._watching = True
                 Thread(target=self._relieve, name="gcom stand-ins", daemon=True).start()
+                self._watching = True
 
     def _relieve(self) -> None:
         seen, quiet = -1, 0
@@ -128,8 +130,11 @@ class StandIns:
 
     def _stand_in(self, absence: _Absence) -> None:
         logger.debug("a callback takes long: another thread serves its connection meanwhile")
+        self._standing_in.add(get_ident())
         try:
             while not absence.over:
                 self._serve(absence.conn)
         except Exception as error:  # outermost: of this thread; the worker raises it, and closes the connection
             absence.error = error
+        finally:
+            self._standing_in.discard(get_ident())
