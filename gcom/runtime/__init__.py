@@ -7,7 +7,7 @@ effect is to put something into a queue or to wake a thread; to act is to call a
 - Nothing waits for a peer, the registry or a callback while it holds the lock; only a delivery log's full buffer waits
   for the disk. So a step never blocks for long, and a callback may send.
 - Callbacks for events and state run in the thread that receives, the application's own or its listener's, or for a
-  direct listener in a worker of the server, which a stand-in relieves where that takes long; the handler
+  direct listener in a worker of the server, beside which a spare one serves where that takes long; the handler
   of group calls runs in threads of `request_handlers`. They may wait, and hold up nobody but their group's reader.
 - A link keeps several frames in flight; one thread reads all answers, and a link that dials has one for that time.
 - A thread that meets a defect of GCom ends every session here and raises on: half a process is worse than none.

@@ -100,7 +100,7 @@ class Host:
             pyro.NODE: pyro.Endpoint(self._receive),
             pyro.STATUS: pyro.Endpoint(self._tell_status),
         }
-        self._server = pyro.Server.at(place, serves, self.credentials, toward=addresses, aftermath=self.lock)
+        self._server = pyro.Server.at(place, serves, self.credentials, toward=addresses, callbacks=self.lock)
         # Before its address is told to anybody: whoever is told it may dial at once.
         self._server.start()
         self._life = Life()

@@ -1,7 +1,7 @@
 """One machine and what is kept for it: the rhythm lock, step, carry out, unlock for one group at one process.
 
-Carrying out an effect never waits for a peer, and never calls the application: deliveries go to a queue that whoever
-receives empties later, requests to the registry go to a thread of the host, frames are taken by the links. So
+Carrying out an effect never waits for a peer, and never calls the application: deliveries go to a queue, which the
+receiver empties later, requests to the registry go to a thread of the host, frames are taken by the links. So
 the lock is held for as long as a step takes, and a callback, which runs without it, may send.
 """
 

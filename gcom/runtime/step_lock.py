@@ -37,7 +37,7 @@ class DirectListener(Protocol):
 class StepLock:
     """A lock, and the writers that have to look for something to write before it is released.
 
-    `listeners_due` are those for which a worker's step has delivered, until its peer is answered: a callback may take
+    `listeners_due`: for each a worker's step has delivered; it is called back after the answer, since that may take
     long.
     """
 
@@ -60,12 +60,13 @@ class StepLock:
         self._changed[changed] = None
 
     def call_back(self) -> None:
-        """Have the listeners that are due call back in this thread. The lock is not held."""
-        while (listener := self._next_due()) is not None:
+        """Have a listener that is due call back in this thread. The lock is not held."""
+        # One: each worker comes here once for each step of its own that has delivered.
+        if (listener := self._next_due()) is not None:
             listener.call_back()
 
     def wake(self) -> None:
-        """Have them call back in their own threads. The lock is not held."""
+        """Have all that are due call back in their own threads. The lock is not held."""
         with self:
             while (listener := self._next_due()) is not None:
                 listener.wake()

@@ -109,6 +109,10 @@ REDIAL_MS = 250  # a peer whose calls fail is called again
 # Of two processes the one with the greater id sends its heartbeat so much earlier. It must be longer than a call takes,
 # or each would call the other.
 HEARTBEAT_LEAD_MS = 25
+# A wake for a heartbeat or a redial may be so late, to go with a tick of a machine. The caller's is within its lead, of
+# which a call needs the rest; the other side's only finds, as a rule, that it was called.
+CALLER_LATE_MS = 10
+CALLEE_LATE_MS = 60
 # What is due so soon of another group goes with what is due now: two processes with twenty groups in common wake each
 # other as often as with one. Half of the time between two: so whatever came apart is together again after one of them.
 HEARTBEATS_TOGETHER_MS = HEARTBEAT_MS // 2

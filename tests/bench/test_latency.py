@@ -21,14 +21,15 @@ QUIET = {"wrong": [], "lost": 0, "cpu_s": 0.0, "switches": 0}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ordering", [Ordering.FIFO, Ordering.TOTAL])
-def test_every_message_of_every_turn_is_measured(ordering: Ordering) -> None:
+@pytest.mark.parametrize(("ordering", "loop"), [(Ordering.FIFO, True), (Ordering.TOTAL, False)])
+def test_every_message_of_every_turn_is_measured(ordering: Ordering, loop: bool) -> None:
     told: list[str] = []
-    outcome = measure(LatencySetup(Definition("bench", ordering), 2, 1, 50, 64, 2.0, "pyro"), told.append)
+    outcome = measure(LatencySetup(Definition("bench", ordering), 2, 1, 50, 64, 2.0, "pyro", loop), told.append)
     assert outcome.wrong == []
     assert len(outcome.turns) == len(told) == 2
     row = outcome.row()
-    assert (row["ok"], row["lost"]) == (True, 0)
+    assert (row["ok"], row["lost"], row["loop"]) == (True, 0, loop)
+    assert outcome.setup.label == ("FIFO, a loop" if loop else "TOTAL")
     assert set(row["cores"]) == {"m0", "m1", "registry"}  # type: ignore[call-overload]
     assert set(row["waited"]) == set(row["cores"])  # type: ignore[call-overload]
     assert all(turn.own.p50 > 0 and turn.slowest.p50 > 0 for turn in outcome.turns)

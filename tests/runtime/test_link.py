@@ -21,7 +21,7 @@ from gcom.core.messages import events, frames
 from gcom.core.messages.frames import Frame, Refused, Reply, Status
 from gcom.runtime import pyro
 from gcom.runtime.links import reader
-from gcom.runtime.links.link import CALLEE_LATE_MS, CALLER_LATE_MS, Link, _TakenFrame, is_unawaited
+from gcom.runtime.links.link import Link, _TakenFrame, is_unawaited
 from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
 from gcom.values.run import Run
@@ -485,40 +485,48 @@ class Linked(Beating):
 
 def test_a_redial_is_looked_for_though_the_heartbeat_was_due_later() -> None:
     it = Linked()
-    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS + CALLER_LATE_MS
+    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS + limits.CALLER_LATE_MS
     for _ in range(2):  # the second fails the redial that goes at once
         it.links.failed("bob#1", it.now_ms)
         it.serve_woken()
     it.tick()
-    assert it.taken == [1_000, 1_000 + limits.REDIAL_MS + CALLER_LATE_MS]
+    assert it.taken == [1_000, 1_000 + limits.REDIAL_MS + limits.CALLER_LATE_MS]
 
 
 def test_a_heartbeat_with_the_lead_goes_when_it_make_due_after_the_answer() -> None:
     """The time that was found as the last one went is later: then both sides would call, of all their groups."""
     it = Linked()
     it.links.begin("bob#1", it.now_ms)
-    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS + CALLER_LATE_MS
+    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS + limits.CALLER_LATE_MS
     it.now_ms += 10
     it.answer()
     it.tick()
-    assert it.taken == [1_010 + limits.HEARTBEAT_MS - limits.HEARTBEAT_LEAD_MS + CALLER_LATE_MS]
+    assert it.taken == [1_010 + limits.HEARTBEAT_MS - limits.HEARTBEAT_LEAD_MS + limits.CALLER_LATE_MS]
 
 
-def test_who_is_called_wakes_later_than_its_caller_and_neither_waits_for_its_wake() -> None:
+def test_who_is_called_wakes_later_than_its_caller() -> None:
     it = Linked()
     it.process = "alice#1"  # the lesser one of the two, which is called
-    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS + CALLEE_LATE_MS
-    assert CALLER_LATE_MS < limits.HEARTBEAT_LEAD_MS < CALLEE_LATE_MS
-    # A tick of a machine comes between: what is due goes with it.
+    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.HEARTBEAT_MS + limits.CALLEE_LATE_MS
+    # Within the lead there is time for a call left.
+    assert limits.CALLER_LATE_MS <= limits.HEARTBEAT_LEAD_MS // 2
+
+
+def test_a_heartbeat_that_is_due_goes_with_a_tick_of_a_machine() -> None:
+    it = Linked()
+    at_ms = it.link.next_ms(it.now_ms)
     it.now_ms += limits.HEARTBEAT_MS + 1
+    assert at_ms is not None
+    assert it.now_ms < at_ms
     with it.lock:
         assert it.link.tick()
     assert it.taken == [it.now_ms]
-    # And what is soon due goes in time.
-    it.links["bob#1"].due_ms = it.now_ms + CALLEE_LATE_MS - 1
-    it.answer()
-    it.links["bob#1"].due_ms = it.now_ms + CALLEE_LATE_MS - 1
-    assert it.link.next_ms(it.now_ms) == it.now_ms + CALLEE_LATE_MS - 1
+
+
+def test_what_is_due_soon_is_looked_for_in_time() -> None:
+    it = Linked()
+    it.links["bob#1"].due_ms = it.now_ms + limits.CALLEE_LATE_MS - 1
+    assert it.link.next_ms(it.now_ms) == it.now_ms + limits.CALLEE_LATE_MS - 1
 
 
 def test_of_answers_that_come_together_the_machine_is_told_the_last() -> None:
@@ -542,7 +550,7 @@ def test_a_turn_whose_peer_is_gone_is_found_within_a_heartbeat(looked: bool) -> 
     it.serve_woken()
     assert it.forgotten == []
     it.tick()
-    assert (it.now_ms, it.forgotten) == (1_000 + limits.HEARTBEAT_MS + CALLER_LATE_MS, [it.link])
+    assert (it.now_ms, it.forgotten) == (1_000 + limits.HEARTBEAT_MS + limits.CALLER_LATE_MS, [it.link])
 
 
 class Rests:

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import pytest
 
 import gcom
-from gcom.runtime.pyro.stand_ins import StandIns
+from gcom.runtime.pyro.spare_workers import PATIENCE_S, SpareWorkers
 from gcom.values import limits
-from tests.runtime.nodes import LIMIT_S, Cluster, cluster, node_of, take, until
+from tests.runtime.nodes import LIMIT_S, Cluster, cluster, next_of, node_of, take, until
 
 ExpectLog = Callable[[str], None]
 
@@ -132,14 +132,24 @@ def test_a_callback_may_leave_with_a_full_window(here: Cluster, direct: bool) ->
 # direct
 
 
+def listen_directly(group: gcom.Group, **callbacks: Callable[..., object]) -> None:
+    """Listen, and wait until the listener's thread does: what comes next is a worker's."""
+    group.listen(**callbacks, direct=True)
+    membership = group._membership
+    until(lambda: membership.direct_listener is not None and membership.listened_by is None, "the listener's wait")
+
+
+def by_worker() -> bool:
+    return threading.current_thread().name.startswith("Pyro-Worker")
+
+
 def test_who_reads_a_message_hands_it_over(here: Cluster) -> None:
     alice, bob = here.members("alice", "bob")
-    threads: list[str] = []
-    bob.listen(on_message=lambda _: threads.append(threading.current_thread().name), direct=True)
-    for number in range(1, 6):
-        alice.send("x")
-        until(lambda number=number: len(threads) == number, "the message")  # type: ignore[misc]
-    assert any(name.startswith("Pyro-Worker") for name in threads)
+    heard: list[bool] = []
+    listen_directly(bob, on_message=lambda _: heard.append(by_worker()))
+    alice.send("x")
+    until(lambda: bool(heard), "the message")
+    assert heard == [True]
 
 
 def test_without_a_peers_frame_it_is_the_listeners_thread(here: Cluster) -> None:
@@ -194,11 +204,11 @@ def test_a_peer_is_answered_while_a_callback_takes_long(here: Cluster, ordering:
 
     def hear(message: gcom.Message) -> None:
         heard.append(message.text)
-        if message.text == "first":
+        if message.text == "first" and by_worker():
             inside.set()
             assert on.wait(LIMIT_S)
 
-    bob.listen(on_message=hear, direct=True)
+    listen_directly(bob, on_message=hear)
     alice.send("first")
     assert inside.wait(LIMIT_S)
     # Each needs an answer of bob's, over the one connection whose worker is away.
@@ -221,12 +231,12 @@ def test_who_dies_while_a_callback_takes_long_is_noticed(here: Cluster) -> None:
     events: list[object] = []
 
     def hear(event: gcom.Event) -> None:
-        if isinstance(event, gcom.Message):
+        if isinstance(event, gcom.Message) and by_worker():
             inside.set()
             assert on.wait(LIMIT_S)
         events.append(event)
 
-    bob.listen(on_event=hear, direct=True)
+    listen_directly(bob, on_event=hear)
     alice.send("x")
     assert inside.wait(LIMIT_S)
     alice.leave()
@@ -255,14 +265,27 @@ def test_a_failure_of_gcoms_own_in_a_worker_ends_the_node(
 ) -> None:
     alice, bob = here.members("alice", "bob")
     events: list[gcom.Event] = []
-    bob.listen(on_event=events.append, direct=True)
-    until(lambda: bool(events), "the view")
+    listen_directly(bob, on_event=events.append)
     monkeypatch.setattr(bob._session, "consumed", lambda _: 1 // 0)
     alice.send("x")
     until(lambda: any(isinstance(it, gcom.Departure) for it in events), "the departure")
     assert "ZeroDivisionError" in capfd.readouterr().err
     with pytest.raises(gcom.Detached, match="a defect in GCom"):
         bob.send("y")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_failure_of_gcoms_own_in_the_listeners_thread_ends_the_node_too(
+    here: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (alice,) = here.members("alice")
+    heard: list[gcom.Message] = []
+    alice.listen(on_message=heard.append)
+    monkeypatch.setattr(alice._session, "consumed", lambda _: 1 // 0)
+    alice.send("x")
+    until(lambda: alice._session.ended is not None, "the end")
+    assert len(heard) == 1
+    assert next_of(alice, gcom.Departure).reason == "defect"  # and who wants may read on
 
 
 @pytest.mark.parametrize("ordering", ["FIFO", "TOTAL"])
@@ -272,17 +295,43 @@ def test_slow_callbacks_in_a_row_take_one_thread_more(here: Cluster, ordering: s
     most: list[int] = []
 
     def hear(_: gcom.Message) -> None:
-        # In a worker until there is a stand-in, to which the next message comes.
-        if not threading.current_thread().name.startswith("gcom listener"):
-            until(lambda: bool(standing_in()), "a stand-in")
-        most.append(len(standing_in()))
+        if by_worker():  # until the next message comes to a spare one
+            until(lambda: bool(spare_workers()), "a spare worker")
+        most.append(len(spare_workers()))
         heard.release()
 
-    bob.listen(on_message=hear, direct=True)
+    listen_directly(bob, on_message=hear)
     for _ in range(10):
         alice.send("x")
         assert heard.acquire(timeout=LIMIT_S)
     assert max(most) == 1
+
+
+def spare_workers() -> list[threading.Thread]:
+    return [it for it in threading.enumerate() if it.name == "gcom spare worker"]
+
+
+def test_the_next_event_goes_on_where_an_error_cannot_be_printed(
+    here: Cluster, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+) -> None:
+    expect_log("a callback of group news failed")
+    alice, bob = here.members("alice", "bob")
+    heard: list[str] = []
+
+    def hear(message: gcom.Message) -> None:
+        heard.append(message.text)
+        if message.text == "bad":
+            raise ZeroDivisionError("of the application")
+
+    listen_directly(bob, on_message=hear)
+
+    def print_exc() -> None:
+        raise BrokenPipeError("nobody reads")
+
+    monkeypatch.setattr("traceback.print_exc", print_exc)
+    for count, text in enumerate(("bad", "good"), 1):
+        alice.send(text)
+        until(partial(lambda count: len(heard) == count, count), "the message")
 
 
 class FakeServer:
@@ -292,20 +341,20 @@ class FakeServer:
     gcom_requests = SimpleNamespace(has_next=False)
     listeners_due = (1,)
 
-    def __init__(self) -> None:
-        self.served_by: list[str] = []
-        self.request = threading.Semaphore(0)
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+        self.served_by: list[threading.Thread] = []
+        self.requests = threading.Semaphore(0)
         self.ended = False
         self.woken = 0
         self.work: Callable[[], object] = lambda: None
         self.after_request: Callable[[], object] = lambda: None
-        self.stand_ins = StandIns(self._serve, self)
+        self.spare_workers = SpareWorkers(self._serve, self, patience_s)
 
     def _serve(self, _: object) -> None:
-        assert self.request.acquire(timeout=LIMIT_S)
+        assert self.requests.acquire(timeout=LIMIT_S)
         if self.ended:
             raise EOFError("it ended")
-        self.served_by.append(threading.current_thread().name)
+        self.served_by.append(threading.current_thread())
         self.after_request()
 
     def call_back(self) -> None:
@@ -315,28 +364,40 @@ class FakeServer:
         self.woken += 1
 
     def answered(self) -> None:
-        """What the worker does after an answer."""
-        self.stand_ins.call_back(self)  # type: ignore[arg-type]
+        """What a worker does after an answer, and a spare one."""
+        self.spare_workers.call_back(self)  # type: ignore[arg-type]
 
+    def ask(self) -> None:
+        """Send a request, and wait until it is served."""
+        count = len(self.served_by)
+        self.requests.release()
+        until(lambda: len(self.served_by) > count, "a request")
 
-def standing_in() -> list[threading.Thread]:
-    return [it for it in threading.enumerate() if it.name == "gcom stand-in"]
+    def ask_when_back(self) -> None:
+        """Send one more when the worker's callback is over: the spare worker waits for it."""
+
+        def wait() -> None:
+            until(lambda: not self.spare_workers._running, "the end of the callback")
+            self.requests.release()
+
+        threading.Thread(target=wait, daemon=True).start()
 
 
 @pytest.fixture
 def server() -> Iterator[FakeServer]:
     it = FakeServer()
     yield it
-    it.stand_ins.close()
+    it.spare_workers.close()
 
 
-def test_a_quick_worker_needs_no_stand_in(server: FakeServer) -> None:
+def test_a_quick_callback_needs_no_spare_worker() -> None:
+    server = FakeServer(LIMIT_S)
     done: list[int] = []
     server.work = lambda: done.append(1)
     for _ in range(100):
         server.answered()
-    assert (len(done), server.woken) == (100, 0)
-    assert not standing_in()
+    assert (len(done), server.woken, server.served_by) == (100, 0, [])
+    server.spare_workers.close()
 
 
 def test_a_worker_that_has_more_to_serve_calls_back_nobody(server: FakeServer) -> None:
@@ -346,52 +407,49 @@ def test_a_worker_that_has_more_to_serve_calls_back_nobody(server: FakeServer) -
     assert server.woken == 1
 
 
-def test_a_stand_in_serves_until_the_worker_is_back(server: FakeServer) -> None:
+def test_a_spare_worker_serves_until_the_worker_is_back(server: FakeServer) -> None:
     def work() -> None:
-        for count in (1, 2, 3):
-            server.request.release()
-            until(partial(lambda count: len(server.served_by) == count, count), "a request")
-        server.request.release()  # for which the stand-in waits when the worker is back
+        for _ in range(3):
+            server.ask()
+        server.ask_when_back()
 
     server.work = work
     server.after_request = server.answered
     server.answered()
-    assert server.served_by == ["gcom stand-in"] * 4
+    assert len(server.served_by) == 4
+    assert len(set(server.served_by)) == 1
     assert server.woken == 4
-    assert not standing_in()
+    assert not server.served_by[0].is_alive()
 
 
-def test_the_worker_is_told_that_its_connection_ended_meanwhile(server: FakeServer) -> None:
-    def work() -> None:
-        server.request.release()
-        until(lambda: bool(server.served_by), "a stand-in")
-        server.ended = True
-        server.request.release()
-
-    server.work = work
-    with pytest.raises(EOFError, match="it ended"):
-        server.answered()
-
-
-def test_a_stand_in_never_calls_back(server: FakeServer) -> None:
+def test_a_spare_worker_never_calls_back(server: FakeServer) -> None:
     """Else each slow callback in a row would have a thread more."""
-    most = 0
+    callers: list[threading.Thread] = []
 
     def work() -> None:
-        nonlocal most
-        server.request.release()  # the next message comes while this one is in its callback
-        until(lambda: len(server.served_by) > served, "a stand-in")
-        most = max(most, len(standing_in()))
-        server.request.release()  # and another one behind it
+        callers.append(threading.current_thread())
+        server.ask()  # the next message comes while this one is in its callback
+        server.ask_when_back()
 
-    server.after_request = server.answered
     server.work = work
+    server.after_request = server.answered
     for _ in range(3):
-        served = len(server.served_by)
         server.answered()
-    assert most == 1
+    assert set(callers) == {threading.current_thread()}
     assert server.woken == 6
-    assert not standing_in()
+
+
+def test_after_a_quiet_time_a_slow_callback_has_a_spare_worker_again(server: FakeServer) -> None:
+    server.answered()
+    until(lambda: not server.spare_workers._watching, "the sleep of the watch")
+
+    def work() -> None:
+        server.ask()
+        server.ask_when_back()
+
+    server.work = work
+    server.answered()
+    assert len(server.served_by) == 2
 
 
 def test_without_a_thread_for_the_watch_the_next_callback_tries_again(
@@ -408,19 +466,30 @@ def test_without_a_thread_for_the_watch_the_next_callback_tries_again(
     assert done == [1]
 
     def work() -> None:
-        server.request.release()
-        until(lambda: bool(server.served_by), "a stand-in")
-        server.request.release()
+        server.ask()
+        server.ask_when_back()
 
     server.work = work
     server.answered()
-    assert server.served_by == ["gcom stand-in"] * 2
+    assert len(server.served_by) == 2
+
+
+def test_the_worker_is_told_that_its_connection_ended_meanwhile(server: FakeServer) -> None:
+    def work() -> None:
+        server.ask()
+        server.ended = True
+        server.ask_when_back()
+
+    server.work = work
+    with pytest.raises(EOFError, match="it ended"):
+        server.answered()
 
 
 def test_what_a_callback_raises_goes_to_the_worker(server: FakeServer) -> None:
     server.work = lambda: 1 // 0
     with pytest.raises(ZeroDivisionError):
         server.answered()
-    server.work = lambda: None
+    done: list[int] = []
+    server.work = lambda: done.append(1)
     server.answered()
-    assert server.woken == 0
+    assert (done, server.woken) == ([1], 0)

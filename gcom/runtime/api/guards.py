@@ -1,10 +1,12 @@
 """Guards of a group's methods: how long they wait, and in words why nothing can be sent or read any more, or not now.
 
-All but `seconds_of` and `deadline_of` hold the lock of the host.
+All but `seconds_of`, `deadline_of` and `print_error` hold the lock of the host.
 """
 
 from __future__ import annotations
 
+import traceback
+from contextlib import suppress
 from math import isnan
 from threading import TIMEOUT_MAX
 from time import monotonic
@@ -109,3 +111,9 @@ def _in_doubt(session: Session) -> str:
     span, waiting = session.machine.in_doubt, session.unnumbered
     doubt = f"; its messages {span[0]} to {span[1]} may not have arrived, and Settled will say" if span else ""
     return doubt + (f"; {waiting} more wait to be sent" if waiting else "")
+
+
+def print_error() -> None:
+    """Print what the application's callback raised: the library's log may be disabled, and a mistake must be seen."""
+    with suppress(Exception):  # standard error may be a closed pipe, or a window that is gone
+        traceback.print_exc()

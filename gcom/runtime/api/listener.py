@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from itertools import repeat
 from threading import Thread, get_ident
 from typing import NamedTuple
@@ -13,13 +11,15 @@ from loguru import logger
 
 from gcom.core.messages.effects import Deliver
 from gcom.errors import StateFailed
+from gcom.runtime.api import guards
 from gcom.runtime.api.events import Departure, Event, Message, Unicast, ViewChange
 from gcom.runtime.membership import Membership
 from gcom.runtime.step_lock import StepLock
 from gcom.values.run import StateToMerge
 from gcom.values.view import View
 
-DIRECT_RUNS_MAX = 8  # that a worker hands over before it reads on; what is behind them is the listener's thread's
+# So many runs a worker hands over before it reads on, as few deliver many at once; the rest is the listener's thread's.
+DIRECT_RUNS_MAX = 8
 
 
 class Callbacks(NamedTuple):
@@ -43,8 +43,8 @@ class ListenerSource(NamedTuple):
 class GroupListener:
     """Calls back for each event, one at a time, in order, until a Departure without return.
 
-    Whoever calls back is `membership.listened_by`. With `direct` it is also who alone may take from the queue: the
-    thread of the listener, or a worker whose frame has delivered while that waits.
+    `membership.listened_by` is the thread that calls back. With `direct` only that one takes from the queue: the
+    listener's, or a worker whose frame has delivered while the listener's waits.
     """
 
     def __init__(
@@ -67,18 +67,26 @@ class GroupListener:
         with self._lock:
             self._membership.listened_by = get_ident()
             self._membership.direct_listener = self if self._direct else None
+        try:
+            self._call_until_departure()
+        except Exception:  # outermost: of this thread; without it a defect would only show as silence
+            self._source.on_defect()
+            raise
+        finally:
+            with self._lock:
+                self._membership.direct_listener = self._membership.listened_by = None
+            self._source.over()
+
+    def _call_until_departure(self) -> None:
         event: Event | None = None
         while not isinstance(event, Departure) or event.returning:
             try:
                 event = self._source.next_event()
             except StateFailed:
-                _print_error()  # a departure follows
+                guards.print_error()  # a departure follows
                 continue
             if event is not None:
                 self._call(event)
-        with self._lock:
-            self._membership.direct_listener = self._membership.listened_by = None
-        self._source.over()
 
     def _call(self, event: Event) -> None:
         on_message, on_view, on_event, on_unicast = self._callbacks
@@ -93,7 +101,7 @@ class GroupListener:
                 on_view(event.view)
         # Whatever it was: `sys.exit` would end no program here, but a thread of GCom's.
         except BaseException:  # outermost: what the application's callback raises is not this thread's end
-            _print_error()  # the library's log may be disabled, and an application's mistake must be seen
+            guards.print_error()  # the library's log may be disabled, and an application's mistake must be seen
             logger.error("a callback of group {} failed", self._membership.session.machine.group)
 
     # in a worker of the server, after it has answered its peer
@@ -109,10 +117,12 @@ class GroupListener:
                     self._call(message)
                 delivery = self._go_on(delivery, handed < DIRECT_RUNS_MAX)
         except Exception:  # outermost: of what is ours in the worker's thread, whose own loop is Pyro5's
-            self._source.on_defect()
-            with self._lock:
-                self._give_up_turn()  # the listener's thread has a departure to tell
-            _print_error()
+            try:
+                self._source.on_defect()
+            finally:
+                with self._lock:
+                    self._give_up_turn()  # the listener's thread has a departure to tell
+            guards.print_error()
             raise
 
     def wake(self) -> None:
@@ -163,8 +173,3 @@ def messages_of(delivery: Deliver) -> Iterator[Message]:
     run = delivery.run
     numbers = range(run.first, run.last + 1)
     return map(Message._make, zip(repeat(run.sender), numbers, repeat(delivery.view), run.payloads))
-
-
-def _print_error() -> None:
-    with suppress(OSError, ValueError):  # standard error may be a closed pipe
-        traceback.print_exc()

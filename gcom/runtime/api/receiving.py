@@ -1,8 +1,8 @@
 """The receiving part of a group: events by iteration, by `receive`, or by the callbacks of a listener.
 
-Messages wait in a queue that one thread at a time empties. What it has read is credit for the senders, so
-a slow reader slows its senders and memory stays bounded. The application's state callbacks run in the same thread,
-between two events.
+Messages wait in a queue that one thread at a time empties. What it has read is credit for the senders, so a slow reader
+slows its senders and memory stays bounded. The application's state callbacks run in the thread of the loop or the
+listener, between two events.
 """
 
 from __future__ import annotations
@@ -125,9 +125,10 @@ class Receiving(GroupHandle):
 
         All from one thread of this group's own, but with `direct`. A callback may send; it must not wait for other
         events. What it raises is printed, and the next event goes on. Without any callback what comes is read and
-        dropped. `direct`: who reads a message from the network may hand it over, which saves a switch of threads; for
-        callbacks that take less than a millisecond, and wait for nobody, since the peer waits behind them, 40 ms at
-        most. Raises AlreadyReceiving beside a loop or a listener; NotAMember or Detached after the last Departure.
+        dropped. `direct`: messages may also come from the threads that read the network, still one at a time and in
+        order, which saves a switch of threads; for callbacks that take less than a millisecond, and wait for nobody,
+        since the peer waits behind them, 40 ms at most. Raises AlreadyReceiving beside a loop or a listener;
+        NotAMember or Detached after the last Departure.
         """
         if not self._receiving.acquire(blocking=False):
             raise AlreadyReceiving(f"group {self._session.machine.group!r} has a receiver: a loop or a listener")

@@ -6,7 +6,6 @@ states become one by `merge_states`; docs/protocols/netsplit.md says why it is t
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -16,6 +15,7 @@ from gcom.core.machine import RETURNS
 from gcom.core.messages import events
 from gcom.core.messages.effects import Ended, SetState
 from gcom.errors import StateFailed
+from gcom.runtime.api import guards
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
 from gcom.runtime.queue_items import Gone, SetAside
@@ -217,7 +217,7 @@ def _taken(get_state: Callable[[], bytes]) -> tuple[bytes | None, str]:
     try:
         data = _checked(get_state())
     except Exception as error:  # outermost: of the application's callback
-        traceback.print_exc()  # an application's mistake must be seen where it was made
+        guards.print_error()  # an application's mistake must be seen where it was made
         return None, f"its get_state raised {words(error)}"
     if len(data) > limits.STATE_BYTES_MAX:
         logger.error("get_state returned {:,} bytes, more than {:,}", len(data), limits.STATE_BYTES_MAX)

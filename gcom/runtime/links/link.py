@@ -29,9 +29,6 @@ from gcom.values.names import Address, Process
 
 CALL_TIMEOUT_S = 2.5  # longer than SILENCE_MS: a paused peer is suspected before its call is given up
 CALL_TIMEOUT_MS = int(CALL_TIMEOUT_S * 1000)
-# A wake for a heartbeat may be so late, to go with a tick of a machine. Of two idle processes the greater id calls, in
-# its lead (HEARTBEAT_LEAD_MS); the wake of the other one only finds that it was called.
-CALLER_LATE_MS, CALLEE_LATE_MS = 20, 60
 OVERDUE_MS = 10  # a heartbeat that waits for an answer to something else is tried again so soon
 
 
@@ -224,12 +221,12 @@ class Link:
             dues = [due for _, due in self._dues() if due is not None]
             self._next_tick_ms = max(min(dues), now_ms + OVERDUE_MS) if dues else now_ms + limits.HEARTBEAT_MS
             calls = any(session.machine.process > peer for session, peer in self._turns)
-            self._late_ms = CALLER_LATE_MS if calls else CALLEE_LATE_MS
+            self._late_ms = limits.CALLER_LATE_MS if calls else limits.CALLEE_LATE_MS
         if self._call_thread is not None:
             return None
         if not self._unanswered:
-            # What is due soon goes in time.
-            return self._next_tick_ms + (self._late_ms if self._next_tick_ms >= now_ms + CALLEE_LATE_MS else 0)
+            # What is due soon goes in time: there is hardly a tick before it with which it could go.
+            return self._next_tick_ms + (self._late_ms if self._next_tick_ms >= now_ms + limits.CALLEE_LATE_MS else 0)
         return max(min(self._next_tick_ms, self._overdue_ms), now_ms + OVERDUE_MS)
 
     def is_overdue(self, now_ms: int) -> bool:

@@ -30,7 +30,7 @@ from gcom.runtime.pyro.places import (
     try_listening,
 )
 from gcom.runtime.pyro.secret import NONCE_BYTES, Exchange, UserSecret
-from gcom.runtime.pyro.stand_ins import Aftermath, StandIns
+from gcom.runtime.pyro.spare_workers import DueCallbacks, SpareWorkers
 from gcom.runtime.pyro.wire import (
     CALL_BYTES_MAX,
     MSGPACK,
@@ -102,7 +102,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         handshake_s: float,
         credentials: Credentials | UserSecret | None,
         openly: frozenset[str],
-        aftermath: Aftermath | None,
+        callbacks: DueCallbacks | None,
     ) -> None:
         self._refusals = refusals
         self._connections = connections
@@ -110,7 +110,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         self._credentials = credentials if isinstance(credentials, Credentials) else None
         self._secret = credentials if isinstance(credentials, UserSecret) else None
         self._openly = openly
-        self.stand_ins = StandIns(self.handleRequest, aftermath) if aftermath is not None else None
+        self.spare_workers = SpareWorkers(self.handleRequest, callbacks) if callbacks is not None else None
         super().__init__(host, port, interface=_NoInterface)
 
     def _handshake(self, conn: Any, denied_reason: str | None = None) -> bool:
@@ -254,11 +254,11 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
                 conn.gcom_requests.flush()  # what was asked before is answered
             raise errors.SecurityError(refused.reason) from refused
         except (EOFError, OSError) as error:
-            if self.stand_ins is not None:
-                self.stand_ins.aftermath.wake()
+            if self.spare_workers is not None:
+                self.spare_workers.callbacks.wake()
             raise errors.ConnectionClosedError("gone") from error
-        if self.stand_ins is not None and self.stand_ins.aftermath.listeners_due:
-            self.stand_ins.call_back(conn)
+        if self.spare_workers is not None and self.spare_workers.callbacks.listeners_due:
+            self.spare_workers.call_back(conn)
 
     def _serve(self, request: WireMessage) -> bytes:
         """Return the answer to a request, as it travels."""
@@ -354,9 +354,12 @@ class Server:
         handshake_s: float = HANDSHAKE_S,
         credentials: Credentials | UserSecret | None = None,
         openly: frozenset[str] = frozenset(),
-        aftermath: Aftermath | None = None,
+        callbacks: DueCallbacks | None = None,
     ) -> None:
-        """Serve the objects in `openly` to peers that prove nothing, too, and nothing else to them."""
+        """Serve the objects in `openly` to peers that prove nothing, too, and nothing else to them.
+
+        A worker that has answered does what is due of `callbacks`.
+        """
         settings(connections)
         self._refusals = Refusals()
         self._connections = Connections(connections, idle_s)
@@ -364,7 +367,7 @@ class Server:
             listenable(host, secure=isinstance(credentials, Credentials)),
             port,
             lambda ip, port: _Daemon(
-                ip, port, self._refusals, self._connections, handshake_s, credentials, openly, aftermath
+                ip, port, self._refusals, self._connections, handshake_s, credentials, openly, callbacks
             ),
         )
         self._daemon.objectsById = dict(objects)
@@ -381,14 +384,14 @@ class Server:
         credentials: Credentials | UserSecret | None = None,
         toward: Sequence[Address] = (),
         openly: frozenset[str] = frozenset(),
-        aftermath: Aftermath | None = None,
+        callbacks: DueCallbacks | None = None,
     ) -> Server:
         """Return a server at a place, at the first of its ports that is free; `address` is the one for others."""
         # The last one is not tried here, so that its error is the one that is raised.
         for port in place.ports[:-1]:
             with contextlib.suppress(Unavailable):
-                return cls.at(replace(place, ports=(port,)), objects, credentials, toward, openly, aftermath)
-        server = cls(place.host, place.ports[-1], objects, credentials=credentials, openly=openly, aftermath=aftermath)
+                return cls.at(replace(place, ports=(port,)), objects, credentials, toward, openly, callbacks)
+        server = cls(place.host, place.ports[-1], objects, credentials=credentials, openly=openly, callbacks=callbacks)
         try:
             server.address = public_address(place, names.split_address(server.address)[1], toward)
         except BadValue:
@@ -425,8 +428,8 @@ class Server:
         if drain_s > 0:
             self._connections.drain(drain_s)
         self._connections.close()
-        if self._daemon.stand_ins is not None:
-            self._daemon.stand_ins.close()
+        if self._daemon.spare_workers is not None:
+            self._daemon.spare_workers.close()
         if self._thread.ident is not None:
             self._thread.join(timeout=1)
         transport.sock.close()  # only now: to close it sooner would keep the accept loop from noticing
