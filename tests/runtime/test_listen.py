@@ -284,6 +284,8 @@ def test_a_failure_of_gcoms_own_in_the_listeners_thread_ends_the_node_too(
     monkeypatch.setattr(alice._session, "consumed", lambda _: 1 // 0)
     alice.send("x")
     until(lambda: alice._session.ended is not None, "the end")
+    # Here, so that what the thread raises last is of this test.
+    until(lambda: not any(it.name == "gcom listener news" for it in threading.enumerate()), "the thread's end")
     assert len(heard) == 1
     assert next_of(alice, gcom.Departure).reason == "defect"  # and who wants may read on
 

@@ -119,10 +119,10 @@ class GroupListener:
         except Exception:  # outermost: of what is ours in the worker's thread, whose own loop is Pyro5's
             try:
                 self._source.on_defect()
+                guards.print_error()
             finally:
                 with self._lock:
                     self._give_up_turn()  # the listener's thread has a departure to tell
-            guards.print_error()
             raise
 
     def wake(self) -> None:
