@@ -92,14 +92,14 @@ def latency(
 ) -> int:
     """The time from send to delivery at the slowest receiver, at a steady rate, and what it costs each process.
 
-    It starts its own registry and one process per member, which take turns of a second, and receive by
-    `listen(direct=True)`, or with --loop in a thread of the application's own. `cores` is processor time as a
-    share of a core, `waited` for how many seconds per second a process's threads could have run and had no core:
-    where it is large, latency is the machine's. The exit status is 1 if any delivery was wrong. `own_ms` is the time
-    until a sender has its own message, which counts for nothing else. With --baseline pyro `ratio` is GCom's p50 ÷
-    that of one bare Pyro5 call at the same rate, there and back. `stages_ms` are the parts of a message's way, from
-    stamps taken in one more turn: until it is numbered, carried to the receiver, ordered, released by a majority, and
-    taken by the application. It needs psutil: pip install 'gcom[bench]'.
+    It starts its own registry and one process per member, and measures in turns of a second. Members receive by
+    `listen(direct=True)`, or with --loop in a thread of the application's own. In the JSON `cores` is processor time
+    as a share of a core, `waited` for how many seconds per second a process's threads could have run and had no core:
+    where it is large, latency is the machine's; `own_ms` is the time until a sender has its own message, which is not
+    in the figures of the receivers. `stages_ms` are the parts of a message's way, from stamps taken in one more turn:
+    until it is numbered, carried to the receiver, ordered, released (by a majority, if one has to hold it), and taken
+    by the application. With --baseline pyro `ratio` is GCom's p50 ÷ that of one bare Pyro5 call at the same rate,
+    there and back. The exit status is 1 if any delivery was wrong. It needs psutil: pip install 'gcom[bench]'.
 
     \b
     Examples:

@@ -121,14 +121,15 @@ class Receiving(GroupHandle):
         on_unicast: Callable[[Unicast], object] | None = None,
         direct: bool = False,
     ) -> None:
-        """Call back for each event, one at a time and in order, until a Departure without return.
+        """Call back for each event, one at a time and in order, until a Departure with `returning=False`.
 
-        All from one thread of this group's own, but with `direct`. A callback may send; it must not wait for other
-        events. What it raises is printed, and the next event goes on. Without any callback what comes is read and
-        dropped. `direct`: messages may also come from the threads that read the network, still one at a time and in
-        order, which saves a switch of threads; for callbacks that take less than a millisecond, and wait for nobody,
-        since the peer waits behind them, 40 ms at most. Raises AlreadyReceiving beside a loop or a listener;
-        NotAMember or Detached after the last Departure.
+        `on_event` is called for every event, and the one for its kind after it; without any, what comes is read and
+        dropped. A callback may send; it must not wait for other events. What it raises is printed, and the next event
+        goes on. All come from one thread of this group's own, except with `direct=True`: then messages may also come
+        from the threads that read the network, which saves a switch of threads. That is for callbacks that take less
+        than a millisecond, and wait for nobody. A longer one is safe, but what its message's sender asks next is
+        answered up to 40 ms late. Raises AlreadyReceiving beside a loop or a listener; NotAMember or Detached after
+        the last Departure.
         """
         if not self._receiving.acquire(blocking=False):
             raise AlreadyReceiving(f"group {self._session.machine.group!r} has a receiver: a loop or a listener")
