@@ -23,7 +23,7 @@ DIRECT_RUNS_MAX = 8
 
 
 class Callbacks(NamedTuple):
-    """What the application wants to be called for."""
+    """The application's functions, by what they are called for."""
 
     on_message: Callable[[Message], object] | None
     on_view: Callable[[View], object] | None
