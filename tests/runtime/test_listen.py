@@ -374,6 +374,11 @@ class FakeServer:
 
         threading.Thread(target=wait, daemon=True).start()
 
+    def be_slow(self) -> None:
+        """Take, as a callback, until a spare worker has served a request."""
+        self.ask()
+        self.ask_when_back()
+
 
 @pytest.fixture
 def server() -> Iterator[FakeServer]:
@@ -435,11 +440,7 @@ def test_after_a_quiet_time_a_slow_callback_has_a_spare_worker_again(server: Fak
     server.answered()
     until(lambda: not server.spare_workers._watching, "the sleep of the watch")
 
-    def work() -> None:
-        server.ask()
-        server.ask_when_back()
-
-    server.work = work
+    server.work = server.be_slow
     server.answered()
     assert len(server.served_by) == 2
 
@@ -457,11 +458,7 @@ def test_without_a_thread_for_the_watch_the_next_callback_tries_again(
         server.answered()
     assert done == [1]
 
-    def work() -> None:
-        server.ask()
-        server.ask_when_back()
-
-    server.work = work
+    server.work = server.be_slow
     server.answered()
     assert len(server.served_by) == 2
 
