@@ -14,7 +14,19 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gcom.core.messages.frames import Control, Cut, CutOk, Fetch, IndirectAck, Join, Nack, Prepare, Probe, Promise
+from gcom.core.messages.frames import (
+    Control,
+    Cut,
+    CutOk,
+    Fetch,
+    IndirectAck,
+    Join,
+    Nack,
+    Prepare,
+    Probe,
+    Promise,
+    Status,
+)
 from gcom.values import limits
 from gcom.values.names import Address, Process, life_of
 
@@ -66,6 +78,7 @@ class PeerLink:
 
     address: Address
     due_ms: int  # a heartbeat, or a redial after a failure
+    lead_ms: int = 0  # so much sooner this process calls than the peer would
     control: list[Control] = field(default_factory=list)
     unanswered: deque[Flight] = field(default_factory=deque)
     loads: int = 0  # unanswered frames with data
@@ -77,6 +90,10 @@ class PeerLink:
     readiness: Readiness = Readiness.FREE
     owed: bool = False  # a status is due at once
     failures: int = 0
+    told: Status | None = None  # what the peer was told last
+    # When a call came from the peer, or one to it was answered: in this group, and in any.
+    exchanged_ms: int = -limits.HEARTBEAT_SHARED_MS
+    heard_ms: int = -limits.HEARTBEAT_SHARED_MS
     envelopes_first: bool = False  # the last frame had runs, and envelopes wait: it is their turn
 
     def become(self, readiness: Readiness) -> None:
@@ -146,7 +163,9 @@ class Links(dict[Process, PeerLink]):
     def open(self, peer: Process, address: Address, now_ms: int) -> None:
         # One that is open keeps what it owes, and its frames in flight: most peers stay from view to view.
         if peer not in self:
-            self[peer] = PeerLink(address, now_ms + limits.HEARTBEAT_MS)
+            # Of two idle ones the greater id calls, 25 ms before the other would: else both would call, and pay twice.
+            lead_ms = limits.HEARTBEAT_LEAD_MS if self._process > peer else 0
+            self[peer] = PeerLink(address, now_ms + limits.HEARTBEAT_MS, lead_ms)
             self.wake(peer)
 
     def close(self, peer: Process) -> None:
@@ -258,8 +277,8 @@ class Links(dict[Process, PeerLink]):
                 link.loads -= link.unanswered.popleft().load > 0
             link.become(Readiness.IN_FLIGHT if link.unanswered else Readiness.FREE)
             link.failures = 0
-            # Of two idle ones the greater id calls, 25 ms before the other would: else both would call, and pay twice.
-            link.due_ms = now_ms + limits.HEARTBEAT_MS - (limits.HEARTBEAT_LEAD_MS if self._process > peer else 0)
+            link.exchanged_ms = link.heard_ms = now_ms
+            link.due_ms = now_ms + limits.HEARTBEAT_MS - link.lead_ms
             # A driver looks again only at links that are woken, and this one could not be put to until now.
             if link.control or link.owed or link.relays:
                 self.woken_peers[peer] = None
@@ -270,6 +289,7 @@ class Links(dict[Process, PeerLink]):
         # Not where calls to the peer fail: redials go on, or what is owed to it later would find a broken link.
         if link and link.readiness is Readiness.FREE and not link.later:
             link.due_ms = now_ms + limits.HEARTBEAT_MS
+            link.exchanged_ms = link.heard_ms = now_ms
 
     def bring_forward(self, peer: Process, now_ms: int, within_ms: int = limits.HEARTBEATS_TOGETHER_MS) -> None:
         """Have a heartbeat that is due soon go now, beside one of another group to the same node."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import assert_never
 
+from gcom.core.heartbeats import SharedHeartbeats
 from gcom.core.inspection import Inspection
 from gcom.core.joining.join import Joining
 from gcom.core.joining.steps import PreviousSession
@@ -87,6 +88,7 @@ class GroupMachine:
         self.bring_forward = self._links.bring_forward  # a heartbeat, as one of another group goes to the same node
         self._joining = Joining(group, process, address, create, former, self.transfer, self._links, signer is not None)
         self._member: Member | None = None
+        self.heartbeats: SharedHeartbeats | None = None  # of a member; None: it is none, or no more
         self._effects: list[Effect] = []
         self._ticked_ms = self._time_wait_until_ms = 0
         self._leaves_for = ""  # why it leaves as soon as it is in
@@ -341,6 +343,7 @@ class GroupMachine:
 
     def _become_time_wait(self, ended: Ended, now_ms: int) -> None:
         self._become(Stage.TIME_WAIT)
+        self.heartbeats = None
         self._links.keep_only(frames.Install)  # of the session nothing else concerns anybody now
         self.transfer.end(self._member.streams.extent(self.instance) if self._member else NO_EXTENT)
         # 5 s for ends whose decision this process alone may know, as a leader that decided its own leave does.
@@ -381,6 +384,7 @@ class GroupMachine:
         away = self._former.seats if self._former else ()
         parts = (self._links, self.transfer, install, now_ms, away, self._joining.succeeds, self._signer)
         self._member = Member(entry, self.process, *parts)
+        self.heartbeats = self._member.heartbeats
         # It had asked to leave, and was needed for the succession, so it leaves there.
         if self._leaves_for:
             self._member.leave(now_ms, LeaveWish(self._leaves_for))

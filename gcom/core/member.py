@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gcom.core.detector.connectivity import within
+from gcom.core.heartbeats import SharedHeartbeats
 from gcom.core.inspection import Inspection, inspect
 from gcom.core.intake import Intake
 from gcom.core.joining.merge import Merge
@@ -58,6 +59,7 @@ class Member:
         self.unicast = UnicastEndpoint(process, made.view)
         self.effects: list[Effect] = self._view_change.effects  # one list, so that their order is that of the steps
         self.outgoing = Outgoing(links, self.streams, self.unicast.channels, transfer, self.effects)
+        self.heartbeats = SharedHeartbeats(links, self._view_change, self.outgoing, self._status)
         self.registration = Registration(process, found)
         self._merge = Merge(process, found.instance, found.definition.netsplit, links, away)
         self.effects += transfer.enter(made, now_ms, found.instance)  # before Installed, which may have to wait
@@ -182,6 +184,13 @@ class Member:
     # frames
 
     def status(self, peer: Process) -> Status:
+        """Return what this process has to say to a peer, which is told so now."""
+        status = self._status(peer)
+        if link := self._links.get(peer):
+            link.told = status
+        return status
+
+    def _status(self, peer: Process) -> Status:
         return self.streams.status(
             peer,
             leaving=self._triggers.leavers.get(self.process, ""),
@@ -449,7 +458,9 @@ class Member:
         self._view_change.end(reason, into)
 
     def _register(self, now_ms: int) -> None:
-        self.effects += map(AskRegistry, self.registration.due(self.view, self._view_change.detached, now_ms))
+        self.effects += map(
+            AskRegistry, self.registration.due(self._view_change.view, self._view_change.detached, now_ms)
+        )
 
     def _note(self, now_ms: int) -> None:
         if joiners := self._triggers.admission.to_note(now_ms):
@@ -460,7 +471,7 @@ class Member:
         if self.ended:
             return
         self._merge.call_rival(now_ms)
-        self._merge.discover(self.view, self._view_change.tombstones.leavers, now_ms)
+        self._merge.discover(self._view_change.view, self._view_change.tombstones.leavers, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
         self.streams.mark_hold_times(now_ms)
         if self.streams.stop_waiting():  # for its order, or for more room: until the next tick or two at most

@@ -226,7 +226,8 @@ class Streams:
         return self._sequence(sender) if self.serials and self.serials.sequences else []
 
     def give_up_overdue(self, now_ms: int) -> list[Effect]:
-        return self._lose(self.multicast.overdue(now_ms))
+        overdue = self.multicast.overdue(now_ms)
+        return self._lose(overdue) if overdue else []
 
     def _lose(self, ranges: list[Range]) -> list[Effect]:
         effects: list[Effect] = []

@@ -268,20 +268,24 @@ class Host:
 
     def links_to_all(self, session: Session) -> list[Link]:
         """Return the links to a session's peers, in their order, if each could write at once; else none."""
-        found, machine = [], session.machine
-        for peer in machine.peers:
-            link = self.links.get((machine.address_of(peer) or "", names.name_of(peer)))
+        found = []
+        for peer in session.machine.peers:
+            link = self._link(session, peer)
             if link is None or not link.is_clear(session, peer):
                 return []
             found.append(link)
         return found
 
+    def _link(self, session: Session, peer: Process) -> Link | None:
+        # By name as well as address: 1. B dies, and C is given its
+        # port. 2. What is owed to B must not go to C as if it were B.
+        return self.links.get((session.machine.address_of(peer) or "", names.name_of(peer)))
+
     def snapshot(self, membership: Membership) -> Snapshot:
         """Return one look at a membership (`Group.snapshot`)."""
-        machine = membership.session.machine
 
         def round_trip_s(peer: Process) -> float | None:
-            link = self.links.get((machine.address_of(peer) or "", names.name_of(peer)))
+            link = self._link(membership.session, peer)
             return link.round_trip_s if link else None
 
         return snapshot_of(membership, self.now_ms(), round_trip_s)
@@ -348,6 +352,9 @@ class Host:
             with self.lock:
                 session = self.sessions.target(frame, self.name)
                 reply = self._not_here(frame) if session is None else session.receive(frame)
+                several = session is not None and len(self.sessions) > 1 and isinstance(reply, Frame)
+                if several and session is not None and (link := self._link(session, frame.source)):
+                    link.heard(session, frame.source)
             if session is not None:
                 session.log_before_frame()  # after the lock: nothing waits for a disk while it holds up the node
         except Exception:  # outermost: of what is ours in the worker's thread; the server logs it

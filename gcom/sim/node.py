@@ -15,12 +15,12 @@ from typing import Protocol
 from gcom.core.codec import frames as codec
 from gcom.core.directory.several import Homes
 from gcom.core.ended import answer_for_ended
-from gcom.core.messages.frames import Frame, Refused, Reply
+from gcom.core.messages.frames import Frame, Refused, Reply, Status
 from gcom.core.messages.registry import Answer, Request
 from gcom.sim.clock import Clock
 from gcom.sim.network import ReplyTo
 from gcom.sim.run_keys import SimRunKey
-from gcom.sim.session import SessionWorld, SimSession
+from gcom.sim.session import OTHER_GROUP, SessionWorld, SimSession
 from gcom.values.names import Address, Process, life_of
 
 
@@ -130,6 +130,9 @@ class SimNode:
         if session is None:
             text = f"{frame.target} is not in group {frame.group!r} here"
             answer(codec.encode(Refused("unknown", text, life=life_of(self.address))))
+        elif frame.group == OTHER_GROUP:
+            session.heard_in_other_group(frame.source)
+            answer(codec.encode(Frame(OTHER_GROUP, OTHER_GROUP, frame.target, frame.source, Status(1))))
         else:
             session.receive(frame, answer)
 

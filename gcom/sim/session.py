@@ -27,7 +27,7 @@ from gcom.core.messages.effects import (
     Skip,
     Suspected,
 )
-from gcom.core.messages.frames import Frame, Reply, supersedes
+from gcom.core.messages.frames import Frame, Reply, Status, supersedes
 from gcom.core.messages.registry import Answer, Request
 from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest
 from gcom.errors import GComError
@@ -39,8 +39,10 @@ from gcom.sim.registries import Registries
 from gcom.sim.run_keys import SimRunKey
 from gcom.sim.simulation import Simulation
 from gcom.trace.writer import DeliveryLog
+from gcom.values import limits
 from gcom.values.names import Address, Process
 
+OTHER_GROUP = "other"  # another group of the same processes, in which nothing is sent
 # A member that has heard no quorum for so long has given up (SILENCE_MAX_MS, 1 s, and slack); scaled as detection is.
 QUORUM_LOST_MS = 6_000
 _WALL_NS = 1_700_000_000_000_000_000
@@ -292,10 +294,38 @@ class SimSession:
             self._must_have_quorum()
         for peer in self.machine.peers:
             due_ms = self.machine.due_ms(peer)
-            if due_ms is not None and due_ms <= now_ms:
+            if due_ms is None or due_ms > now_ms:
+                continue
+            beats = self.machine.heartbeats if self.simulation.plan.two_groups else None
+            if beats and beats.put_off(peer, now_ms):
+                self._beat_in_other_group(peer)
+            else:
                 self._call(peer)
         if not self.node.crashed:
             self._arm()
+
+    # the other group that its process and each peer's have in common
+
+    def _beat_in_other_group(self, peer: Process) -> None:
+        if address := self.machine.address_of(peer):
+            data = codec.encode(Frame(OTHER_GROUP, OTHER_GROUP, self.process, peer, Status(1)))
+            self.world.network.call(
+                self.node, address, data, lambda *end: self._on_other_end(peer, *end), SimConnection()
+            )
+
+    def _on_other_end(self, peer: Process, data: bytes | None, refused: bool, dead: bool) -> None:
+        if data is None:
+            # As a link does whose connection breaks: it is the one of both groups.
+            self.machine.bring_forward(peer, self.node.clock.now_ms, limits.HEARTBEAT_MS)
+            self._arm()
+        elif isinstance(codec.decode_reply(data), Frame):
+            self.heard_in_other_group(peer)
+
+    def heard_in_other_group(self, peer: Process) -> None:
+        """Take a call or an answer of another group: the peer's process lives, whether or not it is in this one."""
+        self._heard(peer)
+        if beats := self.machine.heartbeats:
+            beats.heard(peer, self.node.clock.now_ms)
 
     # its calls
 

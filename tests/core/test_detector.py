@@ -482,3 +482,26 @@ def test_what_a_peer_missed_in_the_view_that_is_left_names_nobody_in_the_next() 
     assert watching.contradicted(START + 1)
     watching.install(view(A, B, E, number=2), START + 2)
     assert watching.contradicted(START + 2) == {}
+
+
+def test_a_sign_of_life_in_another_group_counts_as_one_and_forgives_nothing() -> None:
+    watching = detector(A, B, C)
+    late_ms = START + limits.SILENCE_MAX_MS
+    found: list[Process] = []
+    for now_ms in range(START + 100, late_ms + 1, 100):
+        assert watching.heard_in_another_group(B, now_ms)
+        found += suspected(watching, now_ms)
+    assert found == [C]
+    assert not watching.heard_in_another_group(C, late_ms)
+    assert watching.suspects == {C: "silence"}
+    assert not watching.heard_in_another_group(D, late_ms)
+
+
+def test_a_sign_of_life_in_another_group_hides_no_failing_calls() -> None:
+    watching = detector(A, B)
+    watching.failed(B, refused=False, now_ms=START)
+    assert not watching.heard_in_another_group(B, START + 100)
+    watching.answered(B)
+    assert watching.heard_in_another_group(B, START + 100)
+    watching.failed(B, refused=True, now_ms=START + 100)
+    assert not watching.heard_in_another_group(B, START + 200)

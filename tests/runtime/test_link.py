@@ -27,6 +27,7 @@ from gcom.values import limits
 from gcom.values.run import Run
 from tests.core.making import run
 from tests.core.network import Network
+from tests.runtime.beating import Beating
 from tests.runtime.nodes import LIMIT_S, Cluster, cluster, next_of, node_of, take, until
 
 ENTERING = Status(0)
@@ -335,59 +336,6 @@ def test_a_closed_node_leaves_no_thread(here: Cluster) -> None:
     here.close()
     gc.collect()
     until(lambda: not [it for it in set(threading.enumerate()) - before if it.name.startswith("gcom")], "the end")
-
-
-class Beating:
-    """A session whose heartbeat to a peer is due at a time; it is its own machine."""
-
-    process = "carol#1"  # greater than bob's, so it has the lead
-
-    def __init__(self, due: int) -> None:
-        self.due = due
-        self.brought: list[int] = []
-        self.asked = 0  # for a frame
-        self.machine = self
-
-    def due_ms(self, _: str) -> int | None:
-        return self.due
-
-    def bring_forward(self, _: str, now_ms: int, within_ms: int = limits.HEARTBEATS_TOGETHER_MS) -> None:
-        self.brought.append(now_ms)
-        if self.due <= now_ms + within_ms:
-            self.due = min(self.due, now_ms)
-
-    def address_of(self, _: str) -> str | None:
-        return "127.0.0.1:1"
-
-    def data_waits(self, _: str) -> bool:
-        return False
-
-    def take(self, _: str) -> None:
-        self.asked += 1
-
-
-@pytest.mark.parametrize(("dues", "brought"), [((1_000, 1_050), [1_000]), ((1_001, 1_050), []), ((1_000,), [])])
-def test_heartbeats_of_all_groups_of_two_nodes_go_together(dues: tuple[int, ...], brought: list[int]) -> None:
-    host: Any = SimpleNamespace(lock=StepLock(), credentials=pyro.UserSecret(), now_ms=lambda: 1_000)
-    link = Link(host, "127.0.0.1:1", "bob")
-    sessions: list[Any] = [Beating(due) for due in dues]
-    for session in sessions:
-        link.serve(session, "bob#1")
-    link.tick()
-    assert [session.brought for session in sessions] == [brought] * len(dues)
-
-
-def test_only_groups_whose_heartbeat_make_due_are_asked_for_a_frame() -> None:
-    host: Any = SimpleNamespace(lock=StepLock(), credentials=pyro.UserSecret(), now_ms=lambda: 1_000, has_faults=False)
-    link = Link(host, "127.0.0.1:1", "bob")
-    sessions: list[Any] = [Beating(due) for due in (1_000, 1_050, 1_001 + limits.HEARTBEATS_TOGETHER_MS)]
-    with host.lock:
-        for session in sessions:
-            link.serve(session, "bob#1")
-    assert [session.asked for session in sessions] == [1, 1, 1]
-    with host.lock:
-        link.tick()
-    assert [session.asked for session in sessions] == [2, 2, 1]
 
 
 def test_an_idle_connection_that_ends_has_the_heartbeat_go_at_once_but_not_again_and_again() -> None:

@@ -35,15 +35,15 @@ class AdaptiveTimeout:
         "_longest_ms",
         "_max_ms",
         "_mean_8",
-        "_min_ms",
         "_probe_ms",
         "_window_ms",
         "heard_ms",
+        "min_ms",
     )
 
     def __init__(self, now_ms: int, detection: Detection) -> None:
         # Two heartbeats at least: one that was just missed, and as long again for the answer to the next.
-        self._min_ms = max(detection.scaled_ms(limits.SILENCE_MIN_MS), 2 * limits.HEARTBEAT_MS)
+        self.min_ms = max(detection.scaled_ms(limits.SILENCE_MIN_MS), 2 * limits.HEARTBEAT_MS)
         self._max_ms = detection.silence_max_ms
         self._probe_ms = detection.extended_ms(limits.PROBE_MS)
         self.heard_ms = now_ms
@@ -94,12 +94,12 @@ class AdaptiveTimeout:
         usual_ms = max(limits.HEARTBEAT_MS, self._mean_8 // 8) + self._deviation_4
         # Not below SILENCE_MIN_MS, however regular the peer: a false suspicion costs a view change and a member's
         # state. Own lag counts twice, since a process that runs late also hears late.
-        return min(self._max_ms, max(self._min_ms, usual_ms) + 2 * own_lag_ms)
+        return min(self._max_ms, max(self.min_ms, usual_ms) + 2 * own_lag_ms)
 
     def is_long(self, now_ms: int, own_lag_ms: int) -> bool:
         """Return whether the peer has said nothing for longer than it may."""
         silent_ms = now_ms - self.heard_ms
-        return silent_ms >= self._min_ms and silent_ms >= self.limit_ms(own_lag_ms)
+        return silent_ms >= self.limit_ms(own_lag_ms)
 
     def meaning(self, now_ms: int, can_ask: bool) -> Meaning:
         """Return what a silence over the limit means; ASK begins a wait for answers. `can_ask`: there are helpers."""

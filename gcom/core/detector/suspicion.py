@@ -129,6 +129,16 @@ class Detector:
             if watch.trust is not Trust.HEARD and watch.reason != "stuck" and not watch.deaf:
                 self._forgive(watch)
 
+    def heard_in_another_group(self, peer: Process, now_ms: int) -> bool:
+        """Record that a peer's process spoke in another group; return whether that says all that a heartbeat would."""
+        watch = self._watched.get(peer)
+        # It forgives no suspicion: what this group's own messages do counts.
+        if watch is None or watch.trust is not Trust.HEARD or watch.failures or watch.unanswered_ms is not None:
+            return False
+        watch.timeout.heard(now_ms)
+        watch.spoke_ms = now_ms
+        return True
+
     def caught_up(self, peer: Process) -> None:
         """Record that a peer has installed the view: hearing it alone would not end that suspicion."""
         watch = self._watched.get(peer)
@@ -224,7 +234,8 @@ class Detector:
             if watch.unanswered_ms is not None and self._is_deaf(watch, now_ms) and self.suspect(peer, CUT_OFF):
                 watch.deaf = True
                 suspected.append(peer)
-            if not watch.timeout.is_long(now_ms, self._lag_ms):
+            timeout = watch.timeout
+            if now_ms < timeout.heard_ms + timeout.min_ms or not timeout.is_long(now_ms, self._lag_ms):
                 continue
             if watch.trust is Trust.SUSPECTED:
                 watch.mended = watch.mended and watch.reason == "stuck"  # its link fails again
@@ -394,7 +405,8 @@ class Detector:
         # Half of the view is a quorum if the registry votes with it. A `patient` process has until TIE_MS to find out
         # which members it goes on without, and to ask.
         near = self._heard_within(self._detach_ms, now_ms)
-        if self._is_quorum(near):
+        # Nearly always it is all of them.
+        if len(near) > len(self._watched) or self._is_quorum(near):
             return True
         return (
             patient

@@ -75,7 +75,7 @@ class Merge:
 
     def discover(self, view: View, leavers: Container[Process], now_ms: int) -> None:
         """Call, as the leader, the processes that are away, every DISCOVER_MS."""
-        if view.leader != self._process or not self._away or now_ms - self._discovered_ms < limits.DISCOVER_MS:
+        if not self._away or view.leader != self._process or now_ms - self._discovered_ms < limits.DISCOVER_MS:
             return
         self._discovered_ms = now_ms
         # A leaver that waits for its cut would take this call for another instance's.

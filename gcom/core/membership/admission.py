@@ -216,9 +216,8 @@ class Admission:
     def tick(self, now_ms: int) -> None:
         """Forget joiners that have not asked again: they have given up, or are dead."""
         self._flaps.forget(now_ms)
-        self.waiting = {
-            who: joiner for who, joiner in self.waiting.items() if now_ms - joiner.heard_ms < limits.SILENCE_MS
-        }
+        for who in [it for it, joiner in self.waiting.items() if now_ms - joiner.heard_ms >= limits.SILENCE_MS]:
+            del self.waiting[who]
 
     def holders_asked_for(self, view: View) -> list[Process]:
         """Return the members whose name a joiner waits for; they are to be heard now."""

@@ -445,12 +445,13 @@ class ViewChanger:
     def tick(self, now_ms: int) -> None:
         """Suspect silent members, see whether a quorum is heard, ask again what was not answered."""
         suspected, asked = self.triggers.detector.tick(now_ms)
-        self._say_suspected(suspected)
+        if suspected:
+            self._say_suspected(suspected)
         for helper, silent in asked.items():
             self._links.say(helper, frames.Probe(self.view.number, silent))
         self.triggers.judge_links(now_ms)
         self.triggers.admission.tick(now_ms)
-        self._transfer.tick(now_ms, heard=self._transfer.donor not in self.triggers.detector.suspects)
+        self._transfer.tick(now_ms, self.triggers.detector.suspects)
         if self._transfer.needs_donor:
             self.seek(self.process)
         if self.triggers.partitionable and (self.triggers.is_detached(now_ms) or self.triggers.detector.alone):
@@ -465,5 +466,6 @@ class ViewChanger:
             self._links.close(leaver)
         if self.consensus.proposing:
             self._carry_out(self.consensus.ask_again(self._links.served(self.live_others), now_ms), now_ms)
-        self._links.owe_status(sorted(self.own_leave.awaited))  # their replies tell
+        if self.own_leave.awaited:
+            self._links.owe_status(sorted(self.own_leave.awaited))  # their replies tell
         self._fetch_cut(now_ms)

@@ -9,6 +9,7 @@ This machine keeps no link and calls no application. It returns what to do.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 
 from gcom.core.messages.effects import AwaitState, KeepState, SetState, StateUnavailable, TakeState
@@ -379,15 +380,15 @@ class Transfer:
         since = lineage.since_ago(self._instance, wanted.since)
         return [SetState(wanted.source[1], b"".join(wanted.chunks), wanted.donor, uncovered, since)]
 
-    def tick(self, now_ms: int, heard: bool = True) -> None:
-        """Give up a donor that gives nothing for STATE_MS, while it is `heard`."""
+    def tick(self, now_ms: int, suspects: Container[Process] = ()) -> None:
+        """Give up a donor that gives nothing for STATE_MS, while it is none of the `suspects`."""
         lag_ms = now_ms - self._ticked_ms
         self._ticked_ms = now_ms
         if self._incoming is None or self.needs_donor:
             return
         # A view change may have to wait for the donor (`Triggers.owed_state`), also before anybody has promised to one,
         # as a minority does: that is not the donor's failure.
-        if self._wedged_ms is not None or not heard:
+        if self._wedged_ms is not None or self._incoming.donor in suspects:
             self._incoming.since_ms = now_ms
         # Time in which this process was itself held up does not count: the donor's chunks wait in its socket.
         elif lag_ms > limits.HEARTBEAT_MS + limits.LAG_MS:

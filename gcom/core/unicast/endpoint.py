@@ -110,7 +110,8 @@ class UnicastEndpoint:
 
     def tick(self, now_ms: int) -> list[Effect]:
         """End the calls whose time is over."""
-        overdue = self._calls.overdue(now_ms)
+        if not (overdue := self._calls.overdue(now_ms)):
+            return []
         for call in overdue:
             self._end(call)
         return [GroupCallOver(call) for call in overdue]

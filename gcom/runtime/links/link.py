@@ -103,6 +103,7 @@ class Link:
         # 3. On the broken one they would be lost, and answers over the other be taken for those of frames before.
         self._to_write: deque[tuple[pyro.Pipeline, _TakenFrame]] = deque()
         self._unanswered: deque[_TakenFrame] = deque()
+        self._heard: tuple[Process, int] = "", 0  # of which process the groups were told last that it lives, and when
         self._next_tick_ms = 0  # before it nothing is due by time
         self._late_ms = 0  # so much later the reader may look at what is due
         self._writing = Lock()  # by one thread at a time, in the order in which frames were taken
@@ -124,18 +125,38 @@ class Link:
             return False
         # No others, since to ask a machine for a frame in vain costs more. Where a peer is none any more, its
         # turn is found to be over.
-        due_now = [turn for turn, due in self._dues() if due is None or due <= now_ms]
-        if not due_now:
+        due = self._due_by(now_ms)
+        if not due:
             return True
         # One group's heartbeat is due: those of the others that are soon due go with it, from now on each time. Their
         # frames are read by one wake of the peer's worker, and their answers by one of this node's reader.
-        if len(due_now) < len(self._turns):
+        if len(due) < len(self._turns):
             for session, peer in self._turns:
                 session.machine.bring_forward(peer, now_ms)
-            due_now = [turn for turn, due in self._dues() if due is None or due <= now_ms]
-        self._due.update(dict.fromkeys(due_now))
+            due = self._due_by(now_ms)
+        # Of groups that have nothing new to say one speaks for all: that both processes live. Each has an exchange of
+        # its own after HEARTBEAT_SHARED_MS.
+        firsts = {turn[1]: turn for turn, due_ms in reversed(due.items()) if due_ms is not None}
+        for turn in due:
+            session, peer = turn
+            beats = session.machine.heartbeats
+            if turn is firsts.get(peer) or beats is None or not beats.put_off(peer, now_ms):
+                self._due[turn] = None
         self._host.lock.write_on_release(self)
         return True
+
+    def heard(self, session: Session, peer: Process) -> None:
+        """Tell the other groups that a process was heard in this one: it lives, in each. Holds the lock."""
+        now_ms, (who, heard_ms) = self._host.now_ms(), self._heard
+        if len(self._turns) == 1 or (who == peer and now_ms < heard_ms + limits.HEARTBEATS_TOGETHER_MS):
+            return
+        self._heard = peer, now_ms
+        for other, known in self._turns:
+            if known == peer and other is not session and (beats := other.machine.heartbeats) is not None:
+                beats.heard(peer, now_ms)
+
+    def _due_by(self, now_ms: int) -> dict[tuple[Session, Process], int | None]:
+        return {turn: due_ms for turn, due_ms in self._dues() if due_ms is None or due_ms <= now_ms}
 
     def _dues(self) -> list[tuple[tuple[Session, Process], int | None]]:
         return [(turn, turn[0].machine.due_ms(turn[1])) for turn in self._turns]
@@ -220,7 +241,9 @@ class Link:
             # Sooner nothing is due without `serve` or an answer: what comes from the peer puts a heartbeat off.
             dues = [due for _, due in self._dues() if due is not None]
             self._next_tick_ms = max(min(dues), now_ms + OVERDUE_MS) if dues else now_ms + limits.HEARTBEAT_MS
-            calls = any(session.machine.process > peer for session, peer in self._turns)
+            # Of every group it is the same: the names of two nodes differ.
+            session, peer = next(iter(self._turns), (None, ""))
+            calls = session is not None and session.machine.process > peer
             self._late_ms = limits.CALLER_LATE_MS if calls else limits.CALLEE_LATE_MS
         if self._call_thread is not None:
             return None
@@ -309,6 +332,8 @@ class Link:
                     superseded += 1
                     continue
                 session.step(Replied(peer, reply, superseded + 1))
+                if isinstance(reply, Frame):
+                    self.heard(session, peer)
                 sessions[session], superseded = None, 0
             for session in sessions:
                 session.reschedule()

@@ -37,6 +37,7 @@ MEMBERS = (2, 9)  # from, to
 REST_MS = 6_000  # before an ambush at the end: all are together again
 SECONDS = (2, 3, 6, 12)  # of silence, where a group is not in a local network; the last is `wan`
 SIGNED = 0.2  # of all seeds
+TWO_GROUPS = 0.2
 FRAGMENTS_LOAD_BYTES = 240  # of a frame in a run where a part of the messages travels in fragments
 # In turn, seed by seed: every ordering over BASIC, RELIABLE, and RELIABLE that is safe.
 SCHEMES = tuple(
@@ -79,6 +80,7 @@ def draw(seed: int, *, several: bool = True, signed: bool = True, in_phases: boo
     # A stream of its own, and last: the seeds whose groups are unsigned are what they were, byte for byte.
     if signed and Random(f"signed {seed}").random() < SIGNED:
         plan = replace(plan, definition=replace(plan.definition, signed=True))
+    plan = replace(plan, two_groups=Random(f"two groups {seed}").random() < TWO_GROUPS)
     begin_ms, static = plan.fault_ms + REST_MS, bool(plan.definition.static)
     found = ambush(seed, plan.names, begin_ms, static)
     if found is None and in_phases:

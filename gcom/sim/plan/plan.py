@@ -37,6 +37,7 @@ class Plan:
     forgets: bool  # the registry starts again at the heal
     registries: int  # of which the first is the group's home, unless faults begin before it is formed
     events: tuple[TroubleEvent, ...]
+    two_groups: bool = False  # the processes are in another group, too, whose heartbeats stand for this one's
     boundary: str = ""  # the ambush at its end, between two instances, if it has one
 
     @property
