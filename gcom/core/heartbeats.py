@@ -26,7 +26,7 @@ class SharedHeartbeats:
         self._links = links
         self._view_change = view_change
         self._outgoing = outgoing
-        self._status = status  # to a peer, now
+        self._status = status  # to a peer, which is told it
 
     def put_off(self, peer: Process, now_ms: int) -> bool:
         """Let the heartbeat to a peer wait, since one of another group goes or came; return whether it may."""
@@ -41,8 +41,10 @@ class SharedHeartbeats:
         # A period too soon rather than later: then the peer's would be due as well.
         if now_ms + limits.HEARTBEAT_MS > link.exchanged_ms + limits.HEARTBEAT_SHARED_MS:
             return False
-        # The status last, since to compute it counts credit as told: where it is news, the heartbeat goes.
-        if self._outgoing.is_owed(peer) or link.told != self._status(peer):
+        # The status last, since to ask for it counts as telling it: where it is news, the heartbeat goes, and tells it.
+        told = link.told
+        if self._outgoing.is_owed(peer) or self._status(peer) != told:
+            link.told = told
             return False
         link.due_ms = max(link.due_ms, now_ms + limits.HEARTBEAT_MS - link.lead_ms)
         return True
