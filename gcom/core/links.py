@@ -91,9 +91,9 @@ class PeerLink:
     owed: bool = False  # a status is due at once
     failures: int = 0
     told: Status | None = None  # what the peer was told last
-    # When a call came from the peer, or one to it was answered: in this group, and in any.
-    exchanged_ms: int = -limits.HEARTBEAT_SHARED_MS
-    heard_ms: int = -limits.HEARTBEAT_SHARED_MS
+    # When an exchange put this heartbeat off last, in this group; and when a sign of life did, in any.
+    exchanged_ms: int = -limits.OWN_EXCHANGE_MS
+    heard_ms: int = -limits.OWN_EXCHANGE_MS
     envelopes_first: bool = False  # the last frame had runs, and envelopes wait: it is their turn
 
     def become(self, readiness: Readiness) -> None:

@@ -4,7 +4,8 @@
         └── refused ──────────────────────────────────────────────────────────────────────────────────────────┘
 
 A driver calls `handle`, `submit_to_all`, `receive` and `take`, carries out the effects in order, and asks `woken`,
-`due_ms` and `deadline_ms` what to do next. One call at a time: the driver holds a lock.
+`due_ms` and `deadline_ms` what to do next; where processes share several groups, `heartbeats`. One call at a time: the
+driver holds a lock.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Member:
         self.unicast = UnicastEndpoint(process, made.view)
         self.effects: list[Effect] = self._view_change.effects  # one list, so that their order is that of the steps
         self.outgoing = Outgoing(links, self.streams, self.unicast.channels, transfer, self.effects)
-        self.heartbeats = SharedHeartbeats(links, self._view_change, self.outgoing, self.status)
+        self.heartbeats = SharedHeartbeats(links, self._view_change, self.outgoing, self._status)
         self.registration = Registration(process, found)
         self._merge = Merge(process, found.instance, found.definition.netsplit, links, away)
         self.effects += transfer.enter(made, now_ms, found.instance)  # before Installed, which may have to wait
@@ -184,8 +184,15 @@ class Member:
     # frames
 
     def status(self, peer: Process) -> Status:
-        """Return what this process has to say to a peer, which is told so now."""
-        status = self.streams.status(
+        """Return the status for a frame or a reply to a peer, which is told it."""
+        status = self._status(peer)
+        self.streams.on_told(peer, status.consumed)
+        if link := self._links.get(peer):
+            link.told = status
+        return status
+
+    def _status(self, peer: Process) -> Status:
+        return self.streams.status(
             peer,
             leaving=self._triggers.leavers.get(self.process, ""),
             suspects=tuple(self._triggers.detector.suspects),
@@ -194,9 +201,6 @@ class Member:
             state=self.transfer.held(peer) if self.transfer.takes else 0,
             needs_donor=self.transfer.takes and self.transfer.needs_donor,
         )
-        if link := self._links.get(peer):
-            link.told = status
-        return status
 
     def _reply(self, peer: Process, control: tuple[Control, ...] = ()) -> Frame:
         return Frame(self.group, self.instance, self.process, peer, self.status(peer), control)

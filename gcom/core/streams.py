@@ -414,10 +414,6 @@ class Streams:
         known = self.multicast.out.peers.get(peer)
         consumed = self.multicast.consumed.get(peer, 0)
         serials = self.serials
-        # Only for a member of the view: a status for a stranger tells nobody, and the next one would wait for
-        # a quarter of a window again.
-        if known:
-            self._credit_untold[peer] = (consumed, 0)
         return Status(
             view=self._view.number,
             held=self.multicast.held(peer),
@@ -438,6 +434,13 @@ class Streams:
             needs_donor=needs_donor,
             unheard=unheard or NO_MISSES,
         )
+
+    def on_told(self, peer: Process, consumed: int) -> None:
+        """Record that a peer is told how far its messages were consumed."""
+        # Only for a member of the view: a status for a stranger tells nobody, and the next one would wait for
+        # a quarter of a window again.
+        if peer in self.multicast.out.peers:
+            self._credit_untold[peer] = (consumed, 0)
 
     def extent(self, instance: InstanceId) -> Extent:
         """Return how far this process has got: to this view, with so many messages; of its own what a majority has."""

@@ -252,7 +252,10 @@ class SimSession:
         # Of the time since it runs, or is in its view: a process that was stopped heard nobody, and must first have
         # its chance to hear.
         detection = self.simulation.plan.definition.detection
-        since_ms = self.node.clock.now_ms - detection.extended_ms(QUORUM_LOST_MS)
+        lost_ms = detection.extended_ms(QUORUM_LOST_MS)
+        # So long the other group stands for this one.
+        lost_ms += limits.OWN_EXCHANGE_MS + 2 * limits.HEARTBEAT_MS if self.simulation.plan.two_groups else 0
+        since_ms = self.node.clock.now_ms - lost_ms
         if not self.is_member or self.machine.detached or view is None or self._since_ms > since_ms:
             return
         heard = [peer for peer in view.members if self._heard_ms.get(peer, self._since_ms) > since_ms]
@@ -323,7 +326,6 @@ class SimSession:
 
     def heard_in_other_group(self, peer: Process) -> None:
         """Take a call or an answer of another group: the peer's process lives, whether or not it is in this one."""
-        self._heard(peer)
         if beats := self.machine.heartbeats:
             beats.heard(peer, self.node.clock.now_ms)
 

@@ -116,10 +116,10 @@ CALLEE_LATE_MS = 60
 # What is due so soon of another group goes with what is due now: two processes with twenty groups in common wake each
 # other as often as with one. Half of the time between two: so whatever came apart is together again after one of them.
 HEARTBEATS_TOGETHER_MS = HEARTBEAT_MS // 2
-# Of two processes with several groups in common one group's heartbeat says that they live. The others have one of their
-# own so often, or as soon as they have something to say.
-HEARTBEAT_SHARED_MS = 8 * HEARTBEAT_MS
 TICKS_TOGETHER_MS = HEARTBEAT_MS // 4
+# Of two processes with several groups in common one group's heartbeat says that they live. Each of the others has an
+# exchange of its own at least this often, and sooner if there is something to say: as long as a silence lasts at most.
+OWN_EXCHANGE_MS = 8 * HEARTBEAT_MS
 SILENCE_MS = 2_000  # nothing heard for this long: evidence, while little is known of the peer's usual gaps
 # Evidence no sooner, however regular the peer was: a false suspicion costs more than the time.
 SILENCE_MIN_MS = HEARTBEAT_MS + 1_250

@@ -497,6 +497,29 @@ def test_a_sign_of_life_in_another_group_counts_as_one_and_forgives_nothing() ->
     assert not watching.heard_in_another_group(D, late_ms)
 
 
+def test_signs_of_life_in_another_group_count_while_the_peer_speaks_in_this_one() -> None:
+    watching = detector(A, B)
+    own_max_ms = limits.OWN_EXCHANGE_MS + 2 * limits.HEARTBEAT_MS
+    found: list[tuple[int, Process]] = []
+    for now_ms in range(START + 100, START + 2 * own_max_ms, 100):
+        assert watching.heard_in_another_group(B, now_ms) == (now_ms <= START + own_max_ms)
+        found += [(now_ms, peer) for peer in suspected(watching, now_ms)]
+    silence_ms = found[0][0] - START - own_max_ms
+    assert [peer for _, peer in found] == [B]
+    assert silence_ms <= limits.SILENCE_MS + 100
+
+
+def test_who_is_heard_in_another_group_and_answers_no_call_in_this_one_is_suspected() -> None:
+    watching = detector(A, B)
+    found: list[int] = []
+    for now_ms in range(START + 100, START + 2 * limits.SILENCE_MAX_MS, 100):
+        watching.heard_in_another_group(B, now_ms)
+        watching.failed(B, refused=False, now_ms=now_ms)
+        found += [now_ms - START for _ in suspected(watching, now_ms)]
+    assert len(found) == 1
+    assert found[0] <= limits.SILENCE_MAX_MS + 200
+
+
 def test_a_sign_of_life_in_another_group_hides_no_failing_calls() -> None:
     watching = detector(A, B)
     watching.failed(B, refused=False, now_ms=START)

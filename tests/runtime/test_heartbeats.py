@@ -55,16 +55,19 @@ def _shared(link: Link, host: Any, *turns: tuple[Beating, str]) -> list[int]:
     return [session.asked - asked for (session, _), asked in zip(turns, before, strict=True)]
 
 
-def test_one_groups_heartbeat_goes_for_all_that_may_wait() -> None:
+@pytest.mark.parametrize(("connected", "asked"), [(True, [1, 1, 0, 1, 1]), (False, [1, 1, 1, 1, 1])])
+def test_one_groups_heartbeat_goes_for_all_that_may_wait(connected: bool, asked: list[int]) -> None:
     host: Any = SimpleNamespace(lock=StepLock(), credentials=pyro.UserSecret(), now_ms=lambda: 1_000, has_faults=False)
     over, first, waits, has_news, another = (Beating(1_000) for _ in range(5))
     over.waits = first.waits = waits.waits = another.waits = True
-    # It speaks for none: nothing goes to a peer that is none any more.
+    # It is asked, and found to be over; it speaks for none, since nothing goes to a peer that is none any more.
     over.due = None
     # Another process of that node, as of one that entered again, has a first one of its own.
     link = Link(host, "127.0.0.1:1", "bob")
     turns = [(over, "bob#1"), (first, "bob#1"), (waits, "bob#1"), (has_news, "bob#1"), (another, "bob#2")]
-    assert _shared(link, host, *turns) == [0, 1, 0, 1, 1]
+    pipeline: Any = SimpleNamespace(close=lambda: None)
+    link._pipeline = pipeline if connected else None
+    assert _shared(link, host, *turns) == asked
 
 
 def test_what_is_heard_in_one_group_is_told_the_others_of_that_process_once_in_a_while() -> None:
@@ -100,8 +103,8 @@ def test_two_nodes_with_several_groups_have_the_heartbeats_of_one(monkeypatch: p
         for group in groups:
             group.wait_for_members(2, LIMIT_S)
         monkeypatch.setattr(Session, "receive", count)
-        # Longer than HEARTBEAT_SHARED_MS, so that all have had theirs.
+        # Longer than a silence may last. On a busy machine some of the others may go late, and then by themselves.
         until(lambda: max(came.values(), default=0) >= 10)
-        assert came.keys() == set(names)
-        assert sum(sorted(came.values())[:-1]) <= 10
+        *others, most = sorted(came[name] for name in names)
+        assert max(others) < most
         assert all(len(group.members) == 2 for group in groups)

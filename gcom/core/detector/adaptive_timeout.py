@@ -99,7 +99,7 @@ class AdaptiveTimeout:
     def is_long(self, now_ms: int, own_lag_ms: int) -> bool:
         """Return whether the peer has said nothing for longer than it may."""
         silent_ms = now_ms - self.heard_ms
-        return silent_ms >= self.limit_ms(own_lag_ms)
+        return silent_ms >= self.min_ms and silent_ms >= self.limit_ms(own_lag_ms)
 
     def meaning(self, now_ms: int, can_ask: bool) -> Meaning:
         """Return what a silence over the limit means; ASK begins a wait for answers. `can_ask`: there are helpers."""

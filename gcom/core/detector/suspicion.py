@@ -49,6 +49,7 @@ class _Watch:
     timeout: AdaptiveTimeout
     trust: Trust = Trust.HEARD
     spoke_ms: int = -1  # when it was last heard; no pause of this process moves it, as it does the timeout's
+    spoke_here_ms: int = -1  # when it was last heard in this group
     failures: int = 0  # refused connections in a row
     unanswered_ms: int | None = None  # since when it is heard, but answers no call
     deaf: bool = False  # suspected because it answers no call
@@ -102,7 +103,8 @@ class Detector:
         """Watch the members of `view`; what was known of those who stay is kept, suspicions too."""
         others = [member for member in view.members if member != self._process]
         self._watched = {
-            peer: self._watched.get(peer) or _Watch(AdaptiveTimeout(now_ms, self._detection)) for peer in others
+            peer: self._watched.get(peer) or _Watch(AdaptiveTimeout(now_ms, self._detection), spoke_here_ms=now_ms)
+            for peer in others
         }
         for watch in self._watched.values():
             watch.unheard = {}  # by ranks, which are of the view that is left
@@ -117,7 +119,7 @@ class Detector:
         watch = self._watched.get(peer)
         if watch:
             watch.timeout.heard(now_ms)
-            watch.spoke_ms, watch.unheard = now_ms, unheard or {}
+            watch.spoke_ms, watch.spoke_here_ms, watch.unheard = now_ms, now_ms, unheard or {}
             watch.failures, watch.absent = 0, False
             if watch.suspects != (named := frozenset(suspects)):
                 watch.suspects = named
@@ -130,14 +132,16 @@ class Detector:
                 self._forgive(watch)
 
     def heard_in_another_group(self, peer: Process, now_ms: int) -> bool:
-        """Record that a peer's process spoke in another group; return whether that says all that a heartbeat would."""
+        """Record that a peer's process spoke in another group; return whether it need say nothing in this one."""
         watch = self._watched.get(peer)
-        # It forgives no suspicion: what this group's own messages do counts.
-        if watch is None or watch.trust is not Trust.HEARD or watch.failures or watch.unanswered_ms is not None:
+        # It forgives no suspicion. And it counts only while the peer speaks in this group, too: 1. A rule keeps B out
+        # of one group. 2. All refuse its calls there, and it lives in the others. 3. It must be put out of the one.
+        own_max_ms = limits.OWN_EXCHANGE_MS + 2 * limits.HEARTBEAT_MS
+        if watch is None or watch.trust is not Trust.HEARD or now_ms - watch.spoke_here_ms > own_max_ms:
             return False
         watch.timeout.heard(now_ms)
         watch.spoke_ms = now_ms
-        return True
+        return watch.unanswered_ms is None and not watch.failures
 
     def caught_up(self, peer: Process) -> None:
         """Record that a peer has installed the view: hearing it alone would not end that suspicion."""
@@ -234,8 +238,9 @@ class Detector:
             if watch.unanswered_ms is not None and self._is_deaf(watch, now_ms) and self.suspect(peer, CUT_OFF):
                 watch.deaf = True
                 suspected.append(peer)
-            timeout = watch.timeout
-            if now_ms < timeout.heard_ms + timeout.min_ms or not timeout.is_long(now_ms, self._lag_ms):
+            # Nearly all were heard lately: asked here, they cost no call.
+            heard_ms, min_ms = watch.timeout.heard_ms, watch.timeout.min_ms
+            if now_ms < heard_ms + min_ms or not watch.timeout.is_long(now_ms, self._lag_ms):
                 continue
             if watch.trust is Trust.SUSPECTED:
                 watch.mended = watch.mended and watch.reason == "stuck"  # its link fails again

@@ -103,7 +103,7 @@ class Link:
         # 3. On the broken one they would be lost, and answers over the other be taken for those of frames before.
         self._to_write: deque[tuple[pyro.Pipeline, _TakenFrame]] = deque()
         self._unanswered: deque[_TakenFrame] = deque()
-        self._heard: tuple[Process, int] = "", 0  # of which process the groups were told last that it lives, and when
+        self._told: tuple[tuple[Process, Process], int] = ("", ""), 0  # of whose peer that it lives, last, and when
         self._next_tick_ms = 0  # before it nothing is due by time
         self._late_ms = 0  # so much later the reader may look at what is due
         self._writing = Lock()  # by one thread at a time, in the order in which frames were taken
@@ -135,24 +135,29 @@ class Link:
                 session.machine.bring_forward(peer, now_ms)
             due = self._due_by(now_ms)
         # Of groups that have nothing new to say one speaks for all: that both processes live. Each has an exchange of
-        # its own after HEARTBEAT_SHARED_MS.
-        firsts = {turn[1]: turn for turn, due_ms in reversed(due.items()) if due_ms is not None}
-        for turn in due:
-            session, peer = turn
-            beats = session.machine.heartbeats
-            if turn is firsts.get(peer) or beats is None or not beats.put_off(peer, now_ms):
-                self._due[turn] = None
+        # its own after OWN_EXCHANGE_MS. A process that entered a group again is another one there. While there is no
+        # connection each speaks for itself: nobody answers, and all must know it.
+        spoken_for: set[tuple[Process, Process]] = set()
+        for (session, peer), due_ms in due.items():
+            pair, beats = (session.machine.process, peer), session.machine.heartbeats
+            if pair not in spoken_for or beats is None or not beats.put_off(peer, now_ms):
+                self._due[session, peer] = None
+            if self._pipeline is not None and due_ms is not None and beats is not None:
+                spoken_for.add(pair)
         self._host.lock.write_on_release(self)
         return True
 
     def heard(self, session: Session, peer: Process) -> None:
         """Tell the other groups that a process was heard in this one: it lives, in each. Holds the lock."""
-        now_ms, (who, heard_ms) = self._host.now_ms(), self._heard
-        if len(self._turns) == 1 or (who == peer and now_ms < heard_ms + limits.HEARTBEATS_TOGETHER_MS):
+        now_ms, process = self._host.now_ms(), session.machine.process
+        pair, told_ms = self._told
+        # Of a flood the first of many frames says it.
+        if len(self._turns) == 1 or (pair == (process, peer) and now_ms < told_ms + limits.HEARTBEATS_TOGETHER_MS):
             return
-        self._heard = peer, now_ms
+        self._told = (process, peer), now_ms
         for other, known in self._turns:
-            if known == peer and other is not session and (beats := other.machine.heartbeats) is not None:
+            beats = other.machine.heartbeats
+            if known == peer and other.machine.process == process and other is not session and beats is not None:
                 beats.heard(peer, now_ms)
 
     def _due_by(self, now_ms: int) -> dict[tuple[Session, Process], int | None]:
@@ -241,7 +246,7 @@ class Link:
             # Sooner nothing is due without `serve` or an answer: what comes from the peer puts a heartbeat off.
             dues = [due for _, due in self._dues() if due is not None]
             self._next_tick_ms = max(min(dues), now_ms + OVERDUE_MS) if dues else now_ms + limits.HEARTBEAT_MS
-            # Of every group it is the same: the names of two nodes differ.
+            # One turn will do: the names of two nodes differ, and decide it.
             session, peer = next(iter(self._turns), (None, ""))
             calls = session is not None and session.machine.process > peer
             self._late_ms = limits.CALLER_LATE_MS if calls else limits.CALLEE_LATE_MS
@@ -382,14 +387,18 @@ class Link:
             for session, peer in dict.fromkeys((taken.session, taken.peer) for taken in unanswered):
                 session.step(CallFailed(peer, refused=False, dead=dead))
                 session.reschedule()
-            now_ms = self._host.now_ms()
-            # Not again and again: of a peer at its bound of connections each redial would end another idle one.
-            if now_ms - self._sought_ms >= limits.HEARTBEAT_MS:
-                self._sought_ms = now_ms
-                for session, peer in self._turns:
-                    session.machine.bring_forward(peer, now_ms, limits.HEARTBEAT_MS)
+            self._seek()
             self._due.update(self._turns)
             self._host.lock.write_on_release(self)
+
+    def _seek(self) -> None:
+        """Have the heartbeats of all groups go at once: the peer may be gone, of which a call says more."""
+        now_ms = self._host.now_ms()
+        # Not again and again: of a peer at its bound of connections each redial would end another idle one.
+        if now_ms - self._sought_ms >= limits.HEARTBEAT_MS:
+            self._sought_ms = now_ms
+            for session, peer in self._turns:
+                session.machine.bring_forward(peer, now_ms, limits.HEARTBEAT_MS)
 
     def _drop_pipeline(self) -> None:
         pipeline, self._pipeline = self._pipeline, None
@@ -465,6 +474,12 @@ class Link:
         with self._host.lock:
             taken.session.step(event)
             taken.session.reschedule()
+            # Other groups' heartbeats may wait for this one.
+            if isinstance(event, CallFailed):
+                self._seek()
+                self._next_tick_ms = 0
+            elif isinstance(event.reply, Frame):
+                self.heard(taken.session, taken.peer)
             following = None if self._closed else self._take()
             if following is None:
                 self._call_thread = None
