@@ -100,13 +100,16 @@ class Three:
             self.note(one, streams.form(BUDGET - 5))
         load = streams.multicast.take(other, BUDGET)
         orders = streams.serials.put_to(other) if streams.serials else None
-        self.calls[one, other] = Call(streams.status(other), load, orders)
+        status = streams.status(other)
+        streams.on_told(other, status.consumed)
+        self.calls[one, other] = Call(status, load, orders)
 
     def arrive(self, one: Process, other: Process) -> None:
         call = self.calls.get((one, other))
         if call and call.reply is None:
             self.receive(one, other, call)
-            call.reply = self.streams[other].status(one)
+            call.reply = status = self.streams[other].status(one)
+            self.streams[other].on_told(one, status.consumed)
             self.old.append((one, other, call))
 
     def receive(self, one: Process, other: Process, call: Call) -> None:
