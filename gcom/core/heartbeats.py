@@ -52,6 +52,13 @@ class SharedHeartbeats:
             return True
         return link.told != self._status(peer)
 
+    def shows_life(self, peer: Process) -> bool:
+        """Return whether the heartbeat to a peer may stand for those of other groups: it will be answered here."""
+        # 1. The group is over at the peer, which refuses. 2. Too few are left here to put it out. 3. If this group
+        # spoke for the others, every second heartbeat of theirs would be in vain.
+        change = self._view_change
+        return peer in change.view.members and peer not in change.triggers.detector.suspects
+
     def heard(self, peer: Process, now_ms: int) -> None:
         """Take a sign of life that a peer's process gave in another group."""
         link = self._links.get(peer)

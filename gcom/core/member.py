@@ -187,6 +187,7 @@ class Member:
         """Return the status for a frame or a reply to a peer, which is told it."""
         status = self._status(peer)
         self.streams.on_told(peer, status.consumed)
+        self.unicast.channels.on_told(peer)
         if link := self._links.get(peer):
             link.told = status
         return status

@@ -168,8 +168,7 @@ class Session:
         """Step the machine at its deadline. Holds the lock."""
         if self._buffer:
             self._hand_over()  # now at the latest: every link may be idle
-        if self._read:
-            self._tell_read()
+        self.tell_read()
         self.step(events.Tick())
 
     def receive(self, frame: Frame) -> Reply:
@@ -179,7 +178,7 @@ class Session:
         if self._buffer:
             self._hand_over()  # first, so that the reply can say what the application has sent
         if self._read and not frame.runs:
-            self._tell_read()  # without data it is a heartbeat, or asks how this member stands
+            self.tell_read()  # without data it is a heartbeat, or asks how this member stands
         reply, effects = self.machine.receive(frame, self._host.now_ms())
         self._carry_out(effects, self.membership.direct_listener)
         self.reschedule()
@@ -295,7 +294,7 @@ class Session:
         mine = [it for it in self._queue.tail if isinstance(it, Deliver) and it.run.sender == self.machine.process]
         for delivery in mine[-1:]:
             self.consumed(delivery)
-        self._tell_read()
+        self.tell_read()
         self.changed.notify_all()
 
     def ask_status(self, peers: Sequence[Process]) -> None:
@@ -479,9 +478,10 @@ class Session:
         definition = self.machine.definition
         # In a causal order a sender may wait for it (`held_by`): who has read a message has what that follows.
         if messages >= READ_MESSAGES or bytes_ >= READ_BYTES or (definition and definition.ordering.is_causal):
-            self._tell_read()
+            self.tell_read()
 
-    def _tell_read(self) -> None:
+    def tell_read(self) -> None:
+        """Give credit for what the application has read. Holds the lock."""
         read, self._read = self._read, {}
         for sender, (last, _, size) in read.items():
             self.step(events.Consumed(sender, last, size))

@@ -77,6 +77,7 @@ class Two:
         if (one, other) not in self.calls:
             envelopes = self.envelopes[one].outboxes[other].take(BUDGET)
             self.calls[one, other] = Call(self.envelopes[one].receipt(other), envelopes)
+            self.envelopes[one].on_told(other)
 
     def _take_in(self, one: Process, other: Process, call: Call) -> None:
         """A frame of `one` arrives at `other`, late copies too."""
@@ -98,6 +99,7 @@ class Two:
         if call and not call.reply:
             self._take_in(one, other, call)
             call.reply = self.envelopes[other].receipt(one)
+            self.envelopes[other].on_told(one)
             self.old.append((one, other, call))
 
     def end(self, one: Process, other: Process) -> None:

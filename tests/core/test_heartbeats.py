@@ -206,6 +206,30 @@ def test_a_failed_call_is_not_passed_over() -> None:
     assert net.machines[B].due_ms(A) == due_ms
 
 
+def test_to_ask_whether_a_heartbeat_may_wait_tells_nothing() -> None:
+    net = _formed("a", "b")
+    net.handle(A, events.SendUnicast(B, b"one"))
+    net.pass_ms(limits.HEARTBEAT_MS)
+    net.handle(B, events.UnicastRead(A))
+    member = net.machines[B]._member
+    assert member is not None
+    inbox = member.unicast.channels._inboxes[A]
+    assert (inbox.unread.read, inbox.told) == (1, 0)
+    assert not member.heartbeats.put_off(A, net.now_ms)
+    assert inbox.told == 0
+
+
+def test_who_is_suspected_here_shows_no_life_for_other_groups() -> None:
+    net = _formed("a", "b", "c")
+    beats = net.machines[B].heartbeats
+    assert beats is not None
+    assert beats.shows_life(A)
+    assert not beats.shows_life("d#1")
+    net.pause(A)
+    net.until(lambda: bool(net.suspected(B)))
+    assert not beats.shows_life(A)
+
+
 def test_a_stranger_has_no_heartbeat_to_put_off() -> None:
     net = _formed("a", "b")
     beats = net.machines[B].heartbeats

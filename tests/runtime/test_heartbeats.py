@@ -55,19 +55,30 @@ def _shared(link: Link, host: Any, *turns: tuple[Beating, str]) -> list[int]:
     return [session.asked - asked for (session, _), asked in zip(turns, before, strict=True)]
 
 
-@pytest.mark.parametrize(("connected", "asked"), [(True, [1, 1, 0, 1, 1]), (False, [1, 1, 1, 1, 1])])
+@pytest.mark.parametrize(("connected", "asked"), [(True, [1, 1, 1, 0, 1, 1]), (False, [1, 1, 1, 1, 1, 1])])
 def test_one_groups_heartbeat_goes_for_all_that_may_wait(connected: bool, asked: list[int]) -> None:
     host: Any = SimpleNamespace(lock=StepLock(), credentials=pyro.UserSecret(), now_ms=lambda: 1_000, has_faults=False)
     over, first, waits, has_news, another = (Beating(1_000) for _ in range(5))
     over.waits = first.waits = waits.waits = another.waits = True
+    untrusted = Beating(1_000)
+    untrusted.trusted = False
     # It is asked, and found to be over; it speaks for none, since nothing goes to a peer that is none any more.
     over.due = None
     # Another process of that node, as of one that entered again, has a first one of its own.
     link = Link(host, "127.0.0.1:1", "bob")
-    turns = [(over, "bob#1"), (first, "bob#1"), (waits, "bob#1"), (has_news, "bob#1"), (another, "bob#2")]
+    turns = [
+        (over, "bob#1"),
+        (untrusted, "bob#1"),
+        (first, "bob#1"),
+        (waits, "bob#1"),
+        (has_news, "bob#1"),
+        (another, "bob#2"),
+    ]
     pipeline: Any = SimpleNamespace(close=lambda: None)
     link._pipeline = pipeline if connected else None
     assert _shared(link, host, *turns) == asked
+    # What was read is news: it is told first.
+    assert [session.read_told for session, _ in turns] == [1] * len(turns)
 
 
 def test_what_is_heard_in_one_group_is_told_the_others_of_that_process_once_in_a_while() -> None:

@@ -400,6 +400,10 @@ class Detector:
         """Return the time when the peer was last heard, in ms."""
         return self._watched[peer].spoke_ms
 
+    def spoke_here_ms(self, peer: Process) -> int:
+        """Return when a peer was last heard in this group."""
+        return self._watched[peer].spoke_here_ms
+
     def hears_quorum(self, now_ms: int) -> bool:
         """Return whether a quorum of the view, this process included, was heard just now."""
         heard = {peer for peer in self._watched if self._hears(peer, now_ms, self._ack_within_ms)}

@@ -141,9 +141,10 @@ class Admission:
 
     def _taken(self, name: str, asked_ms: int, view: View, detector: Detector) -> JoinRefused | None:
         # Only a sign of life after the question counts: `kill -9` and a restart under the same name must not wait for
-        # the detector, and a paused holder must not lose its name at once.
+        # the detector, and a paused holder must not lose its name at once. And only one in this group: a process that
+        # left it may go on in others.
         holder = self.holder(name, view)
-        if holder is None or (holder != self._process and detector.spoke_ms(holder) <= asked_ms):
+        if holder is None or (holder != self._process and detector.spoke_here_ms(holder) <= asked_ms):
             return None
         text = f"the name {name!r} is taken in group {self._definition.group!r} by {holder}, which answers: use another"
         return JoinRefused("NameTaken", text)

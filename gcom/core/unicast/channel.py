@@ -327,12 +327,16 @@ class Channels:
         return taken
 
     def receipt(self, peer: Process) -> EnvelopeReceipt:
-        """Return the receipt that a status for a peer carries, now that it goes out; a stranger has none."""
+        """Return the receipt that a status for a peer carries; a stranger has none."""
         inbox = self._inboxes.get(peer)
         if inbox is None:
             return EnvelopeReceipt()
-        inbox.told, inbox.untold_bytes = inbox.unread.read, 0
         return EnvelopeReceipt(inbox.held, inbox.unread.read, self.outboxes[peer].served)
+
+    def on_told(self, peer: Process) -> None:
+        """Record that a status with the receipt goes to a peer."""
+        if inbox := self._inboxes.get(peer):
+            inbox.told, inbox.untold_bytes = inbox.unread.read, 0
 
     def on_read(self, sender: Process) -> bool:
         """Record that one more unicast was read; return whether its sender should hear of it at once."""
@@ -340,6 +344,7 @@ class Channels:
         urgent = inbox is not None and inbox.on_read()
         if sender == self.process and inbox is not None:
             self.outboxes[sender].on_receipt(self.receipt(sender), 0)
+            self.on_told(sender)
         return urgent
 
     def ends(self) -> dict[Process, UnicastEnd]:

@@ -123,8 +123,7 @@ class Link:
         now_ms = self._host.now_ms()
         if now_ms < self._next_tick_ms:
             return False
-        # No others, since to ask a machine for a frame in vain costs more. Where a peer is none any more, its
-        # turn is found to be over.
+        # No others: to ask a machine in vain costs more. Where a peer is none any more its turn is found to be over.
         due = self._due_by(now_ms)
         if not due:
             return True
@@ -135,14 +134,14 @@ class Link:
                 session.machine.bring_forward(peer, now_ms)
             due = self._due_by(now_ms)
         # Of groups that have nothing new to say one speaks for all: that both processes live. Each has an exchange of
-        # its own after OWN_EXCHANGE_MS. A process that entered a group again is another one there. While there is no
-        # connection each speaks for itself: nobody answers, and all must know it.
+        # its own after OWN_EXCHANGE_MS. While there is no connection each speaks for itself: all must know it.
         spoken_for: set[tuple[Process, Process]] = set()
         for (session, peer), due_ms in due.items():
             pair, beats = (session.machine.process, peer), session.machine.heartbeats
+            session.tell_read()
             if pair not in spoken_for or beats is None or not beats.put_off(peer, now_ms):
                 self._due[session, peer] = None
-            if self._pipeline is not None and due_ms is not None and beats is not None:
+            if self._pipeline and due_ms is not None and beats and beats.shows_life(peer):
                 spoken_for.add(pair)
         self._host.lock.write_on_release(self)
         return True
@@ -155,9 +154,10 @@ class Link:
         if len(self._turns) == 1 or (pair == (process, peer) and now_ms < told_ms + limits.HEARTBEATS_TOGETHER_MS):
             return
         self._told = (process, peer), now_ms
-        for other, known in self._turns:
-            beats = other.machine.heartbeats
-            if known == peer and other.machine.process == process and other is not session and beats is not None:
+        for other, known in list(self._turns):
+            shared = known == peer and other.machine.process == process and other is not session
+            if shared and (beats := other.machine.heartbeats) is not None:
+                other.tell_read()
                 beats.heard(peer, now_ms)
 
     def _due_by(self, now_ms: int) -> dict[tuple[Session, Process], int | None]:
