@@ -6,7 +6,6 @@ an acceptor (ARCHITECTURE 10, 11). It gives no name away before all who have one
 
 from __future__ import annotations
 
-import secrets
 import threading
 import time
 from collections import Counter
@@ -26,9 +25,10 @@ from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import BadValue, NotPermitted, Unavailable, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.life import is_dead
-from gcom.values import limits, lineage
+from gcom.values import limits
 from gcom.values.identity import Identity
 from gcom.values.names import Address
+from registry.minting import SealedIds
 from registry.naming import NAME_SERVER, SafeNameServer, list_system
 from registry.requests import RequestLog
 from registry.rights import Rights, RightsTeller
@@ -40,15 +40,8 @@ TICK_S = limits.TICK_MS / 1000
 UPKEEP_S = 1.0  # what is revoked by another process is refused a second later
 STOPPED_S = 10.0  # a clock that has not gone on for so long will not
 RENEWALS_MAX, RENEWAL_BYTES_MAX = 4096, 1024  # registrations that are not decoded anew
+_IDS = b"gcom instance ids"  # what a key of the registry is for
 DRAIN_S = 5.0  # for what is in progress when it is told to end
-
-
-def mint_instance() -> str:
-    """Return an instance id: when it is founded, and 24 random bits.
-
-    So registries that know nothing of each other give different ones.
-    """
-    return lineage.founded(time.time_ns() // 1_000_000, secrets.token_hex(3))
 
 
 class RegistryServer:
@@ -106,7 +99,7 @@ class RegistryServer:
             self._disk = Disk(data) if data else None
             creators = DurableCreators(self._disk) if self._disk else Creators()
             self._rights = Rights(creators, self.rights)
-            self._directory = self._make_directory(place.ports[0])
+            self._directory = self._make_directory(place.ports[0], SealedIds(credentials.derive(_IDS)))
         # The port is bound by now: it must be free again for whoever mends the setting and tries once more.
         except BadValue:
             self.close()
@@ -118,15 +111,15 @@ class RegistryServer:
         self.address: Address = self._server.address
         list_system(name_server, (NAME_SERVER, *endpoints), self.address)
 
-    def _make_directory(self, port: int) -> Directory:
+    def _make_directory(self, port: int, ids: SealedIds) -> Directory:
         disk = self._disk
         if disk is None:
-            return Directory(mint_instance, durable=False, grace_ms=limits.FORGOTTEN_GRACE_MS if port else 0)
+            return Directory(ids, durable=False, grace_ms=limits.FORGOTTEN_GRACE_MS if port else 0)
         witness = Witness(disk.votes(), disk.save_vote)
         # A new folder does not show which names an earlier registry gave away that kept another folder, or none; nor
         # does one without a name which of them another registry of the list gave away while this one was down.
         nobody_knows_it = disk.fresh and not port
-        return Directory(mint_instance, witness, disk, grace_ms=0 if nobody_knows_it else limits.START_GRACE_MS)
+        return Directory(ids, witness, disk, grace_ms=0 if nobody_knows_it else limits.START_GRACE_MS)
 
     @property
     def grace_s(self) -> float:

@@ -404,8 +404,10 @@ class Member:
 
     def _leave_alone(self) -> None:
         """Leave as the last member: take the group along, unless all go over to another instance of it."""
-        if self.leaves_for != "merge":
-            self.effects.append(AskRegistry(Unregister(self.group, self.instance, self.view.number)))
+        # The other instance of a PRIMARY group stands above, whatever becomes of it; of sides each may be what is left.
+        if self.leaves_for != "merge" or not self._triggers.partitionable:
+            last = Unregister(self.group, self.instance, self.view.number, self.process)
+            self.effects.append(AskRegistry(last))
         if self.definition.total:
             end = Decision(self.view, (), {}, self.streams.holdings())  # what has no place yet is delivered, too
             self.effects += [*self.streams.close(end), AskSequencer(Close(self.group, self.instance))]

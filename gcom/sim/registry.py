@@ -58,6 +58,23 @@ class _Disk(Store):
         del self._gone[group]
 
 
+class _Ids:
+    """The ids of one registry, which outlive its disk as a sealed id does (registry/minting.py)."""
+
+    def __init__(self, registry: int) -> None:
+        # Of two registries none gives an id that the other has given.
+        self._prefix = "i" if registry == 1 else f"i{registry}"
+        self._given: set[str] = set()
+
+    def new(self, group: str) -> str:
+        minted = f"{self._prefix}{len(self._given) + 1:04d}"
+        self._given.add(minted)
+        return minted
+
+    def is_own(self, group: str, origin: str) -> bool:
+        return origin in self._given
+
+
 class Registry:
     """The registry's process. `on_accepted` is called with the proposer of a succession, before that one knows."""
 
@@ -77,7 +94,7 @@ class Registry:
         self._network = network
         self._is_proven_dead = is_proven_dead
         self._on_accepted = on_accepted
-        self._minted = 0
+        self._ids = _Ids(number)
         self._ticks = 0
         self._down = ""  # how it is out of reach; empty while it is not
         self._downs = 0
@@ -98,7 +115,7 @@ class Registry:
 
         # From the disk: its votes outlive the process, and so do its rows (`_store`); nothing else of its memory does.
         witness = Witness(self._disk.values(), save)
-        self.directory = Directory(self._mint, witness, self._store, grace_ms=grace_ms)
+        self.directory = Directory(self._ids, witness, self._store, grace_ms=grace_ms)
         # A new one knows nothing: it is soft state, which the leader opens anew (ARCHITECTURE 7).
         self.sequencer = Sequencer()
 
@@ -118,11 +135,6 @@ class Registry:
             seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
             dead = [who for who, address in seats if self._is_proven_dead(address)]
             self.directory.bury(entry.definition.group, entry.instance, entry.view, dead)
-
-    def _mint(self) -> str:
-        self._minted += 1
-        # Of two registries none gives an id that the other has given.
-        return f"i{self._minted:04d}" if self._number == 1 else f"i{self._number}{self._minted:04d}"
 
     # faults
 

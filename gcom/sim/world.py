@@ -16,6 +16,7 @@ from gcom.sim.clock import Clock
 from gcom.sim.faults.driver import FaultDriver
 from gcom.sim.faults.failpoints import Failpoints
 from gcom.sim.faults.healing import Healing
+from gcom.sim.faults.stranger import Stranger
 from gcom.sim.network import Network, NetworkNode
 from gcom.sim.node import SimNode
 from gcom.sim.plan.events import Fault, Move, TroubleEvent
@@ -39,12 +40,14 @@ class World:
 
     def __init__(self, plan: Plan, log_dir: Path | None = None) -> None:
         self.simulation = Simulation(plan, log_dir)
-        self.nodes: dict[Address, SimNode] = {}  # by port, the node that listens now
+        self.nodes: dict[Address, NetworkNode] = {}  # by port, the node that listens now
         self._lives: dict[Address, SimNode] = {}  # the node that had it when its life was named
         self.network = Network(self.simulation, self, Random(f"network {plan.seed}"))
         self.failpoints = Failpoints(self.simulation, self.network, self)
         around = (self.simulation, self.network, self.is_proven_dead, self._on_accepted)
         self.registries = Registries([Registry(*around, number) for number in range(1, plan.registries + 1)])
+        self._stranger = Stranger(self.simulation, self.registries.each, Random(f"lies {plan.seed}"))
+        self.nodes[self._stranger.address.partition("@")[0]] = self._stranger
         # A stream per part: a change in how one draws leaves the others' draws as they were.
         self._rng = Random(f"world {plan.seed}")
         self._by_name: dict[str, SimNode] = {}
@@ -84,13 +87,13 @@ class World:
         """Return the nodes that have not crashed, one per name."""
         return [node for node in self._by_name.values() if not node.crashed]
 
-    def at_address(self, address: Address) -> SimNode:
+    def at_address(self, address: Address) -> NetworkNode:
         """Return the node that listens at an address now, whichever life it names."""
         return self.nodes[address.partition("@")[0]]
 
     def is_proven_dead(self, address: Address) -> bool:
         """Tell whether the kernel proves a life to be over; that of a machine that is gone says nothing."""
-        node = self._lives[address]
+        node = self._lives.get(address, self._stranger)
         return node.crashed and node.refuses
 
     def node(self, name: str) -> SimNode | None:
@@ -231,6 +234,8 @@ class World:
         self.network.healed = False
         FaultDriver(self.simulation, self.network, self.registries, self.failpoints, self).schedule()
         self.until(self.now_ms + self.plan.fault_ms)
+        if self.plan.stranger:
+            self._stranger.begin()
         happened = self.simulation.happened
         self.until(self.now_ms + EXTRA_MS, lambda: len(happened) >= KINDS_MIN)  # where there was little traffic
         if self.plan.silent:

@@ -159,6 +159,10 @@ FORGOTTEN_GRACE_MS = 8_000
 TICK_MS = 250  # a registry's clock goes on by twice this at the most: the rest was a pause
 REAP_TICKS = 4  # a registry asks its kernel once in so many ticks whether all members of a doubted group are dead
 DISSOLVED_MAX = 10_000  # names of which a registry knows that all have left; the oldest are forgotten
+CONTEST_MS = (
+    600_000  # so long of a registry's running time those who lost a name to a process's own word may contest it
+)
+CONTESTS_MAX = 10_000
 SEATS_MAX = 256  # processes of one group that a registry knows beyond the view; at the bound it notes no more
 FORK_MS = 60_000  # an operator's order to fork that nobody has obeyed by then is void
 FREE_MS = 10_000  # an order to fork that no member has obeyed by then frees the group's name for newcomers

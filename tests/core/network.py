@@ -40,6 +40,7 @@ from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
 from gcom.values.run import Payload
+from tests.core.ids import CountedIds
 from tests.core.making import address
 
 _E = TypeVar("_E", bound=Effect)
@@ -118,7 +119,7 @@ class Network:
         self._hanging: dict[Process, list[Process]] = {}  # paused processes, and whose calls wait for them
         self._doomed: dict[Process, tuple[type[Control], int]] = {}
         self._checkers: dict[str, Checker] = {}
-        self._minted = 0
+        self.ids = CountedIds()
         self._todo: list[tuple[Process, events.Event, GroupMachine | None]] = []
         self.votes: dict[str, WitnessRecord] = {}  # on the registry's disk
         self.disk = Disk()
@@ -131,7 +132,7 @@ class Network:
         self.registry_up = True
         witness = Witness(self.votes.values(), self._save)
         grace_ms = limits.START_GRACE_MS if self.now_ms else 0
-        self.directory = Directory(self._mint, witness, self.disk, grace_ms=grace_ms)
+        self.directory = Directory(self.ids, witness, self.disk, grace_ms=grace_ms)
         self.sequencer = Sequencer()
 
     def stop_registry(self) -> None:
@@ -140,10 +141,6 @@ class Network:
 
     def _save(self, record: WitnessRecord) -> None:
         self.votes[record.instance] = record
-
-    def _mint(self) -> str:
-        self._minted += 1
-        return f"i{self._minted:04d}"
 
     # what a test does
 

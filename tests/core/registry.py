@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from gcom.core.codec import registry as codec
 from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.table import Directory
@@ -20,6 +18,7 @@ from gcom.core.messages.registry import (
 from gcom.values import limits
 from gcom.values.definition import Definition
 from gcom.values.view import View
+from tests.core.ids import CountedIds
 
 NEWS = Definition.parse("news")
 LOOSE = Definition.parse("news", ordering="NONORDERED")
@@ -63,13 +62,13 @@ class Registry:
     def __init__(self, grace_ms: int = 0, disk: Disk | None = None) -> None:
         self.disk = disk or Disk()
         self.now_ms = 0
-        self._ids = itertools.count(1)
+        self.ids = CountedIds(digits=1)
         self._votes = Witness((), lambda record: None)
         self.start(grace_ms)
 
     def start(self, grace_ms: int = 0) -> None:
         """Another life: it knows only what is on its disk."""
-        self.directory = Directory(lambda: f"i{next(self._ids)}", self._votes, self.disk, grace_ms=grace_ms)
+        self.directory = Directory(self.ids, self._votes, self.disk, grace_ms=grace_ms)
         self.directory.tick(self.now_ms)
 
     def ask(self, request: Request) -> Answer:

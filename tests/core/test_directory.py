@@ -19,6 +19,7 @@ from gcom.core.messages.registry import (
     Note,
     Remove,
     Request,
+    Unregister,
 )
 from gcom.values import limits
 from gcom.values.definition import Definition
@@ -120,6 +121,7 @@ def test_a_claim_of_a_group_with_members(
 def test_a_name_is_given_away_only_when_nobody_who_may_have_it_is_left() -> None:
     """A member of the view, one that was noted for the next, one that is behind, and one of another instance."""
     it = directory()
+    it.ids.founded = {"k2"}
     it.ask(register(1, "zoe#1", instance="k3", detached=True))
     it.ask(register(2, A, B))
     it.ask(register(1, A, "yan#1", by="yan#1", detached=True))
@@ -146,11 +148,12 @@ def test_a_static_group_is_claimed_by_its_own() -> None:
     [
         (NEWS, "k2", 3, (A,), 1, ""),  # renewed
         (NEWS, "k2", 4, (A, B), 1, ""),  # a newer view
-        (NEWS, "k2", 9, (B,), limits.LEASE_MS, ""),
-        (NEWS, "k2", 3, (B,), 1, "Stale"),  # a view is decided once
+        (NEWS, "k2", 9, (A, B), limits.LEASE_MS, ""),
+        (NEWS, "k2", 3, (A, B), 1, "Stale"),  # a view is decided once
+        (NEWS, "k2", 9, (B,), 1, "Stale"),  # of a process that is no member, as far as this registry knows
         (NEWS, "k1", 1, (B,), 1, ""),  # another instance, founded earlier
         (LOOSE, "k1", 1, (B,), 1, ""),  # of another definition, too
-        (LOOSE, "k2", 1, (B,), 1, "GroupExists"),
+        (LOOSE, "k2", 1, (A,), 1, "GroupExists"),
         (LOOSE, "k1", 1, (B,), limits.LEASE_MS, ""),  # doubted
     ],
 )
@@ -158,12 +161,13 @@ def test_registering_where_view_3_of_k2_is_known(
     definition: Definition, instance: str, number: int, members: tuple[str, ...], runs_ms: int, refused: str
 ) -> None:
     it = directory()
-    before = it.ask(register(3, A))
+    it.ids.founded = {"k1"}
+    before = entry(it.ask(register(3, A)))
     it.run(runs_ms)
     answer = it.ask(register(number, *members, instance=instance, definition=definition))
     if refused:
         assert code(answer) == refused
-        assert it.news == before
+        assert it.news == replace(before, alive=runs_ms < limits.LEASE_MS)
     else:
         found = entry(answer)
         assert (found.definition, found.instance, found.view, found.members) == (definition, instance, number, members)
@@ -207,20 +211,43 @@ def test_of_two_living_instances_lineage_decides_and_never_size_or_view(
     first: str, second: str, holds: str, many: str
 ) -> None:
     it = directory()
+    it.ids.founded = {"k1", "k2", "k3"}
     crowd = [f"m{number}#1" for number in range(9)]
-    it.ask(register(90 if many == "first" else 1, *(crowd if many == "first" else [A]), instance=first))
+    it.ask(register(90 if many == "first" else 1, A, *(crowd if many == "first" else []), instance=first))
     answer = entry(
-        it.ask(register(90 if many == "second" else 1, *(crowd if many == "second" else [B]), instance=second))
+        it.ask(register(90 if many == "second" else 1, A, *(crowd if many == "second" else []), instance=second))
     )
     assert answer.instance == it.news.instance == holds
     loser = second if holds == first else first
     for number in (100, 200):  # it does not come back by growing
-        assert entry(it.ask(register(number, *crowd, "late#1", instance=loser))).instance == holds
+        assert entry(it.ask(register(number, A, *crowd, "late#1", instance=loser))).instance == holds
+
+
+@pytest.mark.parametrize("instance", ["k0", "k1", "k2-1-b", "k2-9.9-b", "k3"])
+@pytest.mark.parametrize("lasts_ms", [1, limits.LEASE_MS - 1])
+def test_an_instance_that_a_stranger_makes_up_displaces_no_living_one(instance: str, lasts_ms: int) -> None:
+    """Older, or its successor: its registry did not found it, and no member of the group registers it."""
+    it = directory()
+    it.ids.founded = {"k2"}
+    before = it.ask(register(3, A))
+    it.run(lasts_ms)
+    asked = register(9, "mallory#1", instance=instance)
+    assert it.ask(asked) == before == it.news
+    assert it.ask(replace(asked, detached=True)) == before
+    assert code(it.ask(Unregister("news", "k2", 9, "mallory#1"))) == "Stale"
+    assert it.news == before
+
+
+def test_a_stranger_that_is_not_invited_registers_no_view_of_a_static_group() -> None:
+    it = directory()
+    it.ask(register(3, A, definition=Definition.parse("news", static=["alice"])))
+    asked = register(9, A, B, definition=Definition.parse("news", static=["alice"]))
+    assert code(it.ask(asked)) == "NotInvited"
 
 
 @pytest.mark.parametrize(
     ("members", "number", "holds"),
-    [((A, B), 1, "k3"), ((B,), 9, "k3"), ((B,), 3, "k2"), ((B,), 2, "k2")],
+    [((A, B), 1, "k3"), ((A,), 9, "k3"), ((A,), 3, "k2"), ((A,), 2, "k2"), ((C, B), 9, "k2")],
 )
 def test_where_sides_merge_size_decides(members: tuple[str, ...], number: int, holds: str) -> None:
     it = directory()
@@ -231,6 +258,7 @@ def test_where_sides_merge_size_decides(members: tuple[str, ...], number: int, h
 
 def test_a_detached_member_displaces_no_instance_in_service_but_is_remembered() -> None:
     it = directory()
+    it.ids.founded = {"k1"}
     it.ask(register(3, A))
     answer = it.ask(register(7, B, instance="k1", detached=True))
     assert (entry(answer).instance, others(answer)) == ("k2", {B})

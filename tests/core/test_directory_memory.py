@@ -253,17 +253,17 @@ def test_an_order_to_fork_runs_out_and_an_empty_group_needs_none() -> None:
 def test_unregistering_view_3_of_k2(instance: str, number: int, forgotten: bool) -> None:
     it = directory()
     it.ask(register(3))
-    answer = it.ask(Unregister("news", instance, number))
+    answer = it.ask(Unregister("news", instance, number, A))
     assert (answer == Done()) is forgotten
     assert isinstance(it.ask(Lookup("news")), Refusal) is forgotten
-    assert it.ask(Unregister("other", "k2", 3)) == Done()
+    assert it.ask(Unregister("other", "k2", 3, A)) == Done()
 
 
 def dissolved(instance: str = "k2") -> Registry:
     """All have left its view 3; another life of the registry knows it, too."""
     it = directory()
     it.ask(register(3, A, B, instance=instance))
-    it.ask(Unregister("news", instance, 3))
+    it.ask(Unregister("news", instance, 3, B))
     it.start()
     return it
 
@@ -280,7 +280,7 @@ def test_a_member_that_was_cut_off_is_told_that_all_have_left() -> None:
 
 def test_a_member_of_a_predecessor_is_told_so_too() -> None:
     it = dissolved("k2-1-a")
-    assert code(it.ask(register(9, A, B, instance="k2", by=B, detached=True))) == "Dissolved"
+    assert code(it.ask(register(9, A, B, instance="k2", by=B, detached=True))) == "Superseded"
     assert entry(it.ask(register(9, A, B, instance="k2-2-b"))).instance == "k2-2-b"
 
 
@@ -339,6 +339,7 @@ def test_who_is_on_its_way_back_may_have_the_name_when_another_has_begun_it_anew
 
 def test_a_detached_member_does_not_keep_the_name_from_a_group_in_service() -> None:
     it = directory()
+    it.ids.founded = {"k2"}
     it.ask(register(2, "dave#1", instance="k9"))
     it.ask(register(3, A, B, C))  # founded earlier; it wakes, and has not missed the others yet
     assert it.news.instance == "k2"
@@ -363,11 +364,12 @@ def test_sides_that_are_dead_leave_no_tombstone_to_one_that_was_put_out() -> Non
 def test_the_oldest_tombstone_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "DISSOLVED_MAX", 2)
     it = directory()
-    for group in ("a", "b", "a", "c"):
-        it.ask(Unregister(group, "k2", 3))
+    for group, instance in (("a", "k2"), ("b", "k2"), ("a", "k3"), ("c", "k2")):
+        it.ask(register(3, instance=instance, definition=Definition.parse(group)))
+        it.ask(Unregister(group, instance, 3, A))
     it.start()
-    kept = [group for group in "abc" if code(it.ask(Lookup(group, former="k2"))) == "Dissolved"]
-    assert kept == ["a", "c"]
+    asked = [Lookup("a", former="k3"), Lookup("b", former="k2"), Lookup("c", former="k2")]
+    assert [code(it.ask(each)) for each in asked] == ["Dissolved", "UnknownGroup", "Dissolved"]
 
 
 def test_only_a_group_without_members_is_removed() -> None:
@@ -444,6 +446,7 @@ def test_it_names_all_who_may_be_in_a_later_view() -> None:
     it.ask(register(1, A, "yan#1", by="yan#1"))  # in no later view: it was in an older one
     assert promises(it) == WitnessPromised(3, BALLOT, ((C, AWAY),))
     assert promises(it, number=2) == WitnessPassed(3)
+    it.ask(Note("news", "k2", 3, (("dan#1", HOME),)))
     it.ask(register(4, A, "dan#1", by="dan#1"))
     assert promises(it, by=A) == WitnessPromised(3, BALLOT, ((A, HOME), ("dan#1", HOME)))
     it.ask(Note("news", "k2", 4, ((C, AWAY),)))
@@ -455,6 +458,7 @@ def test_it_gives_no_promise_to_one_that_a_later_view_goes_on_without() -> None:
     it.ask(register(4, A, by=A))
     assert promises(it, by=A) == WitnessPromised(3, BALLOT, ((A, HOME),))
     assert promises(it, by=B) == WitnessPassed(4)
+    it.ask(register(6, A, "dan#1", by=A))
     it.ask(register(7, "dan#1", by="dan#1"))  # nobody of view 3 is left
     assert promises(it, by=B) == promises(it, by=A) == WitnessPassed(7)
 

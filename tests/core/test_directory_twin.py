@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,7 @@ from gcom.core.messages.registry import (
 from gcom.errors import MalformedFrame, VersionMismatch
 from gcom.values import limits
 from gcom.values.definition import Definition
-from gcom.values.lineage import descends, precedence, successor
+from gcom.values.lineage import descends, origin_of, precedence, successor
 from tests.core.registry import (
     AWAY,
     HOME,
@@ -78,7 +78,7 @@ requests = st.one_of(
     ),
     registers,
     st.builds(Note, groups, instances, numbers, seats),
-    st.builds(Unregister, groups, instances, numbers),
+    st.builds(Unregister, groups, instances, numbers, processes),
     st.builds(Remove, groups),
     st.builds(Fork, groups, instances),
     st.just(ListGroups()),
@@ -101,6 +101,7 @@ class Known:
     forked: int | None = None
     noted: set[str] = field(default_factory=set)  # for the view after `number`
     beside: set[str] = field(default_factory=set)
+    forgot: bool = False  # learned from a registration
 
     def all(self) -> set[str]:
         return {*self.members, *self.noted, *self.beside}
@@ -119,6 +120,49 @@ class Twin:
     now: int = 0
     grace_until: int = 0
     minted: int = 0
+    contests: dict[str, tuple[Known, int, bool]] = field(default_factory=dict)  # lost entry, until when, by a claim
+
+    def contest(self, request: Register) -> tuple[Known, int, bool] | None:
+        """Return the contest that a registration of a member of the entry that lost disputes."""
+        group, it = request.definition.group, self.last.get(request.definition.group)
+        lost = self.contests.get(group)
+        if (
+            lost is None
+            or self.now >= lost[1]
+            or (lost[0].instance, True)
+            != (
+                request.instance,
+                request.process in lost[0].members and request.view.number >= lost[0].number,
+            )
+        ):
+            return None
+        agrees = it and it.instance == request.instance and request.process in it.members
+        return None if it and agrees and request.view.number >= it.number else lost
+
+    def begin(self, group: str, claimed: bool) -> None:
+        if group not in self.contests or self.now >= self.contests[group][1]:
+            lost = self.last[group]
+            self.contests[group] = (
+                replace(lost, noted=set(lost.noted), beside=set(lost.beside)),
+                self.now + limits.CONTEST_MS,
+                claimed,
+            )
+
+    def is_stranger(self, request: Register) -> bool:
+        """Whether nothing that is known makes the process a member of the group that is there."""
+        it = self.last.get(request.definition.group)
+        if it is None or it.number == 0 or request.process in it.all():
+            return False
+        mine, other = origin_of(it.instance), origin_of(request.instance)
+        own = other.startswith("i") and int(other[1:]) <= self.minted
+        return not (it.instance != request.instance and other < mine and own)
+
+    def may_speak(self, request: Register) -> bool:
+        """Whether the word of a stranger counts, as that of no member does."""
+        it = self.last[request.definition.group]
+        if it.instance == request.instance and request.view.number < it.number:
+            return it.forgot
+        return it.forgot and not (self.alive(request.definition.group) or request.detached)
 
     def mint(self) -> str:
         self.minted += 1
@@ -151,11 +195,20 @@ class Twin:
             case Create(definition):
                 return it.definition == definition if it else not starting
             case Register(definition, instance):
+                if lost := self.contest(request):
+                    if request.detached and not lost[2]:
+                        return False
+                    it = lost[0]
+                    self.over.pop(group, None) if self.is_over(group, instance) else None
+                    self.last[group] = it
+                    del self.contests[group]
                 elsewhere = it is None or it.instance != instance
                 if elsewhere and self.is_over(group, instance):
                     return False
                 if it is None:
                     return True
+                if self.is_stranger(request) and not self.may_speak(request):
+                    return elsewhere or request.view.number < it.number
                 if elsewhere:
                     return True
                 if it.definition != definition:
@@ -163,8 +216,9 @@ class Twin:
                 return request.view.number != it.number or request.view.members == it.members
             case Lookup(name, former):
                 return it is not None and not self.is_over(name, former)
-            case Unregister(_, instance, number):
-                return it is None or (it.instance == instance and it.number <= number)
+            case Unregister(_, instance, number, process):
+                known = it and process in {*it.members} | it.noted
+                return it is None or bool(known and it.instance == instance and it.number <= number)
             case Claim(_, instance, number, process, _, gone) if it:
                 if it.is_granted(process, instance, number):
                     return True
@@ -192,6 +246,8 @@ class Twin:
                 it = self.last[group]
                 if not it.is_granted(process, instance, number):
                     anew = bool(it.all() - set(gone))  # by an order
+                    if it.number and not anew:
+                        self.begin(group, claimed=True)
                     fresh = it.instance if it.number == 0 else successor(it.instance, process.partition("#")[2], anew)
                     back = {who for who, _ in away}
                     kept = it if it.number == 0 else Known(it.definition, fresh, beside=back)
@@ -201,18 +257,26 @@ class Twin:
                 self.last[group].noted |= {process for process, _ in joiners}
             case Fork(group):
                 self.last[group].forked = self.now
-            case Unregister(group, instance, number):
+            case Unregister(group, instance, number) if group in self.last:
                 self.last.pop(group, None)
-                self.over[group] = (instance, number)
+                lost = self.contests.get(group)
+                if lost is None or lost[2] or self.now >= lost[1]:
+                    self.over[group] = (instance, number)
             case Remove(group):
                 del self.last[group]
             case _:
                 pass
 
     def register(self, request: Register, group: str) -> None:
+        if self.is_stranger(request):
+            if not self.may_speak(request):
+                return
+            listed = self.last[group]
+            if listed.instance != request.instance or request.view.number >= listed.number:
+                self.begin(group, claimed=False)
         it, new, members = self.last.get(group), request.view.number, request.view.members
         renewed = None if request.detached else self.now
-        fresh = Known(request.definition, request.instance, new, members, renewed)
+        fresh = Known(request.definition, request.instance, new, members, renewed, forgot=True)
         other = it is not None and it.definition != request.definition
         if it is None or it.number == 0 or (other and not (self.alive(group) or request.detached)):
             if it is not None and it.definition == request.definition and it.instance == request.instance:

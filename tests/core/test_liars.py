@@ -472,7 +472,7 @@ def test_whom_the_leader_sends_away_to_nobody_stays() -> None:
 def test_whom_the_leader_sends_away_leaves_in_good_order_once_the_other_instance_answers() -> None:
     net, other = Network(), Network()
     a, b, c = net.form("a", "b", "c")
-    other._minted = 6  # it was founded somewhere else
+    other.ids.count = 6  # it was founded somewhere else
     (x,) = other.form("x")
     net.machines[x], net.effects[x] = other.machines[x], []
     _send_away(net, a, c)

@@ -26,6 +26,7 @@ from gcom.core.messages.registry import (
 from gcom.core.messages.witness import WitnessPrepare, WitnessPromised
 from gcom.values import limits
 from gcom.values.definition import Definition
+from tests.core.ids import CountedIds
 from tests.core.registry import AWAY, HOME, NEWS, A, B, C, Registry, claim, code, entry, register, text
 
 ONE, TWO = "one:7411", "two:7411"
@@ -36,7 +37,7 @@ class Pair:
 
     def __init__(self) -> None:
         self.at = {ONE: Registry(), TWO: Registry()}
-        self.at[TWO].directory._mint = iter(f"k{number}" for number in range(1, 99)).__next__
+        self.at[TWO].directory._mint = CountedIds("k", 1)
         self.down: set[str] = set()
         self.homes = Homes()
         self.put: list[tuple[str, Request]] = []
@@ -197,7 +198,7 @@ def test_of_two_founded_apart_the_older_stays_and_the_other_is_told() -> None:
 def test_the_last_one_out_unregisters_everywhere() -> None:
     pair = Pair()
     made = pair.founded()
-    assert pair.ask(Unregister("news", made.instance, 1)) == Done()
+    assert pair.ask(Unregister("news", made.instance, 1, A)) == Done()
     assert [code(it.ask(Lookup("news"))) for it in pair.at.values()] == ["UnknownGroup", "UnknownGroup"]
     assert code(pair._answered(Lookup("news", made.instance))) == "Dissolved"
     assert code(pair.register(made.instance, made.definition, 1, A) or Done()) == "Dissolved"
@@ -232,7 +233,7 @@ def test_lists_are_merged_by_name() -> None:
 def test_an_order_to_fork_is_seen_beside_a_copy_with_a_later_view() -> None:
     mine = GroupInfo(replace(NEWS, home=ONE), "k2", 1, (A,), (HOME,), True, forked=True)
     later = replace(mine, view=2, members=(A, B), addresses=(HOME, AWAY), forked=False)
-    best = registered({ONE: mine, TWO: later})
+    best = registered(register(1, A), {ONE: mine, TWO: later})
     assert isinstance(best, GroupInfo)
     assert (best.view, best.forked) == (2, True)
 
@@ -248,7 +249,7 @@ def test_a_living_stranger_goes_before_an_older_one_of_whom_nobody_registers() -
     new = GroupInfo(replace(NEWS, home=TWO), "b1", 1, (B,), (AWAY,), alive=True)
     assert found_by({ONE: old, TWO: new}) == new
     assert found_by({ONE: old, TWO: Refusal("UnknownGroup", "")}) == old
-    assert registered({ONE: None, TWO: new}) == new
+    assert registered(register(1, A, instance="a1"), {ONE: None, TWO: new}) == new
 
 
 def test_a_registration_is_put_to_all_in_the_words_of_each() -> None:
@@ -258,3 +259,13 @@ def test_a_registration_is_put_to_all_in_the_words_of_each() -> None:
     pair.register(made.instance, made.definition, 2, A, B)
     homes = {at: it.definition.home for at, it in pair.put if isinstance(it, Register)}
     assert homes == {ONE: "", TWO: ONE}
+
+
+def test_of_a_rival_its_own_home_alone_has_a_say() -> None:
+    """1. A stranger registers an older instance at a copy that heard of nobody. 2. The home is down."""
+    mine = register(3, A, instance="k2", definition=replace(NEWS, home=ONE))
+    rival = GroupInfo(replace(NEWS, home=ONE), "a1", 9, (C,), (AWAY,), alive=True)
+    assert registered(mine, {ONE: None, TWO: rival}) is None
+    assert registered(mine, {ONE: rival, TWO: None}) == rival
+    at_the_copy = replace(rival, definition=replace(NEWS, home=TWO))
+    assert registered(mine, {ONE: None, TWO: at_the_copy}) == at_the_copy

@@ -494,7 +494,7 @@ def test_an_operator_lets_half_a_view_go_on_where_the_registry_keeps_no_votes() 
     """1. The registry breaks ties, and starts anew without a disk: it may not vote. 2. A dies, and B is half a view."""
     net = Network(Definition.parse("g", tie_breaker="REGISTRY"))
     net.form("a", "b")
-    net.directory = Directory(net._mint, durable=False, grace_ms=limits.FORGOTTEN_GRACE_MS)
+    net.directory = Directory(net.ids, durable=False, grace_ms=limits.FORGOTTEN_GRACE_MS)
     net.until(lambda: isinstance(net.directory.ask(Lookup("g"), net.now_ms), GroupInfo))
     net.kill(A)
     net.until(lambda: net.machines[B].detached)

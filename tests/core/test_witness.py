@@ -26,6 +26,7 @@ from gcom.core.messages.witness import (
 from gcom.errors import Unavailable
 from gcom.values import limits
 from gcom.values.definition import Definition
+from tests.core.ids import CountedIds
 from tests.core.making import A, B, C, D, decision, view
 from tests.core.network import Network
 
@@ -117,7 +118,7 @@ def test_it_keeps_so_many_records_and_no_more(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_without_a_disk_it_says_so() -> None:
-    directory = Directory(lambda: "i1")
+    directory = Directory(CountedIds())
     for request in (Create(Definition.parse("g", tie_breaker="registry")), prepare(LOW), accept(LOW)):
         answer = directory.ask(request, 0)
         assert isinstance(answer, Refusal)

@@ -11,7 +11,7 @@ from Pyro5.errors import NamingError, PyroError
 
 from gcom.core.codec.registry import decode_answer
 from gcom.core.directory.table import Directory
-from gcom.core.messages.registry import Claim, Create, GroupInfo, Lookup, Refusal, Register
+from gcom.core.messages.registry import Claim, Create, GroupInfo, Lookup, Note, Refusal, Register
 from gcom.errors import PeerError, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
@@ -20,6 +20,7 @@ from gcom.values.definition import Definition
 from gcom.values.view import View
 from registry import naming
 from registry.server import RENEWALS_MAX, RegistryServer
+from tests.core.ids import CountedIds
 
 NEWS = Definition.parse("news")
 LIMIT_S = 120.0  # for what takes a second at most, also where others use the machine
@@ -198,7 +199,7 @@ def test_creating_again_gives_the_same_group(client: DirectoryClient) -> None:
 
 
 def test_a_group_that_nobody_registers_is_in_doubt_and_not_detached() -> None:
-    directory = Directory(lambda: "k1")
+    directory = Directory(CountedIds())
     view = View(1, ("alice#1",), (HOME,))
     told = directory.ask(Register(NEWS, "k1", view, "alice#1", detached=True), 0)
     assert isinstance(told, GroupInfo)
@@ -213,10 +214,12 @@ def test_a_group_that_nobody_registers_is_in_doubt_and_not_detached() -> None:
 def test_a_registration_that_comes_again_is_judged_anew(client: DirectoryClient) -> None:
     """Its bytes are known, and spare the decoder; its answer is by what the table has now."""
     first = Register(Definition("news"), "i1", View(1, ("a#1",), ("127.0.0.1:1",)), "a#1")
-    later = Register(Definition("news"), "i1", View(2, ("b#1",), ("127.0.0.1:2",)), "b#1")
-    assert [member_list(client.ask(it)) for it in (first, first, later)] == [("a#1",), ("a#1",), ("b#1",)]
+    later = Register(Definition("news"), "i1", View(2, ("a#1", "b#1"), ("127.0.0.1:1", "127.0.0.1:2")), "b#1")
+    assert [member_list(client.ask(it)) for it in (first, first)] == [("a#1",), ("a#1",)]
+    client.ask(Note("news", "i1", 1, (("b#1", "127.0.0.1:2"),)))
+    assert [member_list(client.ask(it)) for it in (first, first, later)] == [("a#1",), ("a#1",), ("a#1", "b#1")]
     again = client.ask(first)
-    assert (member_list(again), isinstance(again, GroupInfo) and again.view) == (("b#1",), 2)
+    assert (member_list(again), isinstance(again, GroupInfo) and again.view) == (("a#1", "b#1"), 2)
 
 
 def member_list(answer: object) -> tuple[str, ...]:

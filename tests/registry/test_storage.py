@@ -200,7 +200,7 @@ def test_a_registry_that_starts_again_knows_its_groups_and_gives_no_name_away(re
 def test_a_group_that_all_have_left_stays_dissolved_when_the_registry_starts_again(registries: _Registries) -> None:
     made = registries.client.create(NEWS)
     registries.client.ask(Claim("news", made.instance, 0, A, address(A)))
-    registries.client.ask(Unregister("news", made.instance, 1))
+    registries.client.ask(Unregister("news", made.instance, 1, A))
     registries.restart()
     asked: list[Request] = [Lookup("news", former=made.instance), Register(NEWS, made.instance, view(A, number=1), A)]
     for request in asked:

@@ -320,8 +320,8 @@ def test_nobody_asks_the_registry_for_others(ask: Ask, authority: TestAuthority,
         for request in (
             Register(news.definition, instance, view, who),
             Claim("news", instance, 1, who, alice.address, (who,)),
-            Unregister("news", instance, 1),
-            Unregister("unknown", instance, 1),
+            Unregister("news", instance, 1, who),
+            Unregister("unknown", instance, 1, who),
             Note("news", instance, 1, ((mine, "127.0.0.1:1"),)),
             WitnessPrepare(instance, 1, (1, 0)),
         ):

@@ -57,7 +57,7 @@ def test_another_seed_keeps_every_promise(seed: int) -> None:
 
 def _in_scheme(seed: int, ordering: str, multicast: str, several: bool = True) -> Plan:
     """Return the plan of a seed, of a group with another order; each seed draws one scheme."""
-    plan = draw(seed, several=several, in_phases=False)
+    plan = draw(seed, several=several, in_phases=False, lied_to=False)
     scheme = {"ordering": Ordering(ordering), "multicast": Multicast(multicast), "safe": False}
     return replace(plan, definition=replace(plan.definition, **scheme))  # type: ignore[arg-type]
 

@@ -35,15 +35,11 @@ def askers(request: Request, rows: Mapping[str, Row]) -> Askers:
     match request:
         case Create() | Lookup() | ListGroups():
             return None
-        case Claim(process=process) | Register(process=process):
+        case Claim(process=process) | Register(process=process) | Unregister(process=process):
             return frozenset([process])
         case Note() | Fork():
             row = rows.get(request.group)
             return None if row is None else frozenset(row.known)  # what is not there is refused anyhow
-        case Unregister():
-            # It leaves a tombstone, also where no entry is: that would keep a group out which the registry forgot.
-            row = rows.get(request.group)
-            return NOBODY if row is None else frozenset(row.known)
         case Remove():
             return NOBODY  # its creator may, whom only the driver knows
         case WitnessPrepare() | WitnessAccept():

@@ -6,7 +6,7 @@ from gcom.core.directory.rows import DissolvedInstance, Row
 from gcom.core.messages.registry import Refusal
 from gcom.values import limits, names
 from gcom.values.definition import Definition
-from gcom.values.names import Address
+from gcom.values.names import Address, Process
 from gcom.values.view import View
 
 _NO_DISK = (
@@ -41,6 +41,20 @@ def different(present: Definition, wanted: Definition) -> Refusal:
 def stale(row: Row, advice: str) -> Refusal:
     present = f"instance {row.instance} in view {row.number} with {members(row)}"
     return Refusal("Stale", f"group {row.definition.group!r} is {present}, {advice}")
+
+
+def stranger(row: Row, process: Process) -> Refusal:
+    """Return the refusal of a process that nothing makes a member."""
+    return stale(row, f"and {process} is none of them: join it first (gcom join {row.definition.group})")
+
+
+def contested(group: str) -> Refusal:
+    """Return the refusal of a detached member, where another process took the name."""
+    text = (
+        f"another process took the name of group {group!r} while its members were not heard: "
+        "a member that hears a quorum takes it back"
+    )
+    return Refusal("Unavailable", text)
 
 
 def not_invited(row: Row, name: str) -> Refusal:

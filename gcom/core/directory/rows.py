@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from gcom.core.messages.registry import Register
+from gcom.core.messages.registry import GroupInfo, Register
 from gcom.values import limits, lineage
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.lineage import precedence_by_size as by_size
@@ -45,6 +46,11 @@ class Row:
         # The latest word last, so that it stands: of one that was noted and is a member now the view has the address.
         members = dict(zip(self.view.members, self.view.addresses, strict=True)) if self.view else {}
         return dict(self.older) | dict(self.noted) | members
+
+    @property
+    def members_to_be(self) -> set[Process]:
+        """The members, and those who were noted for a later view than the registered one."""
+        return {who for who, _ in self.noted}.union(self.view.members if self.view else ())
 
     def later(self, view: int) -> dict[Process, Address]:
         """Return the processes that may be in a later view than `view`, and their addresses."""
@@ -95,6 +101,18 @@ class Row:
         # 10 s: a detached member registers every second, so any that can obey has read the order long before.
         return self.forked(running_ms) and running_ms - (self.forked_ms or 0) >= limits.FREE_MS
 
+    def entry(self, running_ms: int) -> GroupInfo:
+        """Return the row as it is told."""
+        members, addresses = (self.view.members, self.view.addresses) if self.view else ((), ())
+        alive, forked = self.alive(running_ms), self.forked(running_ms)
+        known = self.known if self.noted or self.older else {}
+        others = tuple((who, at) for who, at in known.items() if who not in members)[: limits.SEATS_MAX]
+        where = (self.definition, self.instance, self.number, members, addresses)
+        detached = not alive and self.heard(running_ms)
+        # A copy decides no succession, so it does not matter what it forgot.
+        forgot = self.forgot and not self.definition.home
+        return GroupInfo(*where, alive, forked, others, detached, self.after, forgot)
+
     def with_seats(self, seats: Iterable[tuple[Process, Address]]) -> Row:
         """Return the row with these in `older`, except those whose life is back; at the bound the oldest go."""
         if not (seats or self.older):
@@ -115,6 +133,18 @@ class DissolvedInstance:
     group: str
     instance: str
     view: int
+
+
+class Mint(Protocol):
+    """The source of a registry's instance ids."""
+
+    def new(self, group: str) -> str:
+        """Return an id that was never given before."""
+        ...
+
+    def is_own(self, group: str, origin: str) -> bool:
+        """Return whether this registry founded an instance of that id, as far as it can tell, under that name."""
+        ...
 
 
 class Store:

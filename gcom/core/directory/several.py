@@ -81,7 +81,7 @@ def converse(request: Request, registries: Sequence[Address], homes: Homes) -> I
         case Register():
             # Before it is asked: a vote may be needed although no registry answers now.
             homes.learn(request.instance, request.definition)
-            return registered((yield from _ask(request, registries, homes)))
+            return registered(request, (yield from _ask(request, registries, homes)))
         case Lookup():
             return within(found_by((yield from _ask(request, registries, homes))), registries)
         case ListGroups():
@@ -203,13 +203,24 @@ def found_by(answers: Answers) -> Answer | None:
     return over or _best(said) or _starting(others) or _any(others)
 
 
-def registered(answers: Answers) -> Answer | None:
+def registered(request: Register, answers: Answers) -> Answer | None:
     """Return the answer to a registration: that its instance is over, else the newest entry, else any refusal."""
+    # Of a rival in a PRIMARY group the rival's own home alone has a say: a copy can't tell a made-up instance.
+    primary = request.definition.netsplit is Netsplit.PRIMARY
+    answers = {at: None if primary and _hearsay(it, at, request) else it for at, it in answers.items()}
     # Before all else: a decided succession is the end of the instance that registers.
     decided = next((it for it in answers.values() if isinstance(it, WitnessDecided)), None)
-    over = next((it for it in answers.values() if isinstance(it, Refusal) and it.code == "Dissolved"), None)
+    over = next((it for it in answers.values() if isinstance(it, Refusal) and it.code in OVER), None)
     entries = {at: answer for at, answer in answers.items() if isinstance(answer, GroupInfo)}
     return decided or over or _best(entries) or _any(answers)
+
+
+OVER = ("Dissolved", "Superseded")  # the codes that say that an instance has ended
+
+
+def _hearsay(answer: Answer | None, at: Address, request: Register) -> bool:
+    """Return whether a registry names another instance than the one that registers, which is not at home there."""
+    return isinstance(answer, GroupInfo) and answer.instance != request.instance and answer.definition.home != at
 
 
 def _starting(answers: Answers) -> Refusal | None:

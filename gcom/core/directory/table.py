@@ -11,26 +11,29 @@ one, that is not proven dead (docs/protocols/continuity.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
 from gcom.core.directory import copies
 from gcom.core.directory.askers import Askers, askers, sequencer_askers
+from gcom.core.directory.contests import Contests
 from gcom.core.directory.pages import page
 from gcom.core.directory.refusals import (
     NO_TIE_BREAKER,
     NO_VOTE,
+    contested,
     different,
-    dissolved,
     full,
     in_use,
     not_invited,
     stale,
     starting,
+    stranger,
     unknown,
 )
-from gcom.core.directory.rows import DissolvedInstance, Row, Store, census, stands_above
+from gcom.core.directory.rows import DissolvedInstance, Mint, Row, Store, census, stands_above
+from gcom.core.directory.tombstones import RegistryTombstones
 from gcom.core.directory.witness import Witness
 from gcom.core.messages.frames import ENDED
 from gcom.core.messages.registry import (
@@ -64,7 +67,7 @@ from gcom.values.view import View
 
 
 class Directory:
-    """The table. `mint` gives an instance id that was never given before.
+    """The table. `mint` gives instance ids, and knows its own.
 
     `witness` keeps this registry's votes; where they are not `durable` it gives none in a tie. `store` has what was
     known before, and keeps what changes. For `grace_ms` of running time no name is given away.
@@ -72,7 +75,7 @@ class Directory:
 
     def __init__(
         self,
-        mint: Callable[[], str],
+        mint: Mint,
         witness: Witness | None = None,
         store: Store | None = None,
         durable: bool = True,
@@ -85,7 +88,8 @@ class Directory:
         # Without leases: who lives is told by the members, within a second, and until the grace is over no name is
         # given away.
         self._rows = {row.definition.group: row for row in self._store.rows()}
-        self._dissolved = {it.group: it for it in self._store.dissolved()}
+        self._tombstones = RegistryTombstones(self._store)
+        self._contests = Contests(mint)
         self._heard_ms: int | None = None  # the driver's time at the last step
         self._running_ms = 0  # leases count the time that this registry itself ran
         self._grace_until_ms = grace_ms
@@ -163,7 +167,7 @@ class Directory:
 
     def _add(self, wanted: Definition) -> GroupInfo:
         """Put a new entry into the table, with nobody in it, and return it."""
-        before, minted = self._dissolved.get(wanted.group), self._mint()
+        before, minted = self._tombstones.of(wanted.group), self._mint.new(wanted.group)
         if before is None:
             return self._put(Row(wanted, minted))
         # The name follows the instance that all have left, though nothing of it: a member that was cut off meanwhile
@@ -173,7 +177,7 @@ class Directory:
 
     def _on_lookup(self, request: Lookup) -> Answer:
         row = self._rows.get(request.group)
-        over = self._ended(request.group, request.former)
+        over = self._tombstones.ended(request.group, request.former)
         if over or row is None:
             return over or self._unready(request.group) or unknown(request.group)
         return self._entry(row)
@@ -204,6 +208,9 @@ class Directory:
         anew = not row.known.keys() <= set(request.gone)
         instance = lineage.successor(row.instance, request.process.partition("#")[2], anew)
         after = (row.instance, row.number)
+        # An operator's order needs no proof; a claim's proof is the claimant's own word.
+        if not anew:
+            self._contests.begin(row, self._running_ms, claimed=True)
         # 1. A and B were put out, and come back; A begins anew. 2. It dies before B is in. 3. If nobody knew of B, a
         # newcomer would begin with nothing.
         return self._put(Row(row.definition, instance, view, self._running_ms, after=after).with_seats(request.away))
@@ -219,7 +226,7 @@ class Directory:
         # Leases only delay a claim. They never free a name: a member that cannot renew may be detached, and have all.
         if row.alive(self._running_ms):
             return stale(row, "and its lease runs: ask its members, or look it up again later")
-        # By an operator's order, and what is left of the group had its time to go on.
+        # By an operator's order, and what is left had its time to go on.
         if row.freed(self._running_ms):
             return None
         if not row.known.keys() <= set(request.gone):
@@ -231,13 +238,19 @@ class Directory:
         """Take a member's registration. The group is the truth: it stands, unless the entry proves it stale."""
         group = request.definition.group
         row = self._rows.get(group)
+        if self._contests.disputes(request, row, self._running_ms):
+            row = self._contests.settle(request)
+            if row is None:
+                return contested(group)
+            self._take_back(row)
         elsewhere = row is None or row.instance != request.instance
         # Before the definitions are compared: the name may have been founded anew with another definition.
-        over = self._over(request) if elsewhere else None
-        if over:
+        if elsewhere and (over := self._over(group, request)):
             return over
         if row is None:
             return self._full(group) or self._put(self._learned(request))
+        if refusal := self._not_a_member(row, request):
+            return refusal
         # Nobody in service says otherwise, so the definition of a living member counts for more.
         in_doubt = row.view is None or not (row.alive(self._running_ms) or request.detached)
         if row.definition != request.definition and in_doubt:
@@ -252,10 +265,28 @@ class Directory:
             self._succeed(row, decided)
         return decided or self._on_renewal(row, request)
 
-    def _over(self, request: Register) -> WitnessDecided | Refusal | None:
+    def _not_a_member(self, row: Row, request: Register) -> Answer | None:
+        """Return the answer to a process that may not change the entry: nothing that is known makes it a member."""
+        static = row.definition.static
+        if uninvited := [name for name in request.view.names if static and name not in static]:
+            return not_invited(row, uninvited[0])
+        if self._contests.admit(row, request, self._running_ms):
+            return None
+        # A process of another instance, or of an older view, is told what has come since.
+        is_late = row.instance != request.instance or request.view.number < row.number
+        return self._entry(row) if is_late else stranger(row, request.process)
+
+    def _take_back(self, row: Row) -> None:
+        """Put an entry in its place again that another process took the name from, and maybe buried."""
+        group = row.definition.group
+        if self._tombstones.ended(group, row.instance):
+            self._tombstones.forget(group)
+        self._put(row)
+
+    def _over(self, group: str, request: Register) -> WitnessDecided | Refusal | None:
         """Return what became of the instance that a member registers, if it is known to be over."""
         decided = self._witness.decided(request.instance, request.view.number)
-        return decided or self._ended(request.definition.group, request.instance)
+        return decided or self._tombstones.told(group, request.instance)
 
     def _learned(self, request: Register) -> Row:
         """Return a row for an instance of which this registry knows no more than this registration."""
@@ -319,19 +350,25 @@ class Directory:
 
     def _on_unregister(self, request: Unregister) -> Answer:
         row = self._rows.get(request.group)
-        if row and (row.instance != request.instance or row.number > request.view):
-            # A late Unregister of an older view must not take a living group's name.
+        # Of a group that it does not know it keeps no end: any process could bury what this registry forgot.
+        if row is None:
+            return Done()
+        # A late word of an older view must not take a living group's name.
+        if row.instance != request.instance or row.number > request.view:
             return stale(row, f"not instance {request.instance} in view {request.view}: it is its members' to forget")
-        self._drop(request.group)
-        gone = DissolvedInstance(request.group, request.instance, request.view)
-        # Taken out first, so that it comes to the end: the oldest give way at the bound.
-        self._dissolved.pop(request.group, None)
-        self._dissolved[request.group] = gone
-        self._store.bury(gone)
-        for oldest in list(self._dissolved)[: -limits.DISSOLVED_MAX]:
-            self._store.forget(oldest)
-            del self._dissolved[oldest]
+        if request.process not in row.members_to_be:
+            return stranger(row, request.process)
+        # Not known to be of the group, it has no end of the group to tell: those who are register again.
+        if self._contests.is_hearsay(row, self._running_ms):
+            self._drop(request.group)
+            return Done()
+        self._dissolve(request.group, request.instance, request.view)
         return Done()
+
+    def _dissolve(self, group: str, instance: str, view: int) -> None:
+        """Forget a group, and remember its end."""
+        self._drop(group)
+        self._tombstones.bury(DissolvedInstance(group, instance, view))
 
     def _on_remove(self, request: Remove) -> Answer:
         row = self._rows.get(request.group)
@@ -425,7 +462,8 @@ class Directory:
             self._drop(group)
             return True
         # Its end is remembered: a process of it that comes back is told that all is over, and does not go on alone.
-        return isinstance(self._on_unregister(Unregister(group, instance, view)), Done)
+        self._dissolve(group, instance, view)
+        return True
 
     @property
     def doubted(self) -> list[GroupInfo]:
@@ -436,22 +474,7 @@ class Directory:
         return census(self._rows.values(), self._running_ms)
 
     def _entry(self, row: Row) -> GroupInfo:
-        members, addresses = (row.view.members, row.view.addresses) if row.view else ((), ())
-        alive, forked = row.alive(self._running_ms), row.forked(self._running_ms)
-        known = row.known if row.noted or row.older else {}
-        others = tuple((who, at) for who, at in known.items() if who not in members)[: limits.SEATS_MAX]
-        where = (row.definition, row.instance, row.number, members, addresses)
-        detached = not alive and row.heard(self._running_ms)
-        # A copy decides no succession, so it does not matter what it forgot.
-        forgot = row.forgot and not row.definition.home
-        return GroupInfo(*where, alive, forked, others, detached, row.after, forgot)
-
-    def _ended(self, group: str, instance: str) -> Refusal | None:
-        """Return the answer for a process of an instance that all others have left."""
-        gone = self._dissolved.get(group)
-        if gone is None or not (gone.instance == instance or (instance and lineage.descends(gone.instance, instance))):
-            return None
-        return dissolved(gone)
+        return row.entry(self._running_ms)
 
     def _unready(self, group: str) -> Refusal | None:
         return starting(group, self.grace_ms) if self.grace_ms else None

@@ -136,7 +136,12 @@ class Merge:
 
     def on_registered(self, entry: GroupInfo, view: View, now_ms: int) -> None:
         """Take the registry's word that it holds another instance."""
-        if entry.members:
+        if entry.members and self._partitionable:
+            # By size, as sides compare that meet: else each might go over to the other.
+            seat = entry.members[0], entry.addresses[0]
+            other = DiscoverReply(entry.view, len(entry.members), *seat)
+            self.on_discover_reply(entry.instance, other, view, now_ms)
+        elif entry.members:
             self._give_way(MergeInto(entry.members[0], entry.addresses[0]), entry.instance, view, now_ms)
 
     def _give_way(self, to: MergeInto, into: str, view: View, now_ms: int) -> None:

@@ -15,8 +15,8 @@ from gcom.core.messages.frames import DEAD, LEAVES_FOR, Decision
 from gcom.core.messages.registry import Answer, GroupInfo, Refusal, Register
 from gcom.values import limits
 from gcom.values.definition import Netsplit
-from gcom.values.lineage import descends
-from gcom.values.names import Address, Process, name_of
+from gcom.values.lineage import descends, precedence
+from gcom.values.names import Address, InstanceId, Process, name_of
 from gcom.values.view import View
 
 OVER = (*LEAVES_FOR, DEAD)  # reasons of members that will never come back with what they had
@@ -85,16 +85,16 @@ class Registration:
         self._unanswered = False
         # Before anything is compared: an instance that all have left is over whatever this member hears. It
         # keeps what it has.
-        if isinstance(answer, Refusal) and answer.code == "Dissolved":
-            return Verdict.DISSOLVED
+        if isinstance(answer, Refusal) and answer.code in ("Dissolved", "Superseded"):
+            # Not on the registry's word alone: an instance whose members hear each other has not been left by all.
+            doubtful = answer.code == "Dissolved" and not detached and len(view.members) > 1
+            return Verdict.GO_ON if doubtful else Verdict.DISSOLVED
         if not isinstance(answer, GroupInfo):
             return Verdict.GO_ON
         self._listed = answer.instance == self._instance
         # Another instance has the name.
         if not self._listed:
-            # A detached member is out if a successor was begun. One that hears a quorum was forked away by order while
-            # it lived: it goes over to the successor in good order.
-            return Verdict.EXPELLED if detached and descends(answer.instance, self._instance) else Verdict.GIVE_WAY
+            return self._on_other(answer.instance, detached)
         # The answer is about a view that is over, or about a member that hears a quorum: the group is the truth
         # (ARCHITECTURE 11).
         if not detached or request.view != view:
@@ -102,5 +102,17 @@ class Registration:
         # 1. This process is cut off from the others, and detached. 2. They go on in a later view without it, and
         # register that. 3. It reaches the registry before it reaches any of them, and hears it there first.
         if answer.view > view.number and self._process not in answer.members:
-            return Verdict.EXPELLED
+            # A registry that forgot the group has this from whoever came first: the members themselves will tell.
+            return Verdict.GO_ON if answer.forgot else Verdict.EXPELLED
         return Verdict.GIVE_UP_UNHEARD if answer.forked else Verdict.GO_ON
+
+    def _on_other(self, other: InstanceId, detached: bool) -> Verdict:
+        """Return what it asks of the member that another instance has the name."""
+        # A detached member is out if a successor was begun. One that hears a quorum was forked away by order while
+        # it lived: it goes over to the successor in good order.
+        if detached:
+            return Verdict.EXPELLED if descends(other, self._instance) else Verdict.GIVE_WAY
+        # 1. A registry forgot the group, and a stranger founds its name there. 2. Only the group's home can tell that
+        # this instance is the older one, and it is down. In service a member gives way to no instance below its own.
+        sides = self._definition.netsplit is Netsplit.PARTITIONABLE
+        return Verdict.GIVE_WAY if sides or precedence(other) < precedence(self._instance) else Verdict.GO_ON

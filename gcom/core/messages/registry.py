@@ -88,11 +88,15 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Unregister:
-    """The last member left: forget the group, and remember its end; unless the entry is another instance or newer."""
+    """`process` left as the last member of `view`: forget the group, and remember its end.
+
+    Refused where the entry is another instance or newer, or does not list the process.
+    """
 
     group: GroupName
     instance: InstanceId
     view: int
+    process: Process
 
 
 @dataclass(frozen=True, slots=True)

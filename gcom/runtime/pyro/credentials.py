@@ -6,6 +6,8 @@ dialled is not compared with the certificate; its identity is (docs/protocols/se
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import ssl
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,6 +82,10 @@ class Credentials:
     def needs_renewal(self) -> bool:
         """Tell whether two thirds of the certificate's life are over."""
         return datetime.now(UTC) >= self._renewal_at
+
+    def derive(self, purpose: bytes) -> bytes:
+        """Return a secret key for one purpose, the same for as long as the certificate's own key; raises BadValue."""
+        return hmac.digest(private_files.read_private(Path(self.files.key)), purpose, hashlib.sha256)
 
     def __repr__(self) -> str:
         return f"<credentials of {self.identity}>"

@@ -33,6 +33,10 @@ class UserSecret:
     def proof(self, side: bytes, exchange: Exchange) -> bytes:
         return hmac.digest(self._secret, exchange.transcript(side), hashlib.sha256)
 
+    def derive(self, purpose: bytes) -> bytes:
+        """Return a key for one purpose, which tells nothing of the secret."""
+        return hmac.digest(self._secret, purpose, hashlib.sha256)
+
     def __repr__(self) -> str:
         return "<the user's secret>"
 

@@ -2,7 +2,8 @@
 
 `driver` carries out events when their time comes, each on the first process that it can happen to. `failpoints` crash
 or pause a process between two effects of a step, or with some peers told and others not: the places where a protocol
-is wrong first. `healing` ends every fault and demands progress: one view, all messages, one state.
+is wrong first. `stranger` lies to the registries. `healing` ends every fault and demands progress: one view, all
+messages, one state.
 
 They reach processes through `population`, which the world is; so no fault knows how the world is made.
 """

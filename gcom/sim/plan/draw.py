@@ -38,6 +38,7 @@ REST_MS = 6_000  # before an ambush at the end: all are together again
 SECONDS = (2, 3, 6, 12)  # of silence, where a group is not in a local network; the last is `wan`
 SIGNED = 0.2  # of all seeds
 TWO_GROUPS = 0.2
+STRANGER = 0.3
 FRAGMENTS_LOAD_BYTES = 240  # of a frame in a run where a part of the messages travels in fragments
 # In turn, seed by seed: every ordering over BASIC, RELIABLE, and RELIABLE that is safe.
 SCHEMES = tuple(
@@ -71,9 +72,9 @@ STALLS = ("Prepare", "Promise", "Cut", "Cut", "CutOk", "Install")  # a process p
 ENDS = ("Prepare", "Promise", "Cut", "CutOk", "CutOk", "Install")
 
 
-def draw(seed: int, *, several: bool = True, signed: bool = True, in_phases: bool = True) -> Plan:
+def draw(seed: int, *, several: bool = True, signed: bool = True, in_phases: bool = True, lied_to: bool = True) -> Plan:
     """Draw the plan of a seed; without `several`, of a group that has one registry, without `signed`, of an unsigned
-    one, without `in_phases`, one that never ends in phase after phase of trouble.
+    one, without `in_phases`, one that never ends in phase after phase of trouble, without `lied_to`, no strangers.
     """
     plan = _drawn(seed)
     plan = _with_registries(plan) if several else plan
@@ -81,6 +82,7 @@ def draw(seed: int, *, several: bool = True, signed: bool = True, in_phases: boo
     if signed and Random(f"signed {seed}").random() < SIGNED:
         plan = replace(plan, definition=replace(plan.definition, signed=True))
     plan = replace(plan, two_groups=Random(f"two groups {seed}").random() < TWO_GROUPS)
+    plan = replace(plan, stranger=lied_to and Random(f"stranger {seed}").random() < STRANGER)
     begin_ms, static = plan.fault_ms + REST_MS, bool(plan.definition.static)
     found = ambush(seed, plan.names, begin_ms, static)
     if found is None and in_phases:

@@ -51,6 +51,7 @@ class Move(StrEnum):
     LEAVE = "leave"
     INTRUDE = "intrusion"  # a second process comes under a member's name
     GATHER = "gathering"  # all crashed processes and all leavers come back
+    LIE = "lie of a stranger"  # to a registry, by a process that is in no group
     FORK = "fork"  # an operator lets what the registry hears of the group go on without the rest (`gcom fork`)
 
 

@@ -38,6 +38,7 @@ class Plan:
     registries: int  # of which the first is the group's home, unless faults begin before it is formed
     events: tuple[TroubleEvent, ...]
     two_groups: bool = False  # the processes are in another group, too, whose heartbeats stand for this one's
+    stranger: bool = False  # a process that is in no group lies to the registries
     boundary: str = ""  # the ambush at its end, between two instances, if it has one
 
     @property

@@ -12,6 +12,7 @@ from tests.sim.mutants import (
     registries,
     signing,
     state,
+    strangers,
 )
 from tests.sim.mutants.table import MUTANTS, SEEDS, TOLD, Catch, Mutant, hunt, replay
 
@@ -34,4 +35,5 @@ __all__ = [
     "replay",
     "signing",
     "state",
+    "strangers",
 ]

@@ -25,9 +25,9 @@ from gcom.core.membership.registration import Registration
 from gcom.core.membership.triggers import Triggers
 from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import frames
-from gcom.core.messages.effects import AskRegistry, Ended
+from gcom.core.messages.effects import Ended
 from gcom.core.messages.frames import ORDER, Decision, Keeping, Promise, Refused, Source, Standing
-from gcom.core.messages.registry import Done, Note, Register, Unregister
+from gcom.core.messages.registry import Note, Register
 from gcom.core.messages.witness import WitnessAccept, WitnessPrepare
 from gcom.core.state_transfer.donors import sources
 from gcom.values import lineage
@@ -44,7 +44,6 @@ from tests.core import (
 )
 from tests.core.scenarios import test_continuity as stories
 from tests.core.scenarios import test_splits
-from tests.sim import test_seeds
 from tests.sim.mutants import aims, between
 from tests.sim.mutants.table import (
     Patch,
@@ -329,19 +328,6 @@ def a_leaver_is_not_told_what_became_of_its_doubt(patch: Patch) -> None:
     patch.setattr(InDoubt, "end", lambda self, unconfirmed: [])
 
 
-@told_by(test_splits.test_both_sides_of_a_partitionable_group_go_on, "CAUSALTOTAL", "d e registry")
-def an_instance_dissolves_before_the_other_has_admitted_it(patch: Patch) -> None:
-    """Its last member, which goes over to another instance, buries it first."""
-    leave_alone = Member._leave_alone
-
-    def bury(self: Member) -> None:
-        if self.leaves_for == "merge":
-            self.effects.append(AskRegistry(Unregister(self.group, self.instance, self.view.number)))
-        leave_alone(self)
-
-    patch.setattr(Member, "_leave_alone", bury)
-
-
 @told_by(stories.test_who_leaves_while_it_is_detached_leaves_what_it_has_with_the_others)
 def who_leaves_takes_what_it_accepted_along(patch: Patch) -> None:
     leave = Member.leave
@@ -420,11 +406,6 @@ def a_joiner_is_not_believed_that_it_was_let_in(patch: Patch) -> None:
     patch.setattr(Member, "receive", deaf)
 
 
-@told_by(test_seeds.test_a_leaver_whose_cut_nobody_has_any_more_ends)
-def a_leaver_waits_for_what_nobody_has(patch: Patch) -> None:
-    patch.setattr(Triggers, "left_alone", False)
-
-
 @told_by(stories.test_who_leaves_gives_those_who_stay_what_they_lack, True)
 def a_leaver_goes_before_those_who_stay_have_its_last_messages(patch: Patch) -> None:
     patch.setattr(OwnLeave, "may_go", lambda self, dead: True)
@@ -481,7 +462,8 @@ def a_static_group_starts_anew_with_who_comes_back(patch: Patch) -> None:
 @told_by(test_directory_memory.test_sides_that_are_dead_leave_no_tombstone_to_one_that_was_put_out)
 def a_side_that_is_dead_has_left_for_all_others(patch: Patch) -> None:
     def buried(self: Directory, group: str, instance: str, view: int, dead: Iterable[str]) -> bool:
-        return isinstance(self._on_unregister(Unregister(group, instance, view)), Done)
+        self._dissolve(group, instance, view)
+        return True
 
     patch.setattr(Directory, "bury", buried)
 

@@ -30,6 +30,7 @@ from gcom.core.streams import Streams
 from gcom.values import lineage
 from gcom.values.lineage import precedence_by_size as by_size
 from gcom.values.names import InstanceId, Process
+from tests.core import test_directory
 from tests.core.making import C
 from tests.core.test_holders import (
     test_the_one_holder_that_is_left_has_the_message,
@@ -238,7 +239,7 @@ def a_tombstone_is_forgotten(patch: Patch) -> None:
 
     def forget(self: Directory, request: Any) -> Any:
         answer = on_unregister(self, request)
-        self._dissolved.clear()
+        self._tombstones._ends.clear()
         return answer
 
     patch.setattr(Directory, "_on_unregister", forget)
@@ -259,7 +260,7 @@ def a_successor_stands_below_its_predecessor(patch: Patch) -> None:
     patch.setattr("gcom.core.membership.registration.descends", lambda instance, ancestor: False)
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
+@told_by(test_directory.test_of_two_living_instances_lineage_decides_and_never_size_or_view, "k2", "k3", "k2", "second")
 def size_decides_between_instances(patch: Patch) -> None:
     def larger(request: Register, row: Row) -> bool:
         mine = by_size(len(request.view.members), request.view.number, request.instance)
@@ -327,7 +328,7 @@ def nobody_is_ever_proven_dead(patch: Patch) -> None:
     patch.setattr(Detector, "proven", lambda self, peer, proof: self.gone(peer, proof))
 
 
-@mutant(reliable, dynamic, of_three, of_at_most(6), aim=aims.one_sleeps_through_a_succession)
+@told_by(test_directory.test_of_two_living_instances_lineage_decides_and_never_size_or_view, "k2", "k3", "k2", "second")
 def the_instance_with_more_views_stands_above(patch: Patch) -> None:
     def longer(request: Register, row: Row) -> bool:
         return request.view.number > row.number
