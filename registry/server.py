@@ -19,12 +19,15 @@ from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import decode_request, encode_answer
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness
-from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Register, Request
+from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Register, Request, Unregister
 from gcom.core.messages.sequencer import Unknown
+from gcom.core.multicast.signing import RunSigner
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import BadValue, NotPermitted, Unavailable, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.life import is_dead
+from gcom.runtime.registry import last_words
+from gcom.runtime.security.process import run_keys
 from gcom.values import limits
 from gcom.values.identity import Identity
 from gcom.values.names import Address
@@ -75,6 +78,8 @@ class RegistryServer:
         endpoints = {pyro.DIRECTORY: pyro.Endpoint(self._receive), pyro.SEQUENCER: pyro.Endpoint(self._give_serials)}
         credentials = credentials or pyro.UserSecret()
         self.secure = isinstance(credentials, pyro.Credentials)
+        self._credentials = credentials
+        self._keys: RunSigner | None = None  # to check a signature with; made when first needed
         # A stock Pyro5 proxy proves nothing; what it may change on loopback nobody of ours believes.
         is_open: dict[str, object] = {NAME_SERVER: name_server} if isinstance(credentials, pyro.UserSecret) else {}
         if enrol is not None:
@@ -288,12 +293,22 @@ class RegistryServer:
         # Asked before the request is carried out: afterwards every
         # group is known, and any member would count as its creator.
         known = not isinstance(request, Create) or self._directory.knows(request.definition.group)
-        if refused := self._rights.refusal(request, who, self._directory.askers(request), known=known):
+        # A last word is its signer's, whoever hands it in.
+        proven = isinstance(request, Unregister) and self._is_proven(request)
+        askers = None if proven else self._directory.askers(request)
+        if refused := self._rights.refusal(request, who, askers, known=known):
             return refused
         answer = self._directory.ask(request, _now_ms())
         if isinstance(request, Create) and not known:
             self._rights.note_creation(request, answer, who)
         return answer
+
+    def _is_proven(self, request: Unregister) -> bool:
+        if not request.proof or not isinstance(self._credentials, pyro.Credentials):
+            return False
+        if self._keys is None:
+            self._keys = run_keys(self._credentials)
+        return last_words.proves(request, self._keys)
 
 
 class _Renewal:

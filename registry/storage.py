@@ -28,7 +28,8 @@ CREATE TABLE IF NOT EXISTS votes (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS groups (name TEXT PRIMARY KEY, entry BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS dissolved (
-    name TEXT PRIMARY KEY, instance TEXT NOT NULL, view INTEGER NOT NULL
+    name TEXT PRIMARY KEY, instance TEXT NOT NULL, view INTEGER NOT NULL,
+    process TEXT NOT NULL DEFAULT '', proof BLOB NOT NULL DEFAULT x''
 ) STRICT;
 CREATE TABLE IF NOT EXISTS creators (name TEXT PRIMARY KEY, creator TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
@@ -74,6 +75,11 @@ class Disk(Store):
             # One by one: `executescript` begins with a COMMIT, and would end this transaction before anything is made.
             for table in _TABLES.split(";\n"):
                 self._base.execute(table)
+            # A file of before has no word of the last member.
+            columns = {row[1] for row in self._base.execute("PRAGMA table_info(dissolved)")}
+            for column, kind in (("process", "TEXT NOT NULL DEFAULT ''"), ("proof", "BLOB NOT NULL DEFAULT x''")):
+                if column not in columns:
+                    self._base.execute(f"ALTER TABLE dissolved ADD COLUMN {column} {kind}")
             self._base.execute("COMMIT")
         # Locked, or not writable; all other errors of SQLite mean that the file is none of ours.
         except sqlite3.OperationalError as error:
@@ -124,8 +130,8 @@ class Disk(Store):
         return _rows(self._base, self._path)
 
     def dissolved(self) -> Iterable[DissolvedInstance]:
-        for name, instance, view in self._base.execute("SELECT * FROM dissolved ORDER BY rowid"):
-            yield DissolvedInstance(name, instance, view)
+        for row in self._base.execute("SELECT name, instance, view, process, proof FROM dissolved ORDER BY rowid"):
+            yield DissolvedInstance(*row)
 
     def save(self, row: Row) -> None:
         self._write("INSERT OR REPLACE INTO groups VALUES (?, ?)", (row.definition.group, encode_row(row)))
@@ -134,7 +140,8 @@ class Disk(Store):
         self._write("DELETE FROM groups WHERE name = ?", (group,))
 
     def bury(self, gone: DissolvedInstance) -> None:
-        self._write("INSERT OR REPLACE INTO dissolved VALUES (?, ?, ?)", (gone.group, gone.instance, gone.view))
+        row = (gone.group, gone.instance, gone.view, gone.process, gone.proof)
+        self._write("INSERT OR REPLACE INTO dissolved VALUES (?, ?, ?, ?, ?)", row)
 
     def forget(self, group: str) -> None:
         self._write("DELETE FROM dissolved WHERE name = ?", (group,))

@@ -7,7 +7,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from platformdirs import user_data_path
+from platformdirs import user_data_path, user_state_path
 
 from gcom.errors import BadValue
 
@@ -15,6 +15,11 @@ from gcom.errors import BadValue
 def data_folder() -> Path:
     """Return the user's data folder of GCom; it need not be there."""
     return user_data_path("gcom", appauthor=False)
+
+
+def state_folder() -> Path:
+    """Return the user's folder of what GCom keeps from run to run; it need not be there."""
+    return user_state_path("gcom", appauthor=False)
 
 
 def make_folder(folder: Path) -> Path:

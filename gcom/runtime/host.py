@@ -14,7 +14,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Event, Thread
 from time import monotonic
 
@@ -25,9 +24,9 @@ from gcom.core.ended import answer_for_ended
 from gcom.core.machine import GroupMachine, Stage
 from gcom.core.messages import events
 from gcom.core.messages.frames import Frame, Refused, Reply
-from gcom.core.messages.registry import Answer, Lookup, Request
+from gcom.core.messages.registry import Lookup, Request
 from gcom.core.messages.sequencer import SequencerRequest
-from gcom.errors import BadValue, GComError, GComTimeout, LocalError, NotAMember, PeerError, Untrusted, VersionMismatch
+from gcom.errors import BadValue, GComTimeout, LocalError, NotAMember, PeerError, Untrusted, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.fault_injection import REGISTRY, FaultInjector, wanted
 from gcom.runtime.faults import Faults, refuse_off_loopback
@@ -39,6 +38,7 @@ from gcom.runtime.links.reader import Reader
 from gcom.runtime.logs import DeliveryLogs
 from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient
+from gcom.runtime.registry.requests import RegistryRequests
 from gcom.runtime.registry.sequencer_client import SequencerClient
 from gcom.runtime.security.member_rights import MemberRights
 from gcom.runtime.security.process import Listening, credentials_for, node_place, registry_addresses, run_keys
@@ -85,7 +85,6 @@ class Host:
         self.links: dict[tuple[Address, str], Link] = {}
         # A fresh list at each tick: links come and go while the reader waits.
         self.reader = Reader(self, lambda: [*self.links.values(), *self._sequencers.values()])
-        self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
         self._sequencers = {at: SequencerClient(self, at, self.credentials) for at in addresses}
         self._leaving = False  # closed for joins; the threads go on until every group is left
         self._next_tick_ms = 0
@@ -94,6 +93,7 @@ class Host:
         self._refused: Counter[str] = Counter()  # frames, by the code of the refusal
         secure = self.credentials if isinstance(self.credentials, pyro.Credentials) else None
         self._signer = run_keys(secure) if secure else None
+        self._requests = RegistryRequests(self.directory, self._signer)
         self.rights = MemberRights(addresses, secure, self._closing) if secure else None
         place = node_place(self.credentials, addresses, listening.listen, listening.advertise)
         serves: dict[str, object] = {
@@ -120,12 +120,17 @@ class Host:
         if self.rights is not None:
             keeping += self.rights.works
         sequencing = [sequencer.serve for sequencer in self._sequencers.values()]
-        return [self._serve_registry, *sequencing, *flushing, *keeping]
+        return [self._requests.serve, *sequencing, *flushing, *keeping]
 
     @property
     def closed(self) -> bool:
         """Tell whether the threads have been told to end."""
         return self._closing.is_set()
+
+    @property
+    def unregistered(self) -> tuple[str, ...]:
+        """The groups that this node left as the last, and that its registry lists still (`Node.unregistered`)."""
+        return self._requests.unregistered
 
     @property
     def refused(self) -> Counter[str]:
@@ -296,7 +301,7 @@ class Host:
 
     def ask_registry(self, session: Session, request: Request) -> None:
         """Have the registry thread put a request; the answer comes back to the session."""
-        self._requests.put((session, request))
+        self._requests.put(session, request)
 
     def ask_sequencer(self, session: Session, request: SequencerRequest) -> None:
         """Have a request put after this step; the answer comes back to the session."""
@@ -412,18 +417,6 @@ class Host:
             # need not wait for its silence: nothing here votes any more.
             self._life.end()
 
-    def _serve_registry(self) -> None:
-        # One thread for all groups. A registry that hangs holds up their requests, and no step.
-        while (item := self._requests.get()) is not None:
-            session, request = item
-            answer: Answer | None = None
-            failure: GComError | None = None
-            try:
-                answer = self.directory.ask(request)
-            except GComError as error:
-                failure = error
-            session.on_registry(request, answer, failure)
-
     def _flush_logs(self) -> None:
         while not self._closing.wait(FLUSH_S):
             with self.lock:
@@ -457,6 +450,7 @@ class Host:
         for membership in dict.fromkeys(inside):
             membership.leave(max(0.0, deadline - monotonic()))
         self._await_time_wait(deadline)
+        self._requests.await_owed(max(0.0, deadline - monotonic()))
         if not self._closing.is_set():
             self._stop()
 
@@ -482,7 +476,7 @@ class Host:
             for link in links:
                 link.close()
             self.reader.close()
-        self._requests.put(None)
+        self._requests.close()
         for sequencer in self._sequencers.values():
             sequencer.close()
         # After the links: until then peers may call, and are told that
@@ -492,6 +486,7 @@ class Host:
         # A second for each, no longer: one may be within a call to a registry that hangs, and all are daemons.
         for thread in self._threads:
             thread.join(1.0)
+        self._requests.keep_owed()
         self.reader.join(1.0)
         for link in links:
             link.join(1.0)

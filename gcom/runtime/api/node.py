@@ -75,6 +75,14 @@ class Node(Closable):
         """Counts of what was refused from the network, by reason."""
         return self._host.refused
 
+    @property
+    def unregistered(self) -> tuple[str, ...]:
+        """Groups that this node, now closed, left as the last member, of which it could tell no registry.
+
+        Until a registry hears of it, nobody can join them. The next node of this user tells it; or `gcom fork`.
+        """
+        return self._host.unregistered
+
     # groups
 
     def create(
