@@ -15,6 +15,7 @@
     │   ├── Dissolved           all members of the group have left it
     │   ├── AlreadyReceiving    a group has one receiver: a loop or a listener
     │   ├── NotALog             the path that the audit was given holds no delivery log
+    │   ├── Forked              the node was made before a fork, and lives on in the parent alone
     │   ├── StateFailed         the application's set_state raised: the group is left
     │   └── WouldBlock          a send inside a callback met a full window
     ├── PeerError               a peer misbehaved
@@ -23,6 +24,7 @@
     │   ├── VersionMismatch     a peer that speaks another protocol version
     │   └── Untrusted           a peer's certificate is not believed, or ours is not by it
     └── Unavailable             retrying may help
+        ├── Exhausted           this process is short of descriptors or threads
         ├── RegistryUnavailable
         │   └── RegistryStarting    it waits for groups that are there to register
         ├── AuditUnavailable    no PySpark, no Java, or no Spark where it was said to be
@@ -100,6 +102,10 @@ class AlreadyReceiving(LocalError):
     """A group has one receiver at a time."""
 
 
+class Forked(LocalError):
+    """The node was made before a fork, and this process is the child."""
+
+
 class StateFailed(LocalError):
     """The application's set_state raised; a member without the others' state cannot stay."""
 
@@ -130,6 +136,10 @@ class Untrusted(PeerError):
 
 class Unavailable(GComError):
     """Retrying may help."""
+
+
+class Exhausted(Unavailable):
+    """This process is short of descriptors or threads."""
 
 
 class RegistryUnavailable(Unavailable):

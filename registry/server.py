@@ -25,9 +25,10 @@ from gcom.core.multicast.signing import RunSigner
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import BadValue, NotPermitted, Unavailable, VersionMismatch
 from gcom.runtime import pyro
-from gcom.runtime.life import is_dead
 from gcom.runtime.registry import last_words
 from gcom.runtime.security.process import run_keys
+from gcom.runtime.user_process.life import is_dead
+from gcom.runtime.user_process.process_events import tell_of_forks
 from gcom.values import limits
 from gcom.values.identity import Identity
 from gcom.values.names import Address
@@ -55,6 +56,8 @@ class RegistryServer:
     Unavailable for one that is taken.
     """
 
+    forked = False  # this process is a child of the one whose registry this is
+
     def __init__(
         self,
         host: str | pyro.Place = "127.0.0.1",
@@ -77,7 +80,6 @@ class RegistryServer:
         self._sequencing = threading.Lock()  # its own: giving serials waits for no lookup
         endpoints = {pyro.DIRECTORY: pyro.Endpoint(self._receive), pyro.SEQUENCER: pyro.Endpoint(self._give_serials)}
         credentials = credentials or pyro.UserSecret()
-        self.secure = isinstance(credentials, pyro.Credentials)
         self._credentials = credentials
         self._keys: RunSigner | None = None  # to check a signature with; made when first needed
         # A stock Pyro5 proxy proves nothing; what it may change on loopback nobody of ours believes.
@@ -113,6 +115,7 @@ class RegistryServer:
         self._upkeep = threading.Thread(
             target=self._run_upkeep, args=(upkeep,), name="gcom registry upkeep", daemon=True
         )
+        tell_of_forks(self)
         self.address: Address = self._server.address
         list_system(name_server, (NAME_SERVER, *endpoints), self.address)
 
@@ -125,6 +128,11 @@ class RegistryServer:
         # does one without a name which of them another registry of the list gave away while this one was down.
         nobody_knows_it = disk.fresh and not port
         return Directory(ids, witness, disk, grace_ms=0 if nobody_knows_it else limits.START_GRACE_MS)
+
+    @property
+    def secure(self) -> bool:
+        """Whether it speaks TLS, and nothing else."""
+        return isinstance(self._credentials, pyro.Credentials)
 
     @property
     def grace_s(self) -> float:
@@ -186,6 +194,8 @@ class RegistryServer:
 
     def close(self, drain_s: float = 0.0) -> None:
         """Stop, and answer first what is in progress, for `drain_s` seconds at most; may be called again."""
+        if self.forked:
+            return
         # First of all: `readyz` says so from here on, and newcomers are sent elsewhere.
         self._closing.set()
         # The server first, the disk last: a vote that is being answered must find the disk open.
@@ -194,6 +204,11 @@ class RegistryServer:
             self._closed = True
             if self._disk:
                 self._disk.close()
+
+    def on_forked(self) -> None:
+        """Be over, in the child of a fork: the registry is its parent's."""
+        self.forked = True
+        self._closing.set()
 
     def _run_upkeep(self, upkeep: Callable[[], None] | None) -> None:
         while upkeep is not None:

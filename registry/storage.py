@@ -18,6 +18,7 @@ from gcom.core.codec.registry import decode_row, encode_row
 from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.witness import WitnessRecord
 from gcom.errors import BadValue, GComError, MalformedFrame, Unavailable, VersionMismatch
+from gcom.runtime.user_process.process_events import tell_of_forks
 
 FILE = "registry.db"
 # `dissolved` alone keeps its rowid: it is read back in the order of the burials.
@@ -33,6 +34,8 @@ CREATE TABLE IF NOT EXISTS dissolved (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS creators (name TEXT PRIMARY KEY, creator TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
+
+_OF_PARENTS: list[sqlite3.Connection] = []  # SQLite's files must not be closed by a process that did not open them
 
 
 class Creators:
@@ -91,6 +94,7 @@ class Disk(Store):
             self._base.close()
             raise BadValue(f"{str(self._path)!r} is not what a registry keeps: {error}") from error
         self.fresh = not existed
+        tell_of_forks(self)
         self._identity = self._seen()
 
     @property
@@ -154,6 +158,10 @@ class Disk(Store):
         # A name may be another's by now: who made the group before has no right to remove that one.
         self._write("DELETE FROM creators WHERE name NOT IN (SELECT name FROM groups)", ())
         return dict(self._base.execute("SELECT name, creator FROM creators"))
+
+    def on_forked(self) -> None:
+        """Keep the connection for ever, in the child of a fork: to close it there would end the parent's lock."""
+        _OF_PARENTS.append(self._base)
 
     def close(self) -> None:
         self._base.close()

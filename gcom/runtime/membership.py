@@ -29,6 +29,7 @@ from gcom.runtime.request_handlers import CallServer
 from gcom.runtime.session import Session
 from gcom.runtime.step_lock import DirectListener, StepLock
 from gcom.runtime.traces import TraceBuffer, TraceRecorder
+from gcom.runtime.user_process.entry import EnteredHost, called_outside
 from gcom.values.names import Process
 
 LEAVE_S = 1.0  # of a leave's time, the share kept for the view change without this process
@@ -57,6 +58,13 @@ class Uses:
         if not self.receive and (self.get_state or self.set_state):
             raise BadValue("get_state and set_state are called by the thread that receives: leave out receive=False")
 
+    def called_outside(self) -> Uses:
+        """Return the uses with callbacks that a thread may call which is inside GCom."""
+        give = self.get_state and called_outside(self.get_state)
+        take = self.set_state and called_outside(self.set_state)
+        merge = self.merge_states and called_outside(self.merge_states)
+        return replace(self, get_state=give, set_state=take, merge_states=merge)
+
     @property
     def gives_state(self) -> bool:
         return self.get_state is not None
@@ -66,7 +74,7 @@ class Uses:
         return self.set_state is not None
 
 
-class MembershipHost(Protocol):
+class MembershipHost(EnteredHost, Protocol):
     """The part of the host that a membership uses. All but `lock` and `on_defect` is called with the lock held."""
 
     lock: StepLock
@@ -95,7 +103,7 @@ class Membership:
         self.queue: DeliveryQueue[Own] = DeliveryQueue()
         self.queued = self.queue.queued
         self.changed = host.lock.condition()  # an arrival, room to send, a view, the end
-        self.uses = uses
+        self.uses = uses.called_outside()
         self.state_failure = ""  # how the application's set_state failed
         self.unread = False  # it left since the application read none of very many events
         self.reconciliation = StateReconciliation()  # of the session before, until it is merged in this one
@@ -108,6 +116,7 @@ class Membership:
         self.call_server = CallServer(host.lock, host.on_defect)  # the application's handler stays what it is
         self._entered: deque[Session] = deque()  # sessions whose Entered the application has not read
         self._host = host
+        self.host: EnteredHost = host  # as calls of the application see it
 
     @property
     def receives(self) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread, get_ident
 from typing import Protocol
 
@@ -61,6 +61,11 @@ class CallServer:
         self._requests.append((session, request))
         self._pass_on()
 
+    def serve_waiting(self) -> None:
+        """Try again to serve requests for which no thread could be started."""
+        if self._requests and not self._threads:
+            self._pass_on()
+
     def close(self) -> None:
         """Serve no more."""
         self._closed = True
@@ -92,9 +97,11 @@ class CallServer:
         unserved = self._requests and not (self._at_work or self._returning or self._idle)
         if unserved and len(self._threads) < NESTED_MAX:
             thread = Thread(target=self._run, name="gcom answering", daemon=True)
-            thread.start()
-            assert thread.ident is not None
-            self._threads.add(thread.ident)
+            # Where there is no thread to be had now, `serve_waiting` tries again at the next tick.
+            with suppress(RuntimeError):
+                thread.start()
+                assert thread.ident is not None
+                self._threads.add(thread.ident)
 
     def _run(self) -> None:
         try:

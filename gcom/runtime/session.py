@@ -169,6 +169,7 @@ class Session:
         if self._buffer:
             self._hand_over()  # now at the latest: every link may be idle
         self.tell_read()
+        self.membership.call_server.serve_waiting()
         self.step(events.Tick())
 
     def receive(self, frame: Frame) -> Reply:
@@ -333,8 +334,7 @@ class Session:
     @property
     def members(self) -> tuple[Process, ...]:
         """Return the members of the view in force, oldest first."""
-        view = self.machine.view
-        return view.members if view else ()
+        return view.members if (view := self.machine.view) else ()
 
     # effects
 

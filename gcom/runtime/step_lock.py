@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
-from threading import Condition, Lock
+from threading import Condition, RLock
 from types import TracebackType
 from typing import Protocol
+
+from gcom.runtime.user_process.entry import InterruptibleCondition
 
 
 class Writer(Protocol):
@@ -42,9 +44,10 @@ class StepLock:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        # Never taken twice by one thread; but of this kind the holder is known, from the very byte code that takes it.
+        self._lock = RLock()
         self.acquire = self._lock.acquire  # as they are: every step takes the lock, and a Condition asks who has it
-        self._is_owned = self._lock.locked
+        self.is_owned = self._is_owned = self._lock._is_owned  # type: ignore[attr-defined]
         self._unprepared: dict[Writer, None] = {}
         self._changed: dict[Condition, None] = {}
         self.listeners_due: deque[DirectListener] = deque()  # filled with the lock held, emptied by any worker
@@ -78,7 +81,7 @@ class StepLock:
 
     def condition(self) -> Condition:
         """Return a condition of this lock; to wait for it lets the lock go."""
-        return Condition(self)  # type: ignore[arg-type] # it has all that a Condition asks of a lock
+        return InterruptibleCondition(self)  # type: ignore[arg-type] # it has all that a Condition asks of a lock
 
     def release(self) -> None:
         if not (self._unprepared or self._changed):
@@ -126,4 +129,7 @@ class StepLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.release()
+        # 1. A signal's handler raises where the main thread waits for a change. 2. A second one does before the lock is
+        # taken again. Then there is nothing to release.
+        if error is None or self._is_owned():
+            self.release()

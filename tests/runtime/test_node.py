@@ -392,7 +392,7 @@ def test_a_join_that_was_put_out_unheard_is_tried_again_as_another_process(
         group = Group(host, membership)
         tried.append(group.process)
         if len(tried) <= put_out:
-            group.leave()
+            membership.leave(LIMIT_S)
             raise gcom.Detached("bob was in, and is not any more")
         return membership
 

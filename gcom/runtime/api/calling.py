@@ -14,6 +14,7 @@ from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.api.results import Results
 from gcom.runtime.session import Session
+from gcom.runtime.user_process.entry import application_call
 from gcom.values import limits, names
 from gcom.values.answers import Wait
 from gcom.values.names import Process
@@ -23,6 +24,7 @@ from gcom.values.run import check_payload
 class Calling(GroupHandle):
     """The methods of a group that address members. A member is given by its name, or by its process id."""
 
+    @application_call(deferred=())
     def send_to(self, member: str, payload: bytes | str, timeout_s: float | None = 10.0) -> None:
         """Send bytes or text to one member, or to itself, which gets a Unicast event.
 
@@ -45,6 +47,7 @@ class Calling(GroupHandle):
                 self._await(session, deadline, f"{target} to read its unicasts")
             session.step(events.SendUnicast(target, payload))
 
+    @application_call()
     def on_call(
         self, handler: Callable[[bytes | str, str], bytes | str] | None
     ) -> Callable[[bytes | str, str], bytes | str] | None:
@@ -62,6 +65,7 @@ class Calling(GroupHandle):
             self._membership.call_server.handler = handler
         return handler
 
+    @application_call()
     def call(
         self,
         payload: bytes | str,
@@ -103,8 +107,10 @@ class Calling(GroupHandle):
             return results
         # Closed however the wait ends: a request that has not left yet would have a member work for an answer that
         # nobody reads.
-        with results:
-            return results.wait(wait, None if deadline is None else deadline - monotonic())
+        try:
+            return results.await_enough(wait, deadline)
+        finally:
+            results.withdraw()
 
     def call_to(self, member: str, payload: bytes | str, timeout_s: float | None = 10.0) -> bytes | str:
         """Ask one member; returns what its handler returned.

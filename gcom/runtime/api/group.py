@@ -12,6 +12,7 @@ from gcom.runtime.api.guards import deadline_of, seconds_of
 from gcom.runtime.api.inspecting import Inspecting
 from gcom.runtime.api.receiving import Receiving
 from gcom.runtime.api.sending import Sending
+from gcom.runtime.user_process.entry import application_call
 from gcom.values.definition import Definition
 from gcom.values.view import View
 
@@ -61,6 +62,7 @@ class Group(Sending, Calling, Inspecting, Receiving):
 
     # membership
 
+    @application_call()
     def wait_for_members(self, count: int, timeout_s: float | None = None) -> View:
         """Wait until the view has at least `count` members; raises GComTimeout, NotAMember, Detached, StateFailed.
 
@@ -81,6 +83,7 @@ class Group(Sending, Calling, Inspecting, Receiving):
                     )
             return self.view
 
+    @application_call()
     def leave(self, timeout_s: float = 10.0) -> None:
         """Leave: what was sent goes first, the others' view goes on without this process. May be called again.
 
@@ -100,4 +103,6 @@ class Group(Sending, Calling, Inspecting, Receiving):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.leave()
+        # Of a fork's child: it holds no group, and what ends its block is told as it is.
+        if not self._host.forked:
+            self.leave()

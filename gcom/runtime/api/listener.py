@@ -15,6 +15,7 @@ from gcom.runtime.api import guards
 from gcom.runtime.api.events import Departure, Event, Message, Unicast, ViewChange
 from gcom.runtime.membership import Membership
 from gcom.runtime.step_lock import StepLock
+from gcom.runtime.user_process.entry import outside
 from gcom.values.run import StateToMerge
 from gcom.values.view import View
 
@@ -113,8 +114,9 @@ class GroupListener:
             delivery = self._begin()
             while delivery is not None:
                 handed += 1
-                for message in messages_of(delivery):
-                    self._call(message)
+                with outside():
+                    for message in messages_of(delivery):
+                        self._call(message)
                 delivery = self._go_on(delivery, handed < DIRECT_RUNS_MAX)
         except Exception:  # outermost: of what is ours in the worker's thread, whose own loop is Pyro5's
             try:

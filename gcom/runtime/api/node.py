@@ -7,19 +7,21 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
+from types import TracebackType
 from typing import Literal
 
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.core.messages.registry import GroupInfo as GroupInfo
-from gcom.errors import BadValue, Detached, LocalError, NotAMember
+from gcom.errors import BadValue, Detached, Exhausted, LocalError, NotAMember
 from gcom.runtime.api.group import Group
 from gcom.runtime.api.guards import seconds_of
-from gcom.runtime.closable import Closable
 from gcom.runtime.faults import Faults
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Uses
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.runtime.security.process import Listening
+from gcom.runtime.user_process.closable import Closable
+from gcom.runtime.user_process.entry import application_call, entering
 from gcom.values import names
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 from gcom.values.detection import Detection
@@ -46,7 +48,15 @@ class Node(Closable):
         certificates: CertificateFiles | None = None,
     ) -> None:
         self._timeout_s = seconds_of(timeout_s)
-        self._host = Host(name, registry, log_dir, faults, Listening(listen, advertise, certificates))
+        with entering():
+            try:
+                self._host = Host(name, registry, log_dir, faults, Listening(listen, advertise, certificates))
+            # Neither names the caller's mistake: a process has so many descriptors and threads, and no more.
+            except (OSError, RuntimeError) as error:
+                raise Exhausted(
+                    f"no node can be made in this process: {error}; close what it does not need (ulimit -n, "
+                    "ulimit -u), or try again later"
+                ) from error
 
     # properties
 
@@ -71,6 +81,7 @@ class Node(Closable):
         return self._host.directory
 
     @property
+    @application_call()
     def refused(self) -> Counter[str]:
         """Counts of what was refused from the network, by reason."""
         return self._host.refused
@@ -121,6 +132,7 @@ class Node(Closable):
         """Forget an empty group; raises UnknownGroup, GroupInUse."""
         self.directory.remove(group)
 
+    @application_call(give_back="_leave")
     def join(
         self,
         group: str,
@@ -163,6 +175,10 @@ class Node(Closable):
                 return Group(self._host, self._host.enter(group, uses, create, max(0.0, deadline - monotonic())))
         return Group(self._host, self._host.enter(group, uses, create, max(0.0, deadline - monotonic())))
 
+    def _leave(self, group: Group) -> None:
+        """Leave a group that nobody will hold: the call that entered it was interrupted."""
+        group.leave()
+
     # tests, the end
 
     @property
@@ -170,6 +186,7 @@ class Node(Closable):
         """The faults that the calls of this node have now; none if nobody asked for any."""
         return self._host.faults
 
+    @application_call()
     def inject(self, faults: str | Faults) -> None:
         """Have faults in the calls of this node from now on, in place of those before (docs/TESTING.md).
 
@@ -182,6 +199,14 @@ class Node(Closable):
         """
         self._host.inject(faults)
 
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Of a fork's child: there is nothing to close, and what ends its block is told as it is.
+        if not self._host.forked:
+            self.close()
+
+    @application_call()
     def close(self, timeout_s: float = 5.0) -> None:
         """Leave every group, as far as `timeout_s` seconds allow, and stop. May be called again. Raises BadValue."""
         self._host.close(seconds_of(timeout_s))

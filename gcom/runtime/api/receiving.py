@@ -7,6 +7,7 @@ listener, between two events.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock, get_ident
@@ -22,7 +23,7 @@ from gcom.core.messages.effects import (
     Suspected,
     TakeState,
 )
-from gcom.errors import AlreadyReceiving, GComError, GComTimeout, StateFailed
+from gcom.errors import AlreadyReceiving, Exhausted, GComError, GComTimeout, StateFailed
 from gcom.runtime.api import guards
 from gcom.runtime.api.events import (
     Departure,
@@ -50,6 +51,7 @@ from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
 from gcom.runtime.queue_items import Entered, Gone, LogStopped, Own, QueueItem, SetAside
 from gcom.runtime.session import Session
+from gcom.runtime.user_process.entry import application_call
 from gcom.values.run import StateToMerge
 from gcom.values.view import View
 
@@ -79,8 +81,10 @@ class Receiving(GroupHandle):
         self._departed: Session | None = None  # whose end was told last
         self._receiving = Lock()  # held by the one receiver
         self._current: Iterator[Message] = iter(())  # of the run that is being read
+        self._given_back: deque[Event] = deque()  # events that were taken for a thread which was interrupted
         self._reading: Deliver | Skip | DeliverUnicast | None = None
 
+    @application_call(give_back="_give_back")
     def receive(self, timeout_s: float | None = None) -> Event | None:
         """Return the next event; None when there is none for `timeout_s` seconds.
 
@@ -94,8 +98,9 @@ class Receiving(GroupHandle):
         with self._as_receiver():
             while True:
                 # The rest of a run first, without a look at the queue: this is the path of every message.
-                yield from self._current
-                event = self._next(idle_s)
+                if not self._given_back:
+                    yield from self._current
+                event = self._next_of_loop(idle_s)
                 if event is None:
                     return
                 yield event
@@ -113,6 +118,7 @@ class Receiving(GroupHandle):
             elif isinstance(event, Departure) and not event.returning and event.reason not in ("request", "exit"):
                 guards.raise_if_ended(self._membership, self._session)
 
+    @application_call()
     def listen(
         self,
         on_message: Callable[[Message], object] | None = None,
@@ -136,13 +142,17 @@ class Receiving(GroupHandle):
         # In the caller's thread: the listener's would only end, and nobody would know why nothing comes.
         self._raise_if_through()
         source = ListenerSource(
-            next_event=lambda: self._next(None),
+            next_event=lambda: self._next_of_loop(None),
             consumed=lambda delivery: self._source.consumed(delivery),
             over=self._receiving.release,
             on_defect=self._host.on_defect,
         )
         callbacks = Callbacks(on_message, on_view, on_event, on_unicast)
-        GroupListener(self._host.lock, self._membership, callbacks, source, direct).start()
+        try:
+            GroupListener(self._host.lock, self._membership, callbacks, source, direct).start()
+        except RuntimeError as error:
+            self._receiving.release()
+            raise Exhausted("no thread can be started for the listener: end some, or try again later") from error
 
     def _raise_if_through(self) -> None:
         try:
@@ -163,7 +173,14 @@ class Receiving(GroupHandle):
         finally:
             self._receiving.release()
 
+    @application_call(give_back="_give_back")
+    def _next_of_loop(self, timeout_s: float | None) -> Event | None:
+        return self._next(timeout_s)
+
     def _next(self, timeout_s: float | None) -> Event | None:
+        # What an interrupted call had taken from the queue comes first.
+        if self._given_back:
+            return self._given_back.popleft()
         message = next(self._current, None)
         if message is not None:
             return message
@@ -183,6 +200,10 @@ class Receiving(GroupHandle):
                     return None
                 case _:
                     return self._event(item)
+
+    def _give_back(self, event: Event | None) -> None:
+        if event is not None:
+            self._given_back.append(event)
 
     def _event(self, item: _Event) -> Event:
         match item:
@@ -288,6 +309,7 @@ class Receiving(GroupHandle):
 
     # state
 
+    @application_call()
     def wait_for_state(self, timeout_s: float | None = 10.0) -> bool:
         """Wait until `set_state` has been called, by this thread unless another one receives.
 

@@ -11,10 +11,11 @@ from typing import Self
 
 from gcom.errors import Detached, GComTimeout, HandlerFailed, MemberDeparted
 from gcom.runtime.api import guards
-from gcom.runtime.closable import Closable
 from gcom.runtime.group_calls import OpenCall
 from gcom.runtime.membership import Membership
 from gcom.runtime.session import Session
+from gcom.runtime.user_process.closable import Closable
+from gcom.runtime.user_process.entry import application_call
 from gcom.values import names
 from gcom.values.answers import Outcome, Wait, enough
 from gcom.values.run import data_of, text_of
@@ -69,6 +70,7 @@ class Results(Mapping[str, Result], Closable):
     """
 
     def __init__(self, membership: Membership, session: Session, call: OpenCall) -> None:
+        self._host = membership.host
         self._membership = membership
         self._session = session
         self._call = call
@@ -123,22 +125,31 @@ class Results(Mapping[str, Result], Closable):
         # Nothing is yielded within the lock: what the application does with one result must not hold up the node.
         index, arrived = 0, self._call.arrived
         while True:
-            with self._session.changed, self._membership.call_server.stepping_aside():
-                while index == len(arrived) and not self._call.over:
-                    self._pause(None)
-                if index == len(arrived):
-                    return
-                result = self[arrived[index]]
+            if not self._await_more_than(index):
+                return
             index += 1
-            yield result
+            yield self[arrived[index - 1]]
 
+    @application_call()
+    def _await_more_than(self, count: int) -> bool:
+        """Wait until more results are in; return False if none will come."""
+        arrived = self._call.arrived
+        with self._session.changed, self._membership.call_server.stepping_aside():
+            while count == len(arrived) and not self._call.over:
+                self._pause(None)
+            return count < len(arrived)
+
+    @application_call()
     def wait(self, wait: Wait = Wait.ALL, timeout_s: float | None = None) -> Self:
         """Wait until that many answers are in; raises CallTimeout, CallDetached, NotAMember, BadValue.
 
         `timeout_s` cannot be longer than what the call itself was given. After CallDetached by a lost quorum it may be
         waited for again: the answers come when this process hears the members again.
         """
-        deadline = guards.deadline_of(timeout_s)
+        return self.await_enough(wait, guards.deadline_of(timeout_s))
+
+    def await_enough(self, wait: Wait, deadline: float | None) -> Self:
+        """Do what `wait` does, within a call of the application's."""
         # A handler that waits here lets the next request be served: two members that call each other would wait for
         # ever.
         with self._session.changed, self._membership.call_server.stepping_aside():
@@ -157,8 +168,13 @@ class Results(Mapping[str, Result], Closable):
             raise CallDetached(str(error), self) from error
         return self._session.wait_for_change(deadline)
 
+    @application_call()
     def close(self) -> None:
         """Take no more results: those that are not in stay PENDING, and requests that have not left are withdrawn."""
+        self.withdraw()
+
+    def withdraw(self) -> None:
+        """Do what `close` does, within a call of the application's."""
         with self._session.changed:
             self._session.calls.withdraw(self._call)
 

@@ -12,6 +12,7 @@ from gcom.runtime.api import guards
 from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.session import Session
+from gcom.runtime.user_process.entry import application_call
 from gcom.values import limits
 from gcom.values.definition import Multicast
 from gcom.values.run import are_bytes, check_payload
@@ -24,11 +25,13 @@ class Sending(GroupHandle):
     """The methods of a group that multicast."""
 
     @property
+    @application_call()
     def pending(self) -> int:
         """Messages sent here that have not yet gone into the group."""
         with self._host.lock:
             return self._session.unnumbered
 
+    @application_call(deferred=0)
     def send(
         self,
         payload: bytes | str,
@@ -46,6 +49,8 @@ class Sending(GroupHandle):
         In a causal order they have what it follows, in a total one they know its place. Members that left the view do
         not count. Inside a callback that raises WouldBlock, and nothing is sent.
 
+        Called by a finalizer in the middle of a step of GCom, it is carried out after that, and 0 is returned.
+
         Raises MessageTooLarge, BadValue, NotAMember (once `leave` began), NotPermitted (by the registry's rules),
         Detached, GComTimeout; WouldBlock inside a callback. After an error that names the message, it was sent, and may
         still arrive.
@@ -59,10 +64,21 @@ class Sending(GroupHandle):
 
     def send_many(self, payloads: Iterable[bytes | str], timeout_s: float | None = 10.0) -> None:
         """Send each; `timeout_s` holds for each. Messages sent before an error stay sent."""
-        # One by one what is perhaps made only while it is sent, and what has to be measured, or refused, in its turn.
-        if not isinstance(payloads, list | tuple) or not are_bytes(payloads, limits.MESSAGE_BYTES_MAX):
+        # What is perhaps made only while it is sent is sent one by one.
+        if isinstance(payloads, list | tuple):
+            self._send_all(payloads, timeout_s)
+            return
+        for payload in payloads:
+            self.send(payload, timeout_s)
+
+    @application_call(deferred=0)
+    def _send_all(self, payloads: list[bytes | str] | tuple[bytes | str, ...], timeout_s: float | None) -> None:
+        # What has to be measured, or refused, is so in its turn.
+        if not are_bytes(payloads, limits.MESSAGE_BYTES_MAX):
             for payload in payloads:
-                self.send(payload, timeout_s)
+                check_payload(payload, limits.MESSAGE_BYTES_MAX)
+                with self._host.lock:
+                    self._with_room(timeout_s).put(payload)
             return
         sent = 0
         while sent < len(payloads):
@@ -85,6 +101,7 @@ class Sending(GroupHandle):
             session = self._await_room(timeout_s, deadline_of(timeout_s))
         return session
 
+    @application_call()
     def flush(self, timeout_s: float | None = 10.0) -> None:
         """Wait until every member holds all that was sent here before the call, as `send` with `held_by` "all" does.
 

@@ -16,6 +16,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from gcom.runtime.user_process.process_events import keep
 from gcom.values import names
 from gcom.values.names import Address
 
@@ -38,7 +39,11 @@ class Life:
         # that is killed, and would have to be judged by its age.
         self._lock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._lock.bind(_socket_name(token))
-        os.register_at_fork(after_in_child=self.end)  # a child that outlives this process is not this life
+        keep(self)  # a child that outlives this process is not this life
+
+    def close(self) -> None:
+        """Do what `end` does."""
+        self.end()
 
     def end(self) -> None:
         """End the life, though the process may go on. May be called again."""
@@ -68,19 +73,22 @@ def is_dead(address: Address) -> bool:
     # Another network namespace has abstract names of its own: of each of them this kernel would say that nobody has it.
     if not token or not mine or host[12:] != mine[12:]:
         return False
-    if host != mine:
-        # Another boot. An address on loopback is of this very machine, and no process lives through its restart.
-        return names.split_address(address)[0] in ("127.0.0.1", "::1", "localhost")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
-        try:
+    # Another boot id, and an address on loopback: of this very machine before a restart, or of a container with a boot
+    # id of its own in this network namespace. The kernel knows which: the name is taken by the second alone. An address
+    # off loopback may be of another machine, whose namespace has this one's number.
+    if host != mine and names.split_address(address)[0] not in ("127.0.0.1", "::1", "localhost"):
+        return False
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
             # A datagram socket connects without the other's help,
             # so a stopped process answers like a running one.
             probe.connect(_socket_name(token))
-        except ConnectionRefusedError:
-            return True
-        # Any other error says nothing about the process, and only the kernel's plain word is proof (ARCHITECTURE 10).
-        except OSError:
-            return False
+    except ConnectionRefusedError:
+        return True
+    # Any other error says nothing about the process, want of descriptors neither; only the kernel's plain word is proof
+    # (ARCHITECTURE 10).
+    except OSError:
+        return False
     return False
 
 
