@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from gcom.audit.explain.result import AuditResult, GroupResult
-from gcom.audit.input.catalogue import NO_SEGMENT
+from gcom.audit.input.reading import NO_SEGMENT
 from gcom.audit.rules.views.succession import NAME
 from gcom.trace.segment import folder_name
 

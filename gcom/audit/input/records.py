@@ -71,6 +71,7 @@ def parse_slowly(data: bytes, begin: int, end: int) -> Rows:
 
 
 def _chunks(data: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    # It ends: a chunk has a line or more.
     while begin < end:
         # A line is never parted, however long: a chunk ends with the line in which it is full.
         stop = end if end - begin <= _CHUNK_BYTES else data.index(b"\n", begin + _CHUNK_BYTES - 1) + 1

@@ -33,6 +33,7 @@ from gcom.audit.summary.position import Key
 from gcom.audit.summary.tally import Tally
 
 _CHAIN, _GROUP = "chain", "group"  # what a summary is of
+_CHANGED = "changed"  # in place of a rule: the log did not give the second reading what it gave the first
 RULE_OF = ("group", "instance", "name")  # of an excerpt
 Seeds = tuple[int, int]
 Chains = dict[str, list[ChainSummary]]  # of each process, in its log's order
@@ -72,7 +73,8 @@ def run(
     # Kept results are of one segment each, as a later segment changes no other's.
     chains = chains_of(catalogue, 1 if cache is not None else chain_bytes or engine.chain_bytes)
     summaries = _scan(engine, chains, range(len(chains)), seeds, cache, catalogue)
-    of_chains = _of_chains(engine, summaries)
+    parts = _parts(engine, summaries)
+    of_chains = _by_process(parts)
     again = to_repeat(of_chains)
     # The state in an opening is used and not trusted (scan/__init__.py): whoever contradicts one is read from its
     # first line, so no verdict rests on it.
@@ -81,7 +83,8 @@ def run(
         whole = whole_chains(catalogue, again)
         repeated = _scan(engine, chains + whole, range(len(chains), len(chains) + len(whole)), seeds)
         chains = [*chains, *whole]
-        of_chains |= _of_chains(engine, repeated)
+        parts |= (repeated_parts := _parts(engine, repeated))
+        of_chains |= _by_process(repeated_parts)
         summaries = engine.union(engine.where(summaries, "name", again, inside=False), repeated)
     # Of all processes of the catalogue, also of those without a chain: a log of which no segment
     # is believed is `lost`.
@@ -89,7 +92,7 @@ def run(
     tell("comparing what the processes say")
     judgements = _judge(engine, summaries, coverage, all_rules=all_rules)
     tell("looking at messages where summaries differ")
-    _judge_messages(engine, judgements, chains, coverage)
+    _judge_messages(engine, judgements, chains, parts, coverage)
     return _result(judgements, catalogue, of_chains, coverage)
 
 
@@ -133,11 +136,16 @@ def _scan(
     return engine.load(found)
 
 
-def _of_chains(engine: Engine, summaries: Any) -> Chains:
+def _parts(engine: Engine, summaries: Any) -> dict[int, ChainSummary]:
+    """Return what is known of each chain, by index."""
+    return {row.chain: row.thing for row in engine.collect(engine.where(summaries, "of", [_CHAIN]))}
+
+
+def _by_process(parts: dict[int, ChainSummary]) -> Chains:
     found: Chains = defaultdict(list)
-    for row in sorted(engine.collect(engine.where(summaries, "of", [_CHAIN])), key=lambda row: (row.name, row.chain)):
-        found[row.name].append(row.thing)
-    return dict(found)
+    for _, part in sorted(parts.items()):
+        found[part.process].append(part)
+    return dict(sorted(found.items()))
 
 
 # Judge
@@ -167,6 +175,7 @@ class _SecondReading:
     chains: list[Chain]
     requests: dict[Key, dict[str, MessageRequest]]  # by rule
     starts: dict[Key, dict[int, tuple[int, int]]]  # of chains, as `Judgement.starts`
+    extents: dict[int, tuple[int, int, bool]]  # how much the first reading gave of each chain
     closed: frozenset[str]  # processes whose logs are complete
 
     def read(self, index: int) -> Iterator[TaskRow]:
@@ -178,14 +187,22 @@ class _SecondReading:
             if index in starts
         }
         # No fingerprints are compared here, so any seeds will do; the pass is for what the recorders record.
-        scan(self.chains[index], (0, 0), recorders)
+        _, found = scan(self.chains[index], (0, 0), recorders)
+        # 1. The summaries have what the first reading gave. 2. A file is cut, or goes away. 3. Messages that the
+        # summaries know are in no excerpt: to each rule they would be missing, and nobody broke a promise.
+        if found.extent != self.extents[index]:
+            yield from (TaskRow(*key, _CHANGED, process, 0, index, 0, None) for key in recorders)
+            return
         for key, recorder in recorders.items():
             for nth, (rule, of, bucket, excerpt) in enumerate(recorder.placed):
                 yield TaskRow(*key, rule, of, bucket, index, nth, excerpt)
 
     def judge_bucket(self, rows: list[TaskRow]) -> Tally:
         """Judge a rule over all excerpts of a bucket."""
-        first, judge_one = rows[0], RULES[rows[0].name].judge_bucket
+        first = rows[0]
+        if first.name == _CHANGED:
+            return Tally(unknown=1, reason=f"the log of {first.of} changed while it was read")
+        judge_one = RULES[first.name].judge_bucket
         assert judge_one is not None, "rules of streams are judged by judge_stream"
         request = self.requests[first.group, first.instance][first.name]
         return judge_one(request, first.of, [row.thing for row in rows], self.closed)
@@ -199,7 +216,13 @@ class _SecondReading:
         return judge_all(request, ((row.bucket, row.thing) for row in chain([first], rows)))
 
 
-def _judge_messages(engine: Engine, judgements: list[Judgement], chains: list[Chain], coverage: dict[str, str]) -> None:
+def _judge_messages(
+    engine: Engine,
+    judgements: list[Judgement],
+    chains: list[Chain],
+    parts: dict[int, ChainSummary],
+    coverage: dict[str, str],
+) -> None:
     """Judge over messages the cases that the summaries leave open: bucket by bucket, then rules that need a whole group
     in order.
     """
@@ -211,7 +234,8 @@ def _judge_messages(engine: Engine, judgements: list[Judgement], chains: list[Ch
     starts = {key: each.starts for key, each in open_ones.items()}
     # Only of a complete log it is certain that what is not in it did not happen.
     closed = frozenset(who for who, state in coverage.items() if state == "closed")
-    reading = _SecondReading(chains, requests, starts, closed)
+    extents = {index: part.extent for index, part in parts.items()}
+    reading = _SecondReading(chains, requests, starts, extents, closed)
     streams = [rule for rule in RULES if RULES[rule].judge_stream and any(rule in each for each in requests.values())]
     # Chains of groups without a request are not read again, though their processes are in other groups.
     which = sorted({index for each in starts.values() for index in each})
@@ -225,7 +249,11 @@ def _judge_messages(engine: Engine, judgements: list[Judgement], chains: list[Ch
     for (group, instance, rule, *_), tally in found:
         tallies[(group, instance), rule].append(tally)
     for (key, rule), each in tallies.items():
-        add_found(open_ones[key], rule, each)
+        if rule != _CHANGED and (key, _CHANGED) not in tallies:
+            add_found(open_ones[key], rule, each)
+    for (key, _), each in ((known, each) for known, each in tallies.items() if known[1] == _CHANGED):
+        for rule in requests[key]:
+            open_ones[key].tallies[rule].add(each[0])
 
 
 def _result(

@@ -93,6 +93,7 @@ def _columns(lanes: list[int], sends: list[int | None]) -> list[int]:
     columns = [-1] * len(lanes)
     queues = [[place for place, each in enumerate(lanes) if each == lane] for lane in range(max(lanes) + 1)]
     last = [-1] * len(queues)
+    # It ends: each round takes the first record of one queue or more.
     while any(queues):
         # Row by row, as in shiviz.py: a delivery waits for its send, and where a log has them the other way
         # round one goes on.

@@ -35,14 +35,19 @@ class ChainSummary:
     notes: list[str] = field(default_factory=list)
     unknown_types: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def extent(self) -> tuple[int, int, bool]:
+        """Return how much was read: of a log that changed between two readings it differs."""
+        return self.ends_at, self.gaps, self.torn
+
 
 def scan(
     chain: Chain, seeds: tuple[int, int], recorders: dict[Key, MessageRecorder] | None = None
 ) -> tuple[dict[Key, ProcessSummary], ChainSummary]:
     """Go through a chain's segments, one in memory at a time; return a summary per group, and that of the chain."""
     found, scanner, previous = ChainSummary(chain.process), Scanner(chain.process, seeds, recorders), -1
-    for path in chain.paths:
-        segment = open_segment(path)
+    for path, size in chain.segments:
+        segment = open_segment(path, size)
         begins = path == chain.paths[0] and not chain.first
         if isinstance(segment, str):  # it has changed since it was listed
             scanner.lose_segment(f"{path}: {segment}")

@@ -169,6 +169,7 @@ class Scanner:
         """Keep the gaps at the segment's end for the next opening."""
         sound = np.flatnonzero(rows.kind != BAD)
         end = int(sound[-1]) + 1 if len(sound) else 0
+        # It ends: the opening's own break, which is no gap, is among them.
         while breaks[-1].gap and breaks[-1].row >= end:
             self._pending.insert(0, replace(breaks.pop(), row=0))
 
