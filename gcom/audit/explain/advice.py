@@ -45,6 +45,9 @@ def advice_of(result: AuditResult) -> list[str]:
     if files and result.groups:
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         found.append(f"A log could not be read, nor whose it is: {files[0]}{more}. {_WHOLE}.")
+    if result.contradictions:
+        why = "It was changed, or its writer has a defect"
+        found.append(f"A log contradicts itself: {result.contradictions[0]}. {why}. {_WHOLE}.")
     found += _of_unfinished(result, result.coverage.keys())
     found += _of_instances(doubted)
     return found or [f"The logs do not tell more: {_ACCEPT}."]

@@ -56,7 +56,8 @@ class AuditResult:
     An instance in which nothing was sent or delivered counts only where no instance of its group has deliveries.
     `coverage` says of each process whose log is there how complete it is: closed, open, torn or lost
     (DELIVERY_LOG.md, Files). `positions` is the last position in each process's log.
-    `unread` names logs, and gaps in logs, that may hide more groups: with one, no verdict is better than UNKNOWN.
+    `unread` names logs, and gaps in logs, that may hide more groups, and `contradictions` what a log says against
+    itself: with either, no verdict is better than UNKNOWN.
     """
 
     verdict: str
@@ -66,6 +67,7 @@ class AuditResult:
     notes: list[str] = field(default_factory=list)
     unknown_types: dict[str, int] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
 
     @property
     def deciding(self) -> list[GroupResult]:
@@ -121,6 +123,7 @@ class AuditResult:
             return f"FAIL: {broken[0].sentence} ({_many(len(broken), 'incident')}; {about})"
         reasons = [f"{group.group}: {group.reason}" for group in self.deciding if group.verdict == self.verdict]
         reasons += [f"{each}; nobody knows which groups it tells of" for each in self.unread]
+        reasons += [f"{each}, so the log contradicts itself" for each in self.contradictions]
         if self.verdict != "PASS":
             return f"{self.verdict}: {reasons[0] if reasons else 'there is nothing to judge'} ({about})"
         # "Every promise held" would be read as more than the logs show.
@@ -164,11 +167,11 @@ def _group_row(group: GroupResult) -> dict[str, Any]:
 def result_of(outcome: PlanResult) -> AuditResult:
     """Return the result of an audit, from its plan's outcome."""
     groups = [_group_result(judgement) for judgement in outcome.judgements]
-    logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types, outcome.unread)
-    result = AuditResult("PASS", groups, *logs)
+    logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types)
+    result = AuditResult("PASS", groups, *logs, outcome.unread, outcome.contradictions)
     found = {group.verdict for group in result.deciding}
     # A log that nobody could read may be of any group, so the groups that were read do not decide the whole.
-    found |= {"UNKNOWN"} if outcome.unread else set()
+    found |= {"UNKNOWN"} if outcome.unread or outcome.contradictions else set()
     found |= set() if groups else {"VACUOUS"}
     result.verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if each in found), "PASS")
     return result

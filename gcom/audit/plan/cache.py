@@ -19,7 +19,7 @@ from gcom.audit.plan.wire import pack, unpack
 from gcom.errors import BadValue
 
 # Goes up with every change of what a summary holds: results of another version would be taken for today's.
-_VERSION = 9
+_VERSION = 10
 _MARK = "gcom-audit-state"
 
 

@@ -55,9 +55,13 @@ def to_repeat(chains: dict[str, list[ChainSummary]]) -> list[str]:
             left |= part.left
         # A gap, a note or messages outside of sessions: no state tells of these, so later
         # chains began without knowing.
-        if len(parts) > 1 and (not fits or any(part.gaps or part.notes or part.outside for part in parts)):
+        if len(parts) > 1 and (not fits or any(_is_odd(part) for part in parts)):
             again.append(process)
     return again
+
+
+def _is_odd(part: ChainSummary) -> bool:
+    return bool(part.gaps or part.notes or part.contradictions or part.outside)
 
 
 def _fit(one: ChainSummary, other: ChainSummary) -> bool:

@@ -49,6 +49,7 @@ class PlanResult:
     notes: list[str]
     unknown_types: dict[str, int] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)  # logs, or parts, of which nobody knows what groups they tell of
+    contradictions: list[str] = field(default_factory=list)  # of a log with itself
 
 
 def run(
@@ -265,13 +266,15 @@ def _result(
     # Last, and on the driver: it is the only rule over several instances, and its input is a few ranges per session.
     given_up = judge_continuity(judgements, coverage)
     parts = [part for each in of_chains.values() for part in each]
+    contradictions = [each for part in parts for each in part.contradictions]
     # Who has a gap, or a log that was read in no part, may have been in groups of which it does not tell.
     hiding = [who for who in coverage if who not in of_chains or any(part.hides_groups for part in of_chains[who])]
     return PlanResult(
         judgements,
         coverage,
         positions={process: each[-1].ends_at - 1 for process, each in of_chains.items()},
-        notes=[*catalogue.notes, *given_up, *(note for part in parts for note in part.notes)],
+        notes=[*catalogue.notes, *given_up, *(note for part in parts for note in part.notes), *contradictions],
         unknown_types=dict(sum((Counter(part.unknown_types) for part in parts), Counter())),
         unread=[*catalogue.unread, *(f"{who} has a gap" for who in hiding)],
+        contradictions=contradictions,
     )

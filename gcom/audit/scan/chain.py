@@ -33,6 +33,7 @@ class ChainSummary:
     groups: frozenset[Key] = frozenset()  # that it tells of
     left: frozenset[Key] = frozenset()  # of these, those in which it says that the session ended
     notes: list[str] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
     unknown_types: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -94,6 +95,7 @@ def _feed(scanner: Scanner, segment: LogSegment, previous: int, *, first: bool) 
 def _end(found: ChainSummary, scanner: Scanner) -> None:
     found.ends_at, found.gaps, found.hides_groups = scanner.expected, scanner.gaps, scanner.hides_groups
     found.notes, found.unknown_types = scanner.notes, scanner.unknown_types
+    found.contradictions = scanner.contradictions
     # Only of groups in which a view is in force: of all others a state says nothing, and the next opening
     # must say nothing either.
     positions = scanner.positions

@@ -86,16 +86,13 @@ class Batch:
         """Return the first message of a row, and its place in the log, as an example has them."""
         rows = self.rows
         sender = rows.senders[rows.sender[row]] if rows.sender[row] >= 0 else self.process
-        return {
-            "at": int(rows.at[row]),
-            "view": int(rows.view[row]),
-            "file": self.path,
-            # Lines count from 1, and the opening is the first of them.
-            "line": row + 2,
-            "sender": sender,
-            "number": int(rows.number[row]),
-            **more,
-        }
+        return {**self.place(row), "sender": sender, "number": int(rows.number[row]), **more}
+
+    def place(self, row: int, **more: Any) -> dict[str, Any]:
+        """Return the place of a row in the log."""
+        # Lines count from 1, and the opening is the first of them.
+        at, view = int(self.rows.at[row]), int(self.rows.view[row])
+        return {"at": at, "view": view, "file": self.path, "line": row + 2, **more}
 
     def where_of(self, row: int, number: int) -> dict[str, Any]:
         """Return that message of a run, and its place."""
