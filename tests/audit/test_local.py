@@ -13,9 +13,11 @@ from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.cache import IncrementalCache
 from gcom.audit.plan.run import run
 from gcom.audit.spark.job import SparkEngine
+from gcom.audit.spark.session import given_session
 from gcom.cli.commands.verdicts import LOCAL_BYTES, Judging
 from tests.audit.cases import flatten, make
-from tests.audit.lives import broken
+from tests.audit.lives import broken, write_lives
+from tests.audit.test_mutations import healthy
 from tests.cases import daily_and_rest
 
 
@@ -30,6 +32,26 @@ def test_both_give_the_same_report(spark: Any, first: int, tmp_path: Path) -> No
     found = catalogue(list_segments([str(tmp_path / "logs")]))
     here, there = run(found, all_rules=True), run(found, engine=SparkEngine(spark), all_rules=True)
     assert result_of(here).as_json() == result_of(there).as_json()
+
+
+@pytest.mark.slow
+def test_a_session_that_is_given_keeps_its_settings_and_nothing_stays_in_it(spark: Any, tmp_path: Path) -> None:
+    """Of logs in which all is read again, and TOTAL is judged in order."""
+    lives = healthy("TOTAL")
+    for life in lives.values():
+        for record in life.records:
+            record.pop("serial", None)
+            record.pop("base_serial", None)
+    logs = catalogue(list_segments([str(write_lives(tmp_path / "logs", lives))]))
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    spark.conf.set(name, "1234")
+    try:
+        run(logs, engine=SparkEngine(spark), all_rules=True)
+        assert spark.conf.get(name) == "1234"
+    finally:
+        spark.conf.unset(name)
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
+    assert given_session() is not None
 
 
 def test_what_is_kept_says_the_same(tmp_path: Path) -> None:
@@ -53,3 +75,8 @@ def test_what_is_kept_says_the_same(tmp_path: Path) -> None:
 )
 def test_what_is_judged_where(how: Judging, log_bytes: int, spark: bool) -> None:
     assert how.uses_spark(log_bytes) is spark
+
+
+def test_what_spark_submit_runs_is_judged_by_the_spark_that_it_gave(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert Judging().uses_spark(0)

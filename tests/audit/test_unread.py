@@ -15,9 +15,10 @@ from gcom.audit.explain.advice import advice_of
 from gcom.audit.explain.result import AuditResult, result_of
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
+from gcom.audit.plan.cache import IncrementalCache
 from gcom.audit.plan.engine import InProcess, T, TaskRow
 from gcom.audit.plan.run import PlanResult, run
-from gcom.errors import NotALog
+from gcom.errors import AuditUnavailable, NotALog
 from tests.audit.here import SEEDS
 from tests.audit.lives import broken
 from tests.oracle.build import A, B, deliver, send, view, write
@@ -144,6 +145,41 @@ def test_where_nothing_may_be_read_it_says_so() -> None:
         pytest.raises(NotALog, match="b: it cannot be read: Permission denied"),
     ):
         list_segments([str(closed.parent)])
+
+
+# Tasks that run elsewhere
+
+
+class _Elsewhere(InProcess):
+    """The engine of another machine, which has no such folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def spread(
+        self, items: Sequence[T], task: Callable[[T], Iterable[TaskRow]], *, reused: bool = False
+    ) -> list[TaskRow]:
+        away = self._folder.rename(self._folder.with_name("away"))
+        try:
+            return super().spread(items, task, reused=reused)
+        finally:
+            away.rename(self._folder)
+
+
+def test_a_path_that_no_task_can_see_is_an_audit_that_could_not_run(tmp_path: Path) -> None:
+    found = catalogue(list_segments([str(_group(tmp_path / "logs"))]))
+    with pytest.raises(AuditUnavailable, match=r"a/1/000000\.jsonl cannot be read where Spark's tasks run"):
+        run(found, engine=_Elsewhere(tmp_path / "logs"))
+    # Nor is what it did not see kept for the next time.
+    with pytest.raises(AuditUnavailable):
+        run(found, engine=_Elsewhere(tmp_path / "logs"), cache=IncrementalCache(tmp_path / "state"))
+    assert result_of(run(found, cache=IncrementalCache(tmp_path / "state"))).verdict == "PASS"
+
+
+def test_a_folder_is_named_in_full_as_a_task_has_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _group(tmp_path / "logs")
+    monkeypatch.chdir(tmp_path)
+    assert {*list_segments(["logs", "./logs"]).sizes} == {*map(str, (tmp_path / "logs").rglob("*.jsonl"))}
 
 
 # Logs that grow, or change

@@ -167,6 +167,15 @@ def read_first_line(name: str, size: int = _LINE_BYTES_MAX) -> bytes:
     return _follow(name, lambda known: _read_first_line(known, min(size, _LINE_BYTES_MAX)))
 
 
+def is_readable(name: str) -> bool:
+    """Tell whether this process can read the file."""
+    try:
+        read_first_line(name, 1)
+    except OSError:
+        return False
+    return True
+
+
 def _read_file(name: str, size: int) -> bytes:
     if not is_remote(name):
         with local(name).open("rb") as file:

@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Any
 
 from gcom.audit.input.catalogue import Catalogue, Chain
+from gcom.audit.input.files import is_readable
 from gcom.audit.plan.cache import IncrementalCache
 from gcom.audit.plan.chains import chains_of, coverage_of, starts_of, to_repeat, whole_chains
 from gcom.audit.plan.engine import Engine, InProcess, TaskRow
@@ -31,6 +32,7 @@ from gcom.audit.summary.excerpts import MessageRequest
 from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.tally import Tally
+from gcom.errors import AuditUnavailable
 
 _CHAIN, _GROUP = "chain", "group"  # what a summary is of
 _CHANGED = "changed"  # in place of a rule: the log did not give the second reading what it gave the first
@@ -69,12 +71,29 @@ def run(
     begins. With `all_rules` messages are also read for rules that a group does not promise.
     """
     engine = engine or InProcess()
+    try:
+        return _run(engine, catalogue, chain_bytes, seeds, cache, tell, all_rules=all_rules)
+    finally:
+        engine.release()
+
+
+def _run(
+    engine: Engine,
+    catalogue: Catalogue,
+    chain_bytes: int | None,
+    seeds: Seeds | None,
+    cache: IncrementalCache | None,
+    tell: Callable[[str], object],
+    *,
+    all_rules: bool,
+) -> PlanResult:
     seeds = cache.seeds if cache is not None else seeds or (secrets.randbits(64), secrets.randbits(64))
     tell(f"reading {len(catalogue.sizes):,} segments of {len(catalogue.paths):,} processes")
     # Kept results are of one segment each, as a later segment changes no other's.
     chains = chains_of(catalogue, 1 if cache is not None else chain_bytes or engine.chain_bytes)
     summaries = _scan(engine, chains, range(len(chains)), seeds, cache, catalogue)
     parts = _parts(engine, summaries)
+    _refuse_unseen(parts)
     of_chains = _by_process(parts)
     again = to_repeat(of_chains)
     # The state in an opening is used and not trusted (scan/__init__.py): whoever contradicts one is read from its
@@ -131,15 +150,28 @@ def _scan(
     for row in engine.collect(engine.spread(new, scanned)) if new else ():
         fresh[row.chain].append(row)
     for index, rows in fresh.items():
+        found += rows
+        # What could not be read now may be readable the next time.
+        if any(row.of == _CHAIN and row.thing.unseen for row in rows):
+            continue
         # Only what was scanned now: kept results are there already, under their own names.
         cache.put_chain(chains[index], catalogue, rows)
-        found += rows
     return engine.load(found)
 
 
 def _parts(engine: Engine, summaries: Any) -> dict[int, ChainSummary]:
     """Return what is known of each chain, by index."""
     return {row.chain: row.thing for row in engine.collect(engine.where(summaries, "of", [_CHAIN]))}
+
+
+def _refuse_unseen(parts: dict[int, ChainSummary]) -> None:
+    """Raise AuditUnavailable if a task could not read a file that is there: the machines do not have the same files."""
+    for path in (path for part in parts.values() for path in part.unseen):
+        if is_readable(path):
+            raise AuditUnavailable(
+                f"{path} cannot be read where Spark's tasks run, though it can be here: give a folder that all "
+                "machines have under one name, as one on a shared disk or hdfs://"
+            )
 
 
 def _by_process(parts: dict[int, ChainSummary]) -> Chains:

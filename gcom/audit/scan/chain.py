@@ -34,6 +34,7 @@ class ChainSummary:
     left: frozenset[Key] = frozenset()  # of these, those in which it says that the session ended
     notes: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)  # files that could not be read
     unknown_types: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -51,6 +52,7 @@ def scan(
         segment = open_segment(path, size)
         begins = path == chain.paths[0] and not chain.first
         if isinstance(segment, str):  # it has changed since it was listed
+            found.unseen.append(path)
             scanner.lose_segment(f"{path}: {segment}")
             continue
         if begins:

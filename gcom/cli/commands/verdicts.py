@@ -33,6 +33,7 @@ from gcom.audit.input.importing import SHIVIZ, import_shiviz
 from gcom.audit.input.reading import compact, list_segments
 from gcom.audit.plan.cache import IncrementalCache
 from gcom.audit.plan.run import run
+from gcom.audit.spark.session import is_submitted
 from gcom.cli.output import Output, OutputClosed, harmless, notice
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import many
@@ -79,7 +80,8 @@ class Judging:
 
     def uses_spark(self, log_bytes: int) -> bool:
         """Tell whether logs of that size are judged by Spark, rather than in this process."""
-        return self.spark or self.master is not None or self.remote is not None or log_bytes >= LOCAL_BYTES
+        asked = self.spark or self.master is not None or self.remote is not None
+        return asked or is_submitted() or log_bytes >= LOCAL_BYTES
 
 
 def audit(folders: list[str], how: Judging, outputs: Outputs, *, allow_unknown: bool) -> int:
@@ -242,8 +244,9 @@ def _spark(how: Judging, tell: _StepProgress) -> Iterator[Any]:
     """
     from gcom.audit.spark import progress, session
 
+    given = session.given_session()
     tell("starting Spark")
-    spark = session.open_session(how.master, how.remote)
+    spark = session.open_session(how.master, how.remote) if given is None else given
     SIGNALLED.restore()  # PySpark has put a handler of its own in its place, which asks Java
     logging.disable()  # py4j tells the root logger, with a traceback, that Java is gone: below it is told in a line
     try:
@@ -252,7 +255,8 @@ def _spark(how: Judging, tell: _StepProgress) -> Iterator[Any]:
                 yield spark
         finally:
             with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):  # threads of PySpark that listen to Java
-                spark.stop()
+                if given is None:  # else its user goes on with it
+                    spark.stop()
     except session.errors_of_java():
         # Java shared the signal and is gone; what failed is the signal's doing, and not Java's.
         if SIGNALLED.caught is not None:
