@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.audit.contract_logs import BROKEN, QUOTES, SAFE, SHORT, Make, breaks, damaged, lines
+from tests.audit.lineages import D
 from tests.audit.wordings import WORDINGS
 from tests.oracle.build import A, B, C, deliver, life, send, view, write
 from tests.oracle.test_rules import DAMAGES
@@ -188,14 +189,21 @@ def _nothing_at_all(folder: Path) -> None:
     write(folder, {A: [view(1, A)]})
 
 
-@breaks("an instance with sends and without any delivery does,")
+@breaks("an instance without any delivery decides where no instance in the logs has one,")
 def _sends_without_any_delivery(folder: Path) -> None:
     write(folder, {A: [view(1, A, ordering="FIFO", multicast="BASIC"), send(1, 1, {})]})
 
 
 @breaks(
-    "and so does a missing field that its definition demands (no `serial` in a total order, digests on one side only),"
+    "and else only if it has sends, and another instance of its name has deliveries",
+    "or no process is covered;",
 )
+def _sends_without_any_delivery_beside_another_group(folder: Path) -> None:
+    other = [view(1, D, group="h", **SHORT), send(1, 1, {}, group="h")]
+    write(folder, {**life(), D: other}, {D: "crash"})
+
+
+@breaks("so does a missing field that its definition demands (no `serial` in a total order, digests on one side only),")
 def _digests_on_one_side_only(folder: Path) -> None:
     damaged(folder, lambda logs: logs[B][1].pop("digests"))
 

@@ -95,7 +95,7 @@ ELSEWHERE = {
     "test_readings.py::test_a_reading": (
         "Cases come from records that are there: a crashed process's missing tail is no case.",
     ),
-    "test_advice.py::test_a_life_in_which_nothing_was_delivered_decides_where_it_is_its_groups_only_one": (
+    "test_advice.py::test_a_life_in_which_nothing_was_delivered_decides_where_nothing_was_in_any": (
         "An expected rule that is VACUOUS because the group gave no occasion (one member, no digests, no view change) "
         "decides nothing;",
         "A headline never says that every promise held where an expected rule was not judged.",

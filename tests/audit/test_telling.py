@@ -98,6 +98,12 @@ def test_an_import_of_what_does_not_fit_could_not_run(tmp_path: Path, capfd: pyt
     assert f"gcom: {tmp_path / 'nowhere'}: No such file" in capfd.readouterr().err
 
 
+@pytest.fixture(autouse=True)
+def _no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process of its own: the tests of Spark have a session here, which would be used."""
+    monkeypatch.setattr(session, "given_session", lambda: None)
+
+
 def test_off_a_terminal_it_says_once_what_takes_so_long(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

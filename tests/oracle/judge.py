@@ -38,6 +38,7 @@ class GroupReport:
     sends: int
     deliveries: int
     within: Verdict
+    lacks_coverage: bool
 
     def verdicts(self) -> dict[str, Verdict]:
         return {rule: tally.verdict for rule, tally in self.tallies.items()}
@@ -73,10 +74,11 @@ class Report:
         return "VACUOUS" if "VACUOUS" in found or not self.groups else "PASS"
 
     def _decides(self, key: Key) -> bool:
-        """An instance without any message says nothing where the group delivered in another."""
+        """An instance without any delivery says nothing where there are some in another."""
         report = self.groups[key]
-        elsewhere = any(other.deliveries for (name, _), other in self.groups.items() if name == key[0])
-        return bool(report.sends or report.deliveries) or report.verdict != "VACUOUS" or not elsewhere
+        heard = {name for (name, _), each in self.groups.items() if each.deliveries}
+        owes = report.sends and (key[0] in heard or report.lacks_coverage)
+        return report.verdict != "VACUOUS" or bool(report.deliveries or owes) or not heard
 
     def group(self, name: str) -> GroupReport:
         """The report of the one instance of `name`."""
@@ -104,7 +106,8 @@ def _judge_group(histories: list[History], lineage: Tally) -> GroupReport:
     events = [event for history in histories for event in history.events]
     sends, deliveries = (sum(isinstance(event, kind) for event in events) for kind in (Send, Deliver))
     verdict, within = (_verdict(histories, tallies, rules) for rules in (expected, expected - {"CONTINUITY"}))
-    return GroupReport(tallies, expected, verdict, sends, deliveries, within)
+    lacks = _lacks_coverage(histories, tallies, expected)
+    return GroupReport(tallies, expected, verdict, sends, deliveries, within, lacks)
 
 
 def _expected(histories: list[History]) -> frozenset[str]:

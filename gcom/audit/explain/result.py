@@ -13,6 +13,7 @@ from gcom.audit.rules.table import RULES
 from gcom.audit.summary.history import History
 
 PASS, VIOLATED, UNDECIDED, IMPOSSIBLE = range(4)  # exit status
+_NAMES_MAX = 3  # groups that a headline names
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class GroupResult:
     processes: list[str]
     views: int
     deliveries: int
-    has_messages: bool  # something was sent or delivered
+    sends: int
+    has_ends: bool  # a process's log shows how it went on, or nothing depends on that
     history: History = field(default_factory=History)
     spread: dict[str, dict[int, int]] = field(default_factory=dict)  # violations of each rule by bin of the history
 
@@ -53,7 +55,7 @@ class GroupResult:
 class AuditResult:
     """The result of the whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS.
 
-    An instance in which nothing was sent or delivered counts only where no instance of its group has deliveries.
+    An instance in which nothing was delivered counts only where nothing was in any.
     `coverage` says of each process whose log is there how complete it is: closed, open, torn or lost
     (DELIVERY_LOG.md, Files). `positions` is the last position in each process's log.
     `unread` names logs, and gaps in logs, that may hide more groups, and `contradictions` what a log says against
@@ -73,13 +75,12 @@ class AuditResult:
     def deciding(self) -> list[GroupResult]:
         """Return the groups that decide the verdict.
 
-        An instance with no messages is left out where another instance of its group delivered some.
+        An instance in which nothing was delivered is left out where something was in another.
         """
-        # A member that was alone for a moment, in an instance of its own, must not make the whole audit VACUOUS.
+        # A group that nobody spoke in, or a member that was alone for a moment, in an instance of its own, must not
+        # make the whole audit VACUOUS.
         heard = {group.group for group in self.groups if group.deliveries}
-        return [
-            each for each in self.groups if each.has_messages or each.verdict != "VACUOUS" or each.group not in heard
-        ]
+        return [each for each in self.groups if not (heard and each.verdict == "VACUOUS" and _is_silent(each, heard))]
 
     @property
     def incidents(self) -> list[Incident]:
@@ -87,7 +88,7 @@ class AuditResult:
 
     @property
     def unjudged(self) -> list[str]:
-        """Return the expected rules for which some group had no case to judge.
+        """Return the expected rules for which some group with deliveries had no case to judge.
 
         A name with one instance has no boundary between instances: CONTINUITY is not missing there.
         """
@@ -104,6 +105,7 @@ class AuditResult:
                 if rule.expected and rule.verdict == "VACUOUS" and (rule.rule != "CONTINUITY" or lives[group.group] > 1)
             }
             for group in self.groups
+            if group.deliveries
         ]
         return [rules for rules in each if rules]
 
@@ -127,11 +129,22 @@ class AuditResult:
         if self.verdict != "PASS":
             return f"{self.verdict}: {reasons[0] if reasons else 'there is nothing to judge'} ({about})"
         # "Every promise held" would be read as more than the logs show.
+        short = self._shortcomings()
+        return f"PASS: {'; '.join(['no promise was broken', *short]) if short else 'every promise held'} ({about})"
+
+    def _shortcomings(self) -> list[str]:
+        """Return what a PASS does not show."""
+        found = []
+        silent = sorted({group.group for group in self.groups if not group.deliveries})
+        if silent:
+            more = ", ..." if len(silent) > _NAMES_MAX else ""
+            count = sum(not group.deliveries for group in self.groups)
+            names = ", ".join(silent[:_NAMES_MAX])
+            found.append(f"nothing was delivered in {count} of {len(self.groups)} groups ({names}{more})")
         if self.unjudged:
             some = f" in {len(self._unjudged)} of {len(self.groups)} groups" if len(self.groups) > 1 else ""
-            rules = ", ".join(self.unjudged)
-            return f"PASS: no promise was broken; without a case to judge{some}: {rules} ({about})"
-        return f"PASS: every promise held ({about})"
+            found.append(f"without a case to judge{some}: {', '.join(self.unjudged)}")
+        return found
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `--json` prints, by version 1 of its contract."""
@@ -147,6 +160,13 @@ class AuditResult:
             "notes": self.notes,
             "unknown_types": self.unknown_types,
         }
+
+
+def _is_silent(group: GroupResult, heard: set[str]) -> bool:
+    """Tell whether nothing was delivered in an instance, and nothing shows that something should have been; `heard` are
+    the groups with deliveries.
+    """
+    return not group.deliveries and (not group.sends or (group.group not in heard and group.has_ends))
 
 
 def _many(count: int, one: str, more: str = "") -> str:
@@ -198,7 +218,8 @@ def _group_result(judgement: Judgement) -> GroupResult:
         processes=judgement.processes,
         views=judgement.views,
         deliveries=judgement.deliveries,
-        has_messages=bool(judgement.deliveries or judgement.sends),
+        sends=judgement.sends,
+        has_ends=not judgement.missing_records,
         history=judgement.history,
         spread={rule: found for rule in RULES if (found := judgement.history.violations(judgement.tallies[rule]))},
     )

@@ -78,9 +78,9 @@ def _judge(case: Xml.Element, rule: RuleResult, group: GroupResult, unknown: str
     match rule.verdict:
         case "FAIL":
             told = [each for each in group.incidents if rule.rule in (each.rule, *each.caused)]
-            lines = [f"[{each.id}] {each.sentence}" for each in told[:_INCIDENTS_MAX]]
+            lines = [f"[{each.id}] {each.sentence_of(rule.rule)}" for each in told[:_INCIDENTS_MAX]]
             text = f"violations: {rule.violations:,}, cases: {rule.evaluated:,}"
-            _tell(case, "failure", told[0].sentence if told else text, "\n".join([text, *lines]))
+            _tell(case, "failure", told[0].sentence_of(rule.rule) if told else text, "\n".join([text, *lines]))
         case "UNKNOWN":
             _tell(case, unknown, rule.reason or "not known")
         case "VACUOUS":

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from gcom.errors import AuditUnavailable
+from gcom.errors import AuditUnavailable, ExtraMissing
 
 CONNECT_PORT = 15002  # Spark Connect's own
 REACH_S = 5.0  # its client would try for minutes before it says that nobody is there
@@ -48,7 +48,7 @@ def open_session(master: str | None, remote: str | None, memory: str = "3g") -> 
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise AuditUnavailable('the audit needs PySpark: pip install "gcom[audit]"') from None
+        raise ExtraMissing("pyspark is not installed: pip install 'gcom[audit]'") from None
     # Tasks must run in this Python, which has gcom and its libraries, and not in the first one on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)

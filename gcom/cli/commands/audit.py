@@ -8,6 +8,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from gcom.cli import extras
+
+_READING, _SPARK, _REPORT = ("numpy", "pyarrow"), ("pyspark",), ("jinja2", extras.MATPLOTLIB)
 # A name that no user types: `gcom audit FOLDER` means it, and Typer wants each command to have one.
 _LOGS = "logs"
 
@@ -90,6 +93,7 @@ def logs(
       gcom audit compact --help    write logs as Parquet, which it reads as well
       gcom audit import --help     judge the vector clocks of another system's log
     """
+    extras.need("audit", *_READING, *(_SPARK if spark or master or remote else ()), *(_REPORT if report else ()))
     from gcom.cli.commands.verdicts import Judging, Outputs, audit
 
     how = Judging(spark, master, remote, all_rules, incremental)
@@ -112,6 +116,7 @@ def compact(
       gcom audit compact logs/ --into compact/
       gcom audit compact/
     """
+    extras.need("audit", *_READING)
     from gcom.cli.commands.verdicts import compact_logs
 
     return compact_logs(folders, into)
@@ -137,6 +142,7 @@ def import_logs(
       gcom audit import shiviz govector.log --into logs/
       gcom audit import shiviz app.log --regex "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})" --into logs/
     """
+    extras.need("audit", *_READING)
     from gcom.cli.commands.verdicts import import_log
 
     return import_log(form, file, into, regex)
