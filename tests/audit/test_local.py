@@ -1,4 +1,4 @@
-"""Small logs are judged in this process and large ones by Spark: both give the same report."""
+"""Logs that are judged in this process and by Spark: both give the same report, and a session stays as it was."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from gcom.audit.plan.cache import IncrementalCache
 from gcom.audit.plan.run import run
 from gcom.audit.spark.job import SparkEngine
 from gcom.audit.spark.session import given_session
-from gcom.cli.commands.verdicts import LOCAL_BYTES, Judging
 from tests.audit.cases import flatten, make
 from tests.audit.lives import broken, write_lives
 from tests.audit.test_mutations import healthy
@@ -60,23 +59,3 @@ def test_what_is_kept_says_the_same(tmp_path: Path) -> None:
     for _ in range(2):  # the second time from what the first kept
         assert result_of(run(logs, cache=IncrementalCache(tmp_path / "state"))).as_json() == plain
     assert list((tmp_path / "state").glob("*/*"))
-
-
-@pytest.mark.parametrize(
-    ("how", "log_bytes", "spark"),
-    [
-        (Judging(), 0, False),
-        (Judging(), LOCAL_BYTES - 1, False),
-        (Judging(), LOCAL_BYTES, True),
-        (Judging(spark=True), 0, True),
-        (Judging(master="local[1]"), 0, True),
-        (Judging(remote="sc://localhost"), 0, True),
-    ],
-)
-def test_what_is_judged_where(how: Judging, log_bytes: int, spark: bool) -> None:
-    assert how.uses_spark(log_bytes) is spark
-
-
-def test_what_spark_submit_runs_is_judged_by_the_spark_that_it_gave(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
-    assert Judging().uses_spark(0)

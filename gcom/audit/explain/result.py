@@ -12,6 +12,7 @@ from gcom.audit.rules.judgement import Judgement, verdict_of
 from gcom.audit.rules.table import RULES
 from gcom.audit.summary.history import History
 
+WORST_FIRST = ("FAIL", "UNKNOWN", "VACUOUS", "PASS")
 PASS, VIOLATED, UNDECIDED, IMPOSSIBLE = range(4)  # exit status
 _NAMES_MAX = 3  # groups that a headline names
 
@@ -193,7 +194,7 @@ def result_of(outcome: PlanResult) -> AuditResult:
     # A log that nobody could read may be of any group, so the groups that were read do not decide the whole.
     found |= {"UNKNOWN"} if outcome.unread or outcome.contradictions else set()
     found |= set() if groups else {"VACUOUS"}
-    result.verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if each in found), "PASS")
+    result.verdict = next((each for each in WORST_FIRST if each in found), "PASS")
     return result
 
 

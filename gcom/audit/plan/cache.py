@@ -49,6 +49,12 @@ class IncrementalCache:
         kept = len(chain.paths) == 1
         return self.get(chain.paths[0], catalogue.sizes[chain.paths[0]], last=chain.last) if kept else None
 
+    def has_chain(self, chain: Chain, catalogue: Catalogue) -> bool:
+        """Tell whether rows of a chain are kept, without reading them."""
+        path = chain.paths[0]
+        file = self._file(path, catalogue.sizes[path], last=chain.last) if len(chain.paths) == 1 else None
+        return file is not None and file.exists()
+
     def put_chain(self, chain: Chain, catalogue: Catalogue, rows: Sequence[tuple[Any, ...]]) -> None:
         """Keep the rows of a chain, if it is of one segment."""
         if len(chain.paths) == 1:

@@ -12,32 +12,26 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 from gcom.audit.input.catalogue import Catalogue, Chain
 from gcom.audit.input.files import is_readable
 from gcom.audit.plan.cache import IncrementalCache
-from gcom.audit.plan.chains import chains_of, coverage_of, starts_of, to_repeat, whole_chains
+from gcom.audit.plan.chains import chains_of, coverage_of, to_repeat, whole_chains
 from gcom.audit.plan.engine import Engine, InProcess, TaskRow
-from gcom.audit.rules.groups import InstanceLogs
+from gcom.audit.plan.tasks import CHAIN, CHANGED, GROUP, FirstReading, GroupJudge, SecondReading, Seeds
 from gcom.audit.rules.judgement import Judgement
-from gcom.audit.rules.judging import add_found, add_outcomes, judge
+from gcom.audit.rules.judging import add_found, add_outcomes
 from gcom.audit.rules.table import RULES
 from gcom.audit.rules.views.continuity import judge_continuity
-from gcom.audit.scan.chain import ChainSummary, scan
-from gcom.audit.summary.excerpts import MessageRequest
-from gcom.audit.summary.messages import MessageRecorder
+from gcom.audit.scan.chain import ChainSummary
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.tally import Tally
 from gcom.errors import AuditUnavailable
 
-_CHAIN, _GROUP = "chain", "group"  # what a summary is of
-_CHANGED = "changed"  # in place of a rule: the log did not give the second reading what it gave the first
 RULE_OF = ("group", "instance", "name")  # of an excerpt
-Seeds = tuple[int, int]
 Chains = dict[str, list[ChainSummary]]  # of each process, in its log's order
 
 
@@ -129,14 +123,7 @@ def _scan(
 ) -> Any:
     """Return the summaries of the chains whose indexes are in `which`; those that `cache` keeps are not read again."""
 
-    def scanned(index: int) -> Iterator[TaskRow]:
-        summaries, of_chain = scan(chains[index], seeds)
-        for key, summary in summaries.items():
-            yield TaskRow(*key, of_chain.process, _GROUP, 0, index, 0, summary)
-        # One row for the chain itself, beside one per group: the driver collects only these, summaries
-        # stay with the engine.
-        yield TaskRow("", "", of_chain.process, _CHAIN, 0, index, 0, of_chain)
-
+    scanned = FirstReading(chains, seeds)
     # Reused: groups are judged from them, and the chains' own rows are collected.
     if cache is None or catalogue is None:
         return engine.spread(which, scanned, reused=True)
@@ -152,7 +139,7 @@ def _scan(
     for index, rows in fresh.items():
         found += rows
         # What could not be read now may be readable the next time.
-        if any(row.of == _CHAIN and row.thing.unseen for row in rows):
+        if any(row.of == CHAIN and row.thing.unseen for row in rows):
             continue
         # Only what was scanned now: kept results are there already, under their own names.
         cache.put_chain(chains[index], catalogue, rows)
@@ -161,7 +148,7 @@ def _scan(
 
 def _parts(engine: Engine, summaries: Any) -> dict[int, ChainSummary]:
     """Return what is known of each chain, by index."""
-    return {row.chain: row.thing for row in engine.collect(engine.where(summaries, "of", [_CHAIN]))}
+    return {row.chain: row.thing for row in engine.collect(engine.where(summaries, "of", [CHAIN]))}
 
 
 def _refuse_unseen(parts: dict[int, ChainSummary]) -> None:
@@ -185,68 +172,13 @@ def _by_process(parts: dict[int, ChainSummary]) -> Chains:
 
 
 def _judge(engine: Engine, summaries: Any, coverage: dict[str, str], *, all_rules: bool) -> list[Judgement]:
-    def judged(rows: list[TaskRow]) -> Judgement:
-        of = {row.chain: row.thing for row in rows}
-        # Joining the summaries of a process uses them up, so where each chain began is worked out first.
-        starts = starts_of(of)
-        key = rows[0].group, rows[0].instance
-        judgement = judge(InstanceLogs.of(key, list(of.values()), coverage), all_rules=all_rules)
-        judgement.starts = starts if judgement.requests else {}
-        return judgement
-
-    of_groups = engine.where(summaries, "of", [_GROUP])
-    return [judgement for _, judgement in engine.grouped(of_groups, ("group", "instance"), judged)]
+    of_groups = engine.where(summaries, "of", [GROUP])
+    return [
+        judgement for _, judgement in engine.grouped(of_groups, ("group", "instance"), GroupJudge(coverage, all_rules))
+    ]
 
 
 # Read again
-
-
-@dataclass(frozen=True, slots=True)
-class _SecondReading:
-    """The tasks of a second reading: of chains for the messages that rules request, and of the excerpts these give."""
-
-    chains: list[Chain]
-    requests: dict[Key, dict[str, MessageRequest]]  # by rule
-    starts: dict[Key, dict[int, tuple[int, int]]]  # of chains, as `Judgement.starts`
-    extents: dict[int, tuple[int, int, bool]]  # how much the first reading gave of each chain
-    closed: frozenset[str]  # processes whose logs are complete
-
-    def read(self, index: int) -> Iterator[TaskRow]:
-        """Go through a chain once more, and yield what rules request of it."""
-        process = self.chains[index].process
-        recorders = {
-            key: MessageRecorder(process, list(self.requests[key].values()), starts[index])
-            for key, starts in self.starts.items()
-            if index in starts
-        }
-        # No fingerprints are compared here, so any seeds will do; the pass is for what the recorders record.
-        _, found = scan(self.chains[index], (0, 0), recorders)
-        # 1. The summaries have what the first reading gave. 2. A file is cut, or goes away. 3. Messages that the
-        # summaries know are in no excerpt: to each rule they would be missing, and nobody broke a promise.
-        if found.extent != self.extents[index]:
-            yield from (TaskRow(*key, _CHANGED, process, 0, index, 0, None) for key in recorders)
-            return
-        for key, recorder in recorders.items():
-            for nth, (rule, of, bucket, excerpt) in enumerate(recorder.placed):
-                yield TaskRow(*key, rule, of, bucket, index, nth, excerpt)
-
-    def judge_bucket(self, rows: list[TaskRow]) -> Tally:
-        """Judge a rule over all excerpts of a bucket."""
-        first = rows[0]
-        if first.name == _CHANGED:
-            return Tally(unknown=1, reason=f"the log of {first.of} changed while it was read")
-        judge_one = RULES[first.name].judge_bucket
-        assert judge_one is not None, "rules of streams are judged by judge_stream"
-        request = self.requests[first.group, first.instance][first.name]
-        return judge_one(request, first.of, [row.thing for row in rows], self.closed)
-
-    def judge_stream(self, rows: Iterator[TaskRow]) -> Tally:
-        """Judge a rule over all deliveries of a group, which come by bucket of places."""
-        first = next(rows)
-        judge_all = RULES[first.name].judge_stream
-        assert judge_all is not None, "other rules are judged by judge_bucket"
-        request = self.requests[first.group, first.instance][first.name]
-        return judge_all(request, ((row.bucket, row.thing) for row in chain([first], rows)))
 
 
 def _judge_messages(
@@ -268,7 +200,7 @@ def _judge_messages(
     # Only of a complete log it is certain that what is not in it did not happen.
     closed = frozenset(who for who, state in coverage.items() if state == "closed")
     extents = {index: part.extent for index, part in parts.items()}
-    reading = _SecondReading(chains, requests, starts, extents, closed)
+    reading = SecondReading(chains, requests, starts, extents, closed)
     streams = [rule for rule in RULES if RULES[rule].judge_stream and any(rule in each for each in requests.values())]
     # Chains of groups without a request are not read again, though their processes are in other groups.
     which = sorted({index for each in starts.values() for index in each})
@@ -282,9 +214,9 @@ def _judge_messages(
     for (group, instance, rule, *_), tally in found:
         tallies[(group, instance), rule].append(tally)
     for (key, rule), each in tallies.items():
-        if rule != _CHANGED and (key, _CHANGED) not in tallies:
+        if rule != CHANGED and (key, CHANGED) not in tallies:
             add_found(open_ones[key], rule, each)
-    for (key, _), each in ((known, each) for known, each in tallies.items() if known[1] == _CHANGED):
+    for (key, _), each in ((known, each) for known, each in tallies.items() if known[1] == CHANGED):
         for rule in requests[key]:
             open_ones[key].tallies[rule].add(each[0])
 

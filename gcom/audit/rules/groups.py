@@ -82,7 +82,7 @@ class InstanceLogs:
                 # DELIVERY_LOG.md, Class: equal (W, next). Who crashed is in none: nothing shows that
                 # it outlived the view.
                 found[section.view, section.next].append((who, section))
-        return found
+        return dict(sorted(found.items(), key=lambda each: str(each[0])))
 
     def bound(self) -> Iterator[BoundClass]:
         """Yield each class with the sections whose deliveries bind it.
@@ -95,7 +95,7 @@ class InstanceLogs:
         everyone: dict[int, list[ProcessSection]] = defaultdict(list)
         for who, section in self.sections():
             everyone[section.view].append((who, section))
-        for (view, _), members in sorted(self.classes().items(), key=str):
+        for (view, _), members in self.classes().items():
             if _goes_over(members[0]):
                 yield BoundClass(view, members, members, safe=False)
             elif safe:

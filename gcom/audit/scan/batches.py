@@ -22,7 +22,7 @@ from gcom.audit.summary.lineage import next_after, note_end, note_evidence
 from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key, LogPosition, reached_by
 from gcom.audit.summary.process import ProcessSummary, SectionSummary, add_prints
-from gcom.audit.summary.runs import merged, runs_of
+from gcom.audit.summary.runs import by_code, merged, runs_of
 from gcom.audit.summary.tally import EXAMPLES
 
 # In the report's order. No rule sees what another one did: each only reads the position and adds to its own
@@ -278,9 +278,7 @@ class BatchScan:
             summary.tally(rule).evaluated += int(rows.count[passed][delivered].sum())
         before = sum(len(settled) for settled in position.settled.values())
         fresh = rows.count[passed].copy()  # how many of a row were not settled before
-        codes = rows.sender[passed]
-        for code in np.unique(codes).tolist():
-            of = np.flatnonzero(codes == code)
+        for code, of in by_code(rows.sender[passed]):
             who = rows.senders[code]
             first, last = batch.ends(passed[of])
             settled = position.settled_of(who)

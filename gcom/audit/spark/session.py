@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from socket import create_connection
 from traceback import walk_tb
 from types import TracebackType
@@ -27,6 +28,13 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # set by spark-submit, whose Java waits the
 def is_submitted() -> bool:
     """Tell whether `spark-submit` runs this process."""
     return _SUBMITTED in os.environ
+
+
+def is_installed() -> bool:
+    """Tell whether PySpark and a Java are here; whether they will do is found out when they start."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.exists(os.path.join(home, "bin", "java")) if home else shutil.which("java") is not None
+    return java and find_spec("pyspark") is not None
 
 
 def given_session() -> Any:

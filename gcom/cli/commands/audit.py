@@ -69,9 +69,8 @@ def logs(
     incremental: Annotated[
         Path | None, typer.Option(metavar="STATE", help="Keep what is found of segments there, and read only new ones.")
     ] = None,
-    spark: Annotated[
-        bool, typer.Option("--spark", help="Judge by Spark; logs of 64 MB and more are judged so anyway.")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each rule of every group.")] = False,
+    spark: Annotated[bool, typer.Option("--spark", help="Judge by Spark, however small the logs are.")] = False,
     master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master; local[*] if not given.")] = None,
     remote: Annotated[str | None, typer.Option(metavar="URL", help="A Spark Connect server, as sc://host.")] = None,
 ) -> int:
@@ -94,11 +93,12 @@ def logs(
       gcom audit import --help     judge the vector clocks of another system's log
     """
     extras.need("audit", *_READING, *(_SPARK if spark or master or remote else ()), *(_REPORT if report else ()))
-    from gcom.cli.commands.verdicts import Judging, Outputs, audit
+    from gcom.cli.commands.judging import Judging
+    from gcom.cli.commands.verdicts import Outputs, audit
 
     how = Judging(spark, master, remote, all_rules, incremental)
     outputs = Outputs(as_json, report, witness, junit, parquet)
-    return audit(folders, how, outputs, allow_unknown=allow_unknown)
+    return audit(folders, how, outputs, allow_unknown=allow_unknown, verbose=verbose)
 
 
 @app.command("compact")

@@ -272,6 +272,9 @@ def audit(
     # The order that asks most of the audit: every rule about order has a case.
     ordering: Annotated[str, typer.Option(metavar="ORDER", help="That of the group.")] = "CAUSALTOTAL",
     broken: Annotated[bool, typer.Option("--broken", help="Halfway one member delivers a run too late.")] = False,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="By Spark; else by the engine that gcom audit chooses.")
+    ] = False,
     as_json: options.Json = False,
 ) -> int:
     """Measure how long the audit takes: write the logs of a healthy group, and judge them by every rule.
@@ -291,7 +294,7 @@ def audit(
     from gcom.cli.commands import bench_tables
 
     definition = options.definition("bench", ordering, None, None, False, None)
-    setup = AuditBenchSetup(definition, members, deliveries, run_length, twice, broken)
+    setup = AuditBenchSetup(definition, members, deliveries, run_length, twice, broken, spark)
     return bench_tables.audit(setup, Output(), as_json)
 
 
