@@ -128,7 +128,7 @@ def marks_of_views(e: Example) -> set[Mark]:
 # Blamed for a view that is dropped, has another number, or other members at one process.
 RULE = AuditRule(
     "VIEW_AGREEMENT",
-    "A view is the same at all who install it.",
+    "A view is the same at all who install it, and the group's definition in all views.",
     always,
     _sentence,
     judge=_judge,
