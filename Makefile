@@ -52,9 +52,9 @@ traces: setup ## play the golden traces of tests/traces, and write what comes ou
 figures: setup ## count files, lines, comments, and the calls that one message costs, beside what they should be
 	@$(BIN)/python -m tests.figures
 
-demo: setup ## members as processes, text through a group for each ordering, then the audit; INPUT="f1 f2 f3" for other text
+demo: setup ## members as processes, text through a group for each ordering, then the audit by Spark; INPUT="f1 f2 f3" for other text
 	@$(BIN)/gcom demo $(INPUT)
-	@$(BIN)/gcom audit gcom-demo --report gcom-demo.html
+	@$(BIN)/gcom audit gcom-demo --spark --report gcom-demo.html
 
 demo-hosts: setup ## two registries and three members on hosts of their own (network namespaces, as root), through a bad day, then the audit
 	@$(BIN)/python -m tests.hosts.demo

@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -20,7 +21,7 @@ from chat_gui.demo.script import VISITOR
 from chat_gui.display import advice, import_advice
 from chat_gui.storage.places import Places, user_places
 
-EXIT_FAILED = 1
+EXIT_FAILED, EXIT_NO_QT = 1, 3
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
@@ -71,6 +72,10 @@ def chat(
       gcom-chat --profile bob --nick bob              a second window, as somebody else
       gcom-chat --registry 127.0.0.1:7500 --nick bob  at another registry
     """
+    # Before companions and their registry are started, which would take seconds and then be for nothing.
+    if find_spec("PySide6") is None:
+        print("gcom-chat: PySide6 is not installed: pip install 'gcom[gui]'", file=sys.stderr)
+        sys.exit(EXIT_NO_QT)
     if context.invoked_subcommand:
         return
     with ExitStack() as stack:

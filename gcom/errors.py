@@ -27,7 +27,8 @@
         ├── Exhausted           this process is short of descriptors or threads
         ├── RegistryUnavailable
         │   └── RegistryStarting    it waits for groups that are there to register
-        ├── AuditUnavailable    no PySpark, no Java, or no Spark where it was said to be
+        ├── AuditUnavailable    no Java, or no Spark where it was said to be
+        ├── ExtraMissing        a package is not installed that one of GCom's extras brings
         ├── MemberDeparted      a member departed before it answered
         ├── Detached            this process lost its group, or hears no quorum of it
         │   └── CallDetached    ... and a group call with it; carries the results that had come
@@ -172,3 +173,7 @@ def error_of(code: str, text: str) -> GComError:
     if isinstance(kind, type) and issubclass(kind, GComError):
         return kind(text)
     return PeerError(f"{code}: {text}")
+
+
+class ExtraMissing(Unavailable):
+    """A package is not installed that one of GCom's extras brings."""

@@ -1,6 +1,7 @@
 """The command line. Sub-commands are thin: they turn words into values, and call what does the work.
 
-Exit status: 0 done; 2 bad usage or value; 1 bad state; 69 no registry; 130 Ctrl-C. SIGTERM ends `join` and `tail` with
+Exit status: 0 done; 2 bad usage or value; 1 bad state; 3 a package is missing, or the audit could not run; 69 no
+registry; 130 Ctrl-C. SIGTERM ends `join` and `tail` with
 0, as it is how they are stopped (1: nobody answered their leave), and what has an end of its own with 143. A closed
 output is no failure.
 """
@@ -22,13 +23,13 @@ from gcom.cli.commands import audit, bench, certs
 from gcom.cli.output import Output, OutputClosed, notice, open_standard_descriptors
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import refusal
-from gcom.errors import BadValue, GComError, RegistryUnavailable
+from gcom.errors import BadValue, ExtraMissing, GComError, RegistryUnavailable
 
 if TYPE_CHECKING:  # commands import what they need
     from gcom.runtime.registry.directory_client import DirectoryClient
 
 # 69 is EX_UNAVAILABLE of sysexits.h: a script that sees it may wait and try again, which mends none of the others.
-EXIT_FAILED, EXIT_USAGE, EXIT_NO_AUDIT, EXIT_NO_REGISTRY = 1, 2, 3, 69
+EXIT_FAILED, EXIT_USAGE, EXIT_IMPOSSIBLE, EXIT_NO_REGISTRY = 1, 2, 3, 69
 REGISTRY_S = 2.0  # with the start of Python, an answer that there is none comes within 3 s
 
 # Errors are printed by `run`, one line each, and the traceback of a defect is to be whole: Typer's own boxes would
@@ -67,11 +68,13 @@ def run(words: Sequence[str] | None = None) -> int:
     except typer.TyperException as error:
         # In the audit's own statuses 2 says that something about the logs is unknown.
         is_audit = [*(sys.argv[1:] if words is None else words)][:1] == ["audit"]
-        return _fail(f"{refusal(error)} ({_path_of(error)} --help)", EXIT_NO_AUDIT if is_audit else error.exit_code)
+        return _fail(f"{refusal(error)} ({_path_of(error)} --help)", EXIT_IMPOSSIBLE if is_audit else error.exit_code)
     except BadValue as error:
         return _fail(str(error), EXIT_USAGE)
     except RegistryUnavailable as error:
         return _fail(str(error), EXIT_NO_REGISTRY)
+    except ExtraMissing as error:
+        return _fail(str(error), EXIT_IMPOSSIBLE)
     except GComError as error:
         return _fail(str(error), EXIT_FAILED)
     # Its reader had enough, as `head` has: nothing failed, and there is nobody to tell.
@@ -114,8 +117,8 @@ def top(
 ) -> None:
     """Groups of processes that deliver each other's messages, in an order that their group promises.
 
-    Data goes to standard output, notices to standard error. Exit status: 0 done, 2 bad usage or value, 1 bad state, 69
-    no registry, 130 Ctrl-C.
+    Data goes to standard output, notices to standard error. Exit status: 0 done, 2 bad usage or value, 1 bad state, 3
+    a package is missing, 69 no registry, 130 Ctrl-C.
 
     \b
     Examples:

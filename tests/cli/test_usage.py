@@ -123,7 +123,7 @@ def test_the_audit_takes_logs_as_a_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert app.run(["audit", "logs"]) == 3
-    assert capsys.readouterr().err.startswith("gcom: logs does not exist: expected a folder")
+    assert capsys.readouterr().err.startswith(f"gcom: {tmp_path}/logs does not exist: expected a folder")
 
 
 def test_an_option_that_lacks_its_file_is_told_before_anything_is_judged(

@@ -73,7 +73,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """`leave` or `detach`; `seen` is false if it happened in a gap."""
+    """`leave` or `detach`; `seen` is false if it happened in a gap. `settled` is of a `leave` alone."""
 
     at: int
     settled: int | None = None

@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from gcom.errors import BadValue, NotALog
@@ -24,7 +25,9 @@ from gcom.trace.segment import Segment, folder_name
 SHIVIZ = r"(?P<host>\S*) (?P<clock>{.*})\n(?P<event>.*)"
 FILE_BYTES_MAX = 1 << 30  # it is read as a whole: one expression may match over many lines
 _SHOWN_MAX = 120  # letters of a line that does not fit
+_FITS = "give a --regex that fits, with the groups host, clock and event"
 _GROUP, _INSTANCE = "imported", ""
+_Sums = dict[tuple[str, int], int]  # of the entries of each event's clock, by host and number
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,11 @@ class ImportedEvent:
     clock: dict[str, int]
     line: int
     text: str
+
+    @property
+    def own(self) -> int:
+        """Return the host's own entry, which is the event's number."""
+        return self.clock[self.host]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,44 +60,91 @@ def import_shiviz(file: Path, into: Path, regex: str = SHIVIZ) -> Imported:
     if file.stat().st_size > FILE_BYTES_MAX:
         size = f"expected at most {FILE_BYTES_MAX:,} bytes, got {file.stat().st_size:,}"
         raise BadValue(f"{file} is too large: {size}; cut it between two runs, and import each part")
-    events = parse(file.read_text(errors="replace"), regex, str(file))
-    # In the order of the file, each once: a set would order them anew in every run.
-    hosts = list(dict.fromkeys([each.host for each in events]))
-    notes = _write(events, hosts, into)
-    return Imported(len(hosts), len(events), notes)
+    events, notes = parse(file.read_text(errors="replace"), regex, str(file))
+    by_host: dict[str, list[ImportedEvent]] = {}
+    for each in events:
+        by_host.setdefault(each.host, []).append(each)
+    for host, mine in by_host.items():
+        notes += _sort(host, mine)
+    notes += _write(by_host, into)
+    return Imported(len(by_host), len(events), notes)
 
 
-def parse(text: str, regex: str, name: str) -> list[ImportedEvent]:
-    """Return the events in the file's order, which is each host's own order. Raises BadValue, NotALog."""
+def parse(text: str, regex: str, name: str) -> tuple[list[ImportedEvent], list[str]]:
+    """Return the events in the file's order, and notes about lines that are none. Raises BadValue, NotALog."""
     pattern = _compiled(regex)
-    found = []
+    found: list[ImportedEvent] = []
+    # The line of the file, not of the event: GoVector's events have two. It is counted on from match to match.
+    line, end = 1, 0
+    strange: list[tuple[int, str]] = []
     for match in pattern.finditer(text):
-        # The line of the file, not of the event: GoVector's events have two.
-        line = text.count("\n", 0, match.start()) + 1
-        try:
-            clock = json.loads(match["clock"])
-        except ValueError as error:
-            raise NotALog(
-                f"{name}:{line}: the clock is no JSON: {error}; correct the line, or give a --regex that fits"
-            ) from None
-        host = match["host"]
-        if not isinstance(clock, dict) or not all(type(n) is int and n >= 0 for n in clock.values()):
-            got = match["clock"][:200]
-            raise NotALog(f"{name}:{line}: not a vector clock: expected a map of host to number, got {got}")
-        # The process is called host#1, and `#` is what separates a member from its incarnation in
-        # every name of ours.
-        if not host or "#" in host:
-            raise NotALog(
-                f"{name}:{line}: not a host: expected a name without #, got {host!r}; rename it, or give a --regex"
-            )
-        if host not in clock:
-            raise NotALog(
-                f"{name}:{line}: not a vector clock: expected an entry for {host} itself, got {match['clock'][:200]}"
-            )
-        found.append(ImportedEvent(host, clock, line, match["event"] if "event" in pattern.groupindex else ""))
+        between = text[end : match.start()].split("\n")
+        # A line is strange if no part of it is in an event.
+        strange += _told(line, between[bool(found) : -1], bool(found))
+        line += len(between) - 1
+        found.append(_event(match, name, line))
+        line += text.count("\n", match.start(), match.end())
+        end = match.end()
     if not found:
         raise NotALog(_nothing_in(text, regex, name))
-    return found
+    strange += _told(line, text[end:].split("\n")[1:], True)
+    return found, _notes_of(strange, sum(map(bool, map(str.strip, text.splitlines()))), regex, name)
+
+
+def _told(line: int, lines: list[str], behind: bool) -> list[tuple[int, str]]:
+    """Return the lines that are not blank, with their numbers; the first is `line`, or `behind` it."""
+    return [(number, each) for number, each in enumerate(lines, line + behind) if each.strip()]
+
+
+def _notes_of(strange: list[tuple[int, str]], lines: int, regex: str, name: str) -> list[str]:
+    """Return what to say of the lines that fit no event. Raises NotALog if they are half of all, or more."""
+    if not strange:
+        return []
+    number, first = strange[0]
+    fit = f"{len(strange):,} of {lines:,} lines fit no event"
+    # Of a log with another layout a few lines may fit by chance: nothing that they say is worth judging.
+    if 2 * len(strange) >= lines:
+        raise NotALog(f"{name}:{number}: {fit}: expected {regex}, got {first[:_SHOWN_MAX]!r}; {_FITS}")
+    return [f"{name}:{number}: {fit}, and are left out; the first is {first[:_SHOWN_MAX]!r}"]
+
+
+def _event(match: re.Match[str], name: str, line: int) -> ImportedEvent:
+    try:
+        clock = json.loads(match["clock"])
+    except ValueError as error:
+        raise NotALog(
+            f"{name}:{line}: the clock is no JSON: {error}; correct the line, or give a --regex that fits"
+        ) from None
+    host = match["host"]
+    if not isinstance(clock, dict) or not all(type(n) is int and n >= 0 for n in clock.values()):
+        got = match["clock"][:200]
+        raise NotALog(f"{name}:{line}: not a vector clock: expected a map of host to number, got {got}")
+    # The process is called host#1, and `#` is what separates a member from its incarnation in
+    # every name of ours.
+    if not host or "#" in host:
+        raise NotALog(
+            f"{name}:{line}: not a host: expected a name without #, got {host!r}; rename it, or give a --regex"
+        )
+    if host not in clock:
+        raise NotALog(
+            f"{name}:{line}: not a vector clock: expected an entry for {host} itself, got {match['clock'][:200]}"
+        )
+    return ImportedEvent(host, clock, line, match["event"] if "event" in match.re.groupindex else "")
+
+
+def _sort(host: str, mine: list[ImportedEvent]) -> list[str]:
+    """Put a host's events in the order of its own clock; return a note if the file has another one.
+
+    Threads of one host write their lines when they come to it; the clock was counted under a lock.
+    """
+    late = sum(each.own < before for each, before in zip(mine, accumulate((it.own for it in mine), max), strict=True))
+    if not late:
+        return []
+    first = next(one for one, before in pairwise(mine) if before.own < one.own)
+    mine.sort(key=lambda each: each.own)
+    return [
+        f"{host}: {late:,} of its lines stand behind later events, the first behind line {first.line}; its clock counts"
+    ]
 
 
 def _nothing_in(text: str, regex: str, name: str) -> str:
@@ -97,10 +152,7 @@ def _nothing_in(text: str, regex: str, name: str) -> str:
     if first is None:
         return f"{name} is empty: expected events with vector clocks; name another file"
     number, line = first
-    return (
-        f"{name}:{number}: no event in the file: expected {regex}, got {line[:_SHOWN_MAX]!r}; give a --regex that "
-        "fits, with the groups host, clock and event"
-    )
+    return f"{name}:{number}: no event in the file: expected {regex}, got {line[:_SHOWN_MAX]!r}; {_FITS}"
 
 
 def _compiled(regex: str) -> re.Pattern[str]:
@@ -117,31 +169,29 @@ def _compiled(regex: str) -> re.Pattern[str]:
     return pattern
 
 
-def _write(events: list[ImportedEvent], hosts: list[str], into: Path) -> list[str]:
-    # An event's own entry is its number, so (host, own entry) is what clocks of others refer to.
-    known = {(each.host, each.clock[each.host]): each for each in events}
+def _write(by_host: dict[str, list[ImportedEvent]], into: Path) -> list[str]:
+    # An event's own entry is its number, so (host, own entry) is what clocks of others refer to. An event's clock sums
+    # to more than those of all that it depends on.
+    sums = {(each.host, each.own): sum(each.clock.values()) for mine in by_host.values() for each in mine}
     notes = []
-    for host in hosts:
-        mine = [each for each in events if each.host == host]
+    for host, mine in by_host.items():
         # A host that others know and that has no line of its own: its log is missing, so it is a member without a
         # log, and what it sent is unknown.
-        strangers = sorted({other for each in mine for other in each.clock} - set(hosts))
+        strangers = sorted({other for each in mine for other in each.clock} - by_host.keys())
         if strangers:
             notes.append(f"{host} names {', '.join(strangers[:5])}, of which there are no events")
-        _write_host(host, mine, known, [*hosts, *[who for who in strangers if who not in hosts]], into)
+        _write_host(host, mine, sums, [*by_host, *strangers], into)
     return notes
 
 
-def _write_host(
-    host: str, mine: list[ImportedEvent], known: dict[tuple[str, int], ImportedEvent], hosts: list[str], into: Path
-) -> None:
+def _write_host(host: str, mine: list[ImportedEvent], sums: _Sums, hosts: list[str], into: Path) -> None:
     home = into / folder_name(host) / "1"
     home.mkdir(parents=True)
     segment = Segment(home, 0)
     about = {"version": 1, "member": host, "incarnation": "1", "process": f"{host}#1", "segment": 0, "wall_ns": 0}
     _append(segment, 1, {"type": "open", **about})
     at = 1
-    for record in _records(host, mine, known, sorted(f"{each}#1" for each in hosts)):
+    for record in _records(host, mine, sums, sorted(f"{each}#1" for each in hosts)):
         _append(segment, at, {"group": _GROUP, "instance": _INSTANCE, "view": 1, **record})
         at += 1
     # A file that ends is taken for a run that ended: else no rule about the end could fail, and
@@ -149,9 +199,7 @@ def _write_host(
     segment.seal(at, "exit")
 
 
-def _records(
-    host: str, mine: list[ImportedEvent], known: dict[tuple[str, int], ImportedEvent], members: list[str]
-) -> Iterator[dict[str, object]]:
+def _records(host: str, mine: list[ImportedEvent], sums: _Sums, members: list[str]) -> Iterator[dict[str, object]]:
     """Yield the view, and per event what it was the first to know of, its send and its own delivery."""
     # GoVector knows no views and no retransmission: one view of all hosts, BASIC, and of the orders only
     # CAUSAL. So the audit expects of the log exactly what a vector clock claims.
@@ -159,21 +207,19 @@ def _records(
     clock: dict[str, int] = {}
     logged: dict[str, int] = {}
     for each in mine:
-        for other, number in _learned(each, clock, known):
+        for other, number in _learned(each, clock, sums):
             yield {"type": "deliver", "sent_view": 1, "sender": f"{other}#1", "number": number}
         entries = {who: n for who, n in each.clock.items() if who != host}
         clock |= {who: n for who, n in entries.items() if n > clock.get(who, 0)}
         # DELIVERY_LOG.md, `send`: only entries that changed since this process's previous send.
         changed = {f"{who}#1": n for who, n in entries.items() if logged.get(who, 0) != n}
         logged |= entries
-        number = each.clock[host]
+        number = each.own
         yield {"type": "send", "number": number, "clock": changed, "event": each.text, "line": each.line}
         yield {"type": "deliver", "sent_view": 1, "sender": f"{host}#1", "number": number}
 
 
-def _learned(
-    event: ImportedEvent, clock: dict[str, int], known: dict[tuple[str, int], ImportedEvent]
-) -> list[tuple[str, int]]:
+def _learned(event: ImportedEvent, clock: dict[str, int], sums: _Sums) -> list[tuple[str, int]]:
     """Return the events of others that `event` is the first to know of, in an order that fits their own clocks."""
     new = [
         (other, number)
@@ -181,10 +227,9 @@ def _learned(
         if other != event.host
         for number in range(clock.get(other, 0) + 1, last + 1)
     ]
-    # An event's clock sums to more than those of all that it depends on.
     # An event that no line tells of sorts last: what it depends on is not known, and NO_CREATION blames its
     # delivery.
-    return sorted(new, key=lambda each: (sum(known[each].clock.values()) if each in known else 1 << 62, each))
+    return sorted(new, key=lambda each: (sums.get(each, 1 << 62), each))
 
 
 def _append(segment: Segment, at: int, record: dict[str, object]) -> None:

@@ -46,9 +46,9 @@ def junit_of(result: AuditResult, *, allow_unknown: bool = False) -> bytes:
         accepted = allow_unknown or (group.group, group.instance) not in deciding
         root.append(_suite(group, "skipped" if accepted else "error"))
     # Without a suite of failing logs a build would pass on an audit that saw nothing.
-    if not result.groups or result.unread:
+    if not result.groups or result.unread or result.contradictions:
         suite = Xml.SubElement(root, "testsuite", name="logs")
-        reason = "\n".join(result.unread) or "the logs tell of no group"
+        reason = "\n".join([*result.unread, *result.contradictions]) or "the logs tell of no group"
         _tell(_case(suite, "logs", "groups"), "skipped" if allow_unknown else "error", reason)
         _count(suite)
     _count(root)
@@ -78,9 +78,9 @@ def _judge(case: Xml.Element, rule: RuleResult, group: GroupResult, unknown: str
     match rule.verdict:
         case "FAIL":
             told = [each for each in group.incidents if rule.rule in (each.rule, *each.caused)]
-            lines = [f"[{each.id}] {each.sentence}" for each in told[:_INCIDENTS_MAX]]
+            lines = [f"[{each.id}] {each.sentence_of(rule.rule)}" for each in told[:_INCIDENTS_MAX]]
             text = f"violations: {rule.violations:,}, cases: {rule.evaluated:,}"
-            _tell(case, "failure", told[0].sentence if told else text, "\n".join([text, *lines]))
+            _tell(case, "failure", told[0].sentence_of(rule.rule) if told else text, "\n".join([text, *lines]))
         case "UNKNOWN":
             _tell(case, unknown, rule.reason or "not known")
         case "VACUOUS":

@@ -16,9 +16,9 @@ from gcom.audit.summary.lineage import session_of
 from gcom.audit.summary.tally import Tally
 
 
-def expected_rules(definition: dict[str, Any], *, digests: bool) -> frozenset[str]:
+def expected_rules(*definitions: dict[str, Any], digests: bool) -> frozenset[str]:
     """Return the rules that a group promises (DELIVERY_LOG.md, Expected); INTEGRITY only where logs have digests."""
-    promised = {rule.name for rule in RULES.values() if rule.promised(definition)}
+    promised = {rule.name for rule in RULES.values() for each in definitions or ({},) if rule.promised(each)}
     return frozenset(promised if digests else promised - {"INTEGRITY"})
 
 
@@ -27,12 +27,12 @@ def judge(group: InstanceLogs, *, all_rules: bool = False) -> Judgement:
     summaries = group.summaries
     tallies = _tallies_of_logs(group)
     digests = any(summary.sent_digests or summary.delivered_digests for summary in summaries.values())
-    # Any view record's: where they differ VIEW_AGREEMENT fails, and the verdict is no PASS whatever else is promised.
-    definition = group.definition()
+    # All that any of them promises: where they differ VIEW_AGREEMENT fails, and no promise may be dodged by that.
+    definitions = group.definitions()
     judgement = Judgement(
         key=group.key,
-        definition=definition,
-        expected=expected_rules(definition, digests=digests),
+        definition=definitions[0] if definitions else {},
+        expected=expected_rules(*definitions, digests=digests),
         tallies=tallies,
         processes=sorted({*summaries, *group.gaps}),
         views=len({view["view"] for summary in summaries.values() for view in summary.views}),

@@ -8,6 +8,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from gcom.cli import extras
+
+_READING, _SPARK, _REPORT = ("numpy", "pyarrow"), ("pyspark",), ("jinja2", extras.MATPLOTLIB)
 # A name that no user types: `gcom audit FOLDER` means it, and Typer wants each command to have one.
 _LOGS = "logs"
 
@@ -66,9 +69,8 @@ def logs(
     incremental: Annotated[
         Path | None, typer.Option(metavar="STATE", help="Keep what is found of segments there, and read only new ones.")
     ] = None,
-    spark: Annotated[
-        bool, typer.Option("--spark", help="Judge by Spark; logs of 64 MB and more are judged so anyway.")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each rule of every group.")] = False,
+    spark: Annotated[bool, typer.Option("--spark", help="Judge by Spark, however small the logs are.")] = False,
     master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master; local[*] if not given.")] = None,
     remote: Annotated[str | None, typer.Option(metavar="URL", help="A Spark Connect server, as sc://host.")] = None,
 ) -> int:
@@ -90,11 +92,13 @@ def logs(
       gcom audit compact --help    write logs as Parquet, which it reads as well
       gcom audit import --help     judge the vector clocks of another system's log
     """
-    from gcom.cli.commands.verdicts import Judging, Outputs, audit
+    extras.need("audit", *_READING, *(_SPARK if spark or master or remote else ()), *(_REPORT if report else ()))
+    from gcom.cli.commands.judging import Judging
+    from gcom.cli.commands.verdicts import Outputs, audit
 
     how = Judging(spark, master, remote, all_rules, incremental)
     outputs = Outputs(as_json, report, witness, junit, parquet)
-    return audit(folders, how, outputs, allow_unknown=allow_unknown)
+    return audit(folders, how, outputs, allow_unknown=allow_unknown, verbose=verbose)
 
 
 @app.command("compact")
@@ -112,6 +116,7 @@ def compact(
       gcom audit compact logs/ --into compact/
       gcom audit compact/
     """
+    extras.need("audit", *_READING)
     from gcom.cli.commands.verdicts import compact_logs
 
     return compact_logs(folders, into)
@@ -137,6 +142,7 @@ def import_logs(
       gcom audit import shiviz govector.log --into logs/
       gcom audit import shiviz app.log --regex "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})" --into logs/
     """
+    extras.need("audit", *_READING)
     from gcom.cli.commands.verdicts import import_log
 
     return import_log(form, file, into, regex)

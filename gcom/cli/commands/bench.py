@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gcom.cli import options
+from gcom.cli import extras, options
 from gcom.cli.output import Output
 
 app = typer.Typer(rich_markup_mode=None)
@@ -24,7 +24,7 @@ def bench_top() -> None:
     """Measure what GCom costs on this machine."""
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def throughput(
     ordering: options.OrderingWord = None,
     multicast: options.MulticastWord = None,
@@ -64,6 +64,8 @@ def throughput(
       gcom bench throughput --ordering total --baseline pysyncobj
       gcom bench throughput --log-dir logs
     """
+    if baseline == "pysyncobj":
+        extras.need("bench", baseline)
     from gcom.bench.throughput.turns import ThroughputSetup
     from gcom.cli import progress
 
@@ -74,7 +76,7 @@ def throughput(
     return progress.throughput(setup, Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def latency(
     ordering: options.OrderingWord = None,
     multicast: options.MulticastWord = None,
@@ -114,7 +116,7 @@ def latency(
     return bench_tables.latency(setup, Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def scale(
     ordering: options.OrderingWord = None,
     multicast: options.MulticastWord = None,
@@ -146,7 +148,7 @@ def scale(
     return bench_tables.scale(setup, Output(), as_json)
 
 
-@app.command("all")
+@app.command("all", cls=extras.BenchWithPlots)
 def everything(
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="The page to write, NAME.md; its plots go into pictures/ beside it.")
@@ -171,7 +173,7 @@ def everything(
     return bench_tables.everything(out, quick, Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def failover(
     trials: Annotated[int, typer.Option(metavar="N", help="Kills of each kind.")] = 50,
     kill: Annotated[
@@ -209,7 +211,7 @@ def failover(
     return bench_tables.failover(setup, Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def memory(
     messages: Annotated[int, typer.Option(metavar="N", help="Of all members together.")] = 10_000_000,
     members: Annotated[int, typer.Option(metavar="N", help="Processes in the group, all of them sending.")] = 3,
@@ -234,7 +236,7 @@ def memory(
     return bench_tables.memory(MemorySetup(definition, members, messages), Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def idle(
     members: Annotated[int, typer.Option(metavar="N", help="Processes, each of them in all groups.")] = 3,
     groups: Annotated[int, typer.Option(metavar="N", help="Groups of these processes.")] = 1,
@@ -261,7 +263,7 @@ def idle(
     return bench_tables.idle(IdleSetup(definition, members, groups, seconds), Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.BenchOfAudit)
 def audit(
     deliveries: Annotated[int, typer.Option(metavar="N", help="Of all members together.")] = 10_000_000,
     members: Annotated[int, typer.Option(metavar="N", help="Processes in the group, all of them sending.")] = 5,
@@ -270,6 +272,9 @@ def audit(
     # The order that asks most of the audit: every rule about order has a case.
     ordering: Annotated[str, typer.Option(metavar="ORDER", help="That of the group.")] = "CAUSALTOTAL",
     broken: Annotated[bool, typer.Option("--broken", help="Halfway one member delivers a run too late.")] = False,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="By Spark; else by the engine that gcom audit chooses.")
+    ] = False,
     as_json: options.Json = False,
 ) -> int:
     """Measure how long the audit takes: write the logs of a healthy group, and judge them by every rule.
@@ -289,11 +294,11 @@ def audit(
     from gcom.cli.commands import bench_tables
 
     definition = options.definition("bench", ordering, None, None, False, None)
-    setup = AuditBenchSetup(definition, members, deliveries, run_length, twice, broken)
+    setup = AuditBenchSetup(definition, members, deliveries, run_length, twice, broken, spark)
     return bench_tables.audit(setup, Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def registry(
     clients: Annotated[int, typer.Option(metavar="N", help="Processes that look groups up.")] = 8,
     groups: Annotated[int, typer.Option(metavar="N", help="Groups that are there, and renewed each second.")] = 1_000,
@@ -321,7 +326,7 @@ def registry(
     return bench_tables.registry(setup, Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def tls(
     ordering: options.OrderingWord = None,
     multicast: options.MulticastWord = None,
@@ -352,7 +357,7 @@ def tls(
     return bench_tables.tls(TlsBenchSetup(definition, members, size, rate, rounds, seconds), Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def hostile(
     connections: Annotated[int, typer.Option(metavar="N", help="Hostile connections at once.")] = 1_000,
     members: Annotated[int, typer.Option(metavar="N", help="Honest processes in the group.")] = 3,
