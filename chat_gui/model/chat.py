@@ -7,10 +7,9 @@ from enum import StrEnum
 from typing import assert_never
 
 import gcom
-from chat_gui.model.commands import typed
 from chat_gui.model.conversation import Conversation
 from chat_gui.model.members import REASONS, Members, view_text
-from chat_gui.model.rows import MessageState, RowKind
+from chat_gui.model.rows import ENDED_BADLY, MessageState, RowKind
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.model.updates import (
     Arrived,
@@ -19,23 +18,20 @@ from chat_gui.model.updates import (
     Exported,
     FoundOnDisk,
     HeldBackNow,
-    HeldByAll,
     HistoryCame,
     InvitationAccepted,
     JoinBegan,
     Joined,
     Left,
+    LinesMoved,
     Listed,
-    MessageNumbered,
     ProtectionTold,
     ReceiptCame,
     RegistryAway,
     RegistryFound,
     StorageTold,
     SurroundingsCame,
-    Unsent,
     Update,
-    Whispered,
     WishFailed,
 )
 from chat_gui.model.wire import decode
@@ -58,7 +54,7 @@ DEPARTED = {
 
 VIEWS_A_LINE_MAX = 10  # a line that tells more is read by nobody
 # What comes of a group for as long as it has a tab.
-_OF_A_TAB = JoinBegan, Joined, Arrived, BacklogCame, MessageNumbered, HeldByAll, HeldBackNow, Unsent, Whispered
+_OF_A_TAB = JoinBegan, Joined, Arrived, BacklogCame, LinesMoved, HeldBackNow
 
 
 class GroupStanding(StrEnum):
@@ -73,7 +69,7 @@ class GroupStanding(StrEnum):
 
 @dataclass(slots=True)
 class GroupState:
-    """One tab. `doubt`: first and last of the own messages that may not have arrived."""
+    """One tab."""
 
     name: str
     conversation: Conversation
@@ -81,7 +77,6 @@ class GroupState:
     standing: GroupStanding = GroupStanding.JOINING
     definition: gcom.Definition | None = None
     process: str = ""
-    doubt: tuple[int, int] | None = None
     since_ms: int = 0  # the standing's
     back_ms: int = 0  # when it was in order again, after it was not
     why: str = ""
@@ -108,7 +103,7 @@ class Notice:
     group: str = ""
     error: bool = False
     lasting: bool = False  # it stands in the conversation in front, too, where it does not go after a while
-    returned: str = ""  # text that could not be sent, for the input of the group's tab
+    shown: bool = False  # the group's tab shows it already
 
 
 class Chat:
@@ -177,13 +172,11 @@ class Chat:
             case Joined():
                 self._on_joined(update, now_ms)
             case BacklogCame(group, topic, said):
-                self.open(group).conversation.on_backlog(topic, said, now_ms)
+                self.open(group).conversation.on_backlog(topic, said, now_ms, self.words)
             case Arrived(group):
                 return self._on_arrived(self.open(group), update)
-            case MessageNumbered(group, identity, number):
-                self.open(group).conversation.on_sent(identity, number)
-            case HeldByAll(group, up_to):
-                self.open(group).conversation.on_held(up_to)
+            case LinesMoved(group):
+                return self._on_moved(self.open(group), update, now_ms)
             case HeldBackNow(group, count):
                 self.open(group).held = count
             case ProtectionTold(name, registry, certified=certified) if (name, registry) == (self.nick, self.registry):
@@ -192,21 +185,13 @@ class Chat:
                 pass  # the window shows it where it was asked for
             case FoundOnDisk() | SurroundingsCame():
                 pass
-            # The line goes back to where it was typed: a text of many
-            # minutes must not be lost for a window that was full.
-            case Unsent(group, message, why, to):
-                self.open(group).conversation.on_failed(message.id)
-                text = translate("chat", "not sent: {}").format(why)
-                return [Notice(text, group, error=True, returned=typed(message, to))]
-            case Whispered(group, to, message):
-                self.open(group).conversation.on_private(self.nick, message, now_ms, own=True, peer=to)
             case Left(group, reason):
                 self._on_left(group, reason, now_ms)
-            case HistoryCame(group, rows, older):
+            case HistoryCame(group, rows, older, _, lines):
                 # Older rows go to the view alone, which asked for them: in
                 # the model they would push the newest out at its bound.
                 if group in self.groups and not older:
-                    self.groups[group].conversation.restore(rows)
+                    self.groups[group].conversation.restore(rows, lines)
             case Exported(group, text):
                 if group in self.groups:
                     self.groups[group].conversation.notice(text, now_ms)
@@ -220,6 +205,18 @@ class Chat:
         """Record that the registry answers."""
         if self.registry_away:
             self.registry_away, self.registry_back_ms = "", now_ms
+
+    def _on_moved(self, state: GroupState, moved: LinesMoved, now_ms: int) -> list[Notice]:
+        for identity in moved.ids:
+            state.conversation.on_moved(identity, moved.state, moved.number, moved.why, now_ms)
+        if moved.state not in ENDED_BADLY:
+            return []
+        sent = (
+            translate("chat", "not sent: {}")
+            if moved.state is MessageState.LOST
+            else translate("chat", "may not have arrived: {}")
+        )
+        return [Notice(sent.format(moved.why), state.name, error=True, shown=True)]
 
     # groups
 
@@ -271,6 +268,8 @@ class Chat:
                     event.sender == state.process,
                     self.words,
                 )
+                if row is None:  # shown already
+                    continue
                 row.looks_like = state.members.looks_like(row.name)
                 row.times = update.times.get((event.sender, event.number))
                 # Who is looking needs no notice of what he sees.
@@ -278,7 +277,9 @@ class Chat:
                     notices.append(Notice(f"{row.name}: {row.text[:200]}", state.name))
             elif isinstance(event, gcom.Unicast):
                 message = decode(event.payload)
-                row = state.conversation.on_private(event.name, message, at_ms, own=False, peer=self.nick)
+                row = state.conversation.on_private(event.name, message, at_ms, self.nick)
+                if row is None:
+                    continue
                 row.looks_like = state.members.looks_like(row.name)
                 if not state.conversation.watched:
                     notices.append(
@@ -300,16 +301,11 @@ class Chat:
                     self._become(state, GroupStanding.IN, now_ms)
             case gcom.Suspicion(process, reason):
                 state.members.on_suspicion(process, reason, now_ms)
-            case gcom.QuorumLost(doubt):
-                state.doubt = doubt
+            # Which own lines these have to do with is known to those who keep them: LinesMoved tells it.
+            case gcom.QuorumLost():
                 self._become(state, GroupStanding.DETACHED, now_ms)
-                # Nothing may be in doubt, as all members held it: then there is no line to mark.
-                if doubt:
-                    talk.on_doubt(*doubt, MessageState.DOUBT)
             case gcom.QuorumRegained():
                 self._become(state, GroupStanding.IN, now_ms)
-            case gcom.Settled(first, last, arrived):
-                self._on_settled(state, first, last, arrived, now_ms)
             case gcom.Lost(sender, _, count):
                 talk.notice(
                     translate("chat", "{} messages of {} were lost on the way here").format(
@@ -320,18 +316,9 @@ class Chat:
             case gcom.Departure():
                 self._on_departure(state, event, now_ms)
             case gcom.Returned(process):
-                # Numbers of the former process mean nothing of this one: they begin at 1 again.
-                state.process, state.doubt = process, None
-                talk.on_returned()
+                state.process = process
                 self._become(state, GroupStanding.IN, now_ms)
                 talk.notice(translate("chat", "this chat is back in the group"), now_ms)
-            case gcom.Undelivered(process, payloads):
-                talk.notice(
-                    translate("chat", "{} private messages to {} may not have come").format(
-                        len(payloads), process.partition("#")[0]
-                    ),
-                    now_ms,
-                )
             case gcom.StateLost(_, reason):
                 talk.notice(
                     translate("chat", "nobody can give the topic and what was said before: {}").format(reason), now_ms
@@ -355,20 +342,8 @@ class Chat:
         state.views.append(event)
         talk.on_view(view_text(*state.views), event.view.number, now_ms, again=len(state.views) > 1)
 
-    def _on_settled(self, state: GroupState, first: int, last: int, arrived: bool, now_ms: int) -> None:
-        count = state.conversation.on_doubt(first, last, MessageState.HELD if arrived else MessageState.LOST)
-        state.doubt = None
-        if count and not arrived:
-            text = translate(
-                "chat", "{} of your messages never arrived, and never will: they can be sent again"
-            ).format(count)
-            state.conversation.notice(text, now_ms)
-
     def _on_departure(self, state: GroupState, event: gcom.Departure, now_ms: int) -> None:
         why = departed_text(event.reason)
-        if event.unconfirmed:
-            state.conversation.on_doubt(*event.unconfirmed, MessageState.DOUBT)
         if event.returning:
-            state.doubt = event.unconfirmed
             self._become(state, GroupStanding.RETURNING, now_ms, why)
             state.conversation.notice(translate("chat", "out of the group: {}; coming back").format(why), now_ms)

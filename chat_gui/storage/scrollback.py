@@ -13,10 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from chat_gui.model.outbox import OwnLine, own_line
 from chat_gui.model.query import Query
-from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
+from chat_gui.model.rows import ChatRow, MessageState, MessageTimes, RowKind
+from chat_gui.model.wire import ChatMessage, MessageKind
 
-VERSION = 2
+VERSION = 3
 BUSY_S = 5.0  # another window of the user's may be writing its batch
 STOP_EVERY = 500  # rows of a search between two looks whether it is still wanted
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -33,6 +35,14 @@ CREATE TABLE IF NOT EXISTS said (
     sent_ms INTEGER NOT NULL, peer TEXT NOT NULL, own INTEGER NOT NULL, mention INTEGER NOT NULL,
     received_ms REAL, delivered_ms REAL, taken_ms REAL, ordered_ms REAL, serial INTEGER, clock TEXT,
     PRIMARY KEY (talk, key)
+) WITHOUT ROWID
+"""
+# From version 2 to 3: the own lines that have not ended.
+_OWN = """
+CREATE TABLE IF NOT EXISTS own (
+    talk TEXT NOT NULL, id TEXT NOT NULL, place INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
+    at_ms INTEGER NOT NULL, peer TEXT NOT NULL, name TEXT NOT NULL, state INTEGER NOT NULL, why TEXT NOT NULL,
+    PRIMARY KEY (talk, id)
 ) WITHOUT ROWID
 """
 # From version 1 to 2: the times of messages, and talks that are named with their registry.
@@ -81,18 +91,21 @@ class Scrollback:
         if version == 0:
             self._file.execute("PRAGMA journal_mode = WAL")  # a reader never waits; a kill loses nothing committed
             self._file.execute(_TABLE)
+            self._file.execute(_OWN)
             self._file.execute(f"PRAGMA user_version = {VERSION}")
-        elif version == 1:
-            self._migrate(home)
+        elif version < VERSION:
+            self._migrate(version, home)
         # With WAL a crash of the system may take the last
         # batch, and never the file: a scrollback needs no more.
         self._file.execute("PRAGMA synchronous = NORMAL")
 
-    def _migrate(self, home: str) -> None:
+    def _migrate(self, version: int, home: str) -> None:
         with self._transaction():
-            for column in _NEW_COLUMNS:
-                self._file.execute(f"ALTER TABLE said ADD COLUMN {column}")
-            self._file.execute("UPDATE said SET talk = ? || talk", (talk_of(home, ""),))
+            if version == 1:
+                for column in _NEW_COLUMNS:
+                    self._file.execute(f"ALTER TABLE said ADD COLUMN {column}")
+                self._file.execute("UPDATE said SET talk = ? || talk", (talk_of(home, ""),))
+            self._file.execute(_OWN)
             self._file.execute(f"PRAGMA user_version = {VERSION}")
 
     @contextmanager
@@ -114,6 +127,27 @@ class Scrollback:
         places = ", ".join("?" * (1 + len(_ALL.split())))
         with self._transaction():
             self._file.executemany(f"INSERT OR REPLACE INTO said (talk, {_ALL}) VALUES ({places})", values)
+
+    def keep(self, batch: Iterable[tuple[str, str, OwnLine | None]]) -> None:
+        """Keep own lines by talk and id, all or none; None: it has ended."""
+        with self._transaction():
+            for talk, identity, line in batch:
+                if line is None:
+                    self._file.execute("DELETE FROM own WHERE talk = ? AND id = ?", (talk, identity))
+                    continue
+                message, row = line.message, line.row
+                head = talk, identity, message.kind.value, message.text, message.at_ms
+                self._file.execute(
+                    "INSERT INTO own (talk, id, kind, text, at_ms, peer, name, state, why, place) VALUES "
+                    "(?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT COALESCE(MAX(place), 0) + 1 FROM own)) "
+                    "ON CONFLICT (talk, id) DO UPDATE SET state = excluded.state, why = excluded.why",
+                    (*head, line.to, row.name, int(line.state), line.why),
+                )
+
+    def lines(self, talk: str) -> list[OwnLine]:
+        """Return the own lines of a talk that had not ended, in the order of typing."""
+        select = "SELECT id, kind, text, at_ms, peer, name, state, why FROM own WHERE talk = ? ORDER BY place"
+        return [line for values in self._file.execute(select, (talk,)) if (line := _line(*values))]
 
     def before(self, group: str, key: int, count: int) -> list[ChatRow]:
         """Return the last rows of a group before a key, oldest first."""
@@ -182,6 +216,15 @@ def _row(values: tuple[object, ...]) -> ChatRow:
     row.sent_ms, row.peer, row.own, row.mention = _whole(sent_ms), str(peer), bool(own), bool(mention)
     row.earlier, row.times = True, _times(*times)
     return row
+
+
+def _line(
+    identity: object, kind: object, text: object, at_ms: object, peer: object, name: object, state: object, why: object
+) -> OwnLine | None:
+    if kind not in list(MessageKind) or state not in list(MessageState):
+        return None
+    message = ChatMessage(MessageKind(str(kind)), str(text), str(identity), _whole(at_ms))
+    return own_line(message, str(peer), str(name), message.at_ms, MessageState(_whole(state)), str(why))
 
 
 def _whole(value: object) -> int:

@@ -1558,10 +1558,6 @@
         <translation>Beitritt zu {}: der Chat wartet auf die Registry, und dass die Mitglieder ihn einlassen.</translation>
     </message>
     <message>
-        <source>Messages {} to {} of yours may not have arrived; they are marked with a ?.</source>
-        <translation>Deine Nachrichten {} bis {} sind vielleicht nicht angekommen; sie sind mit ? gekennzeichnet.</translation>
-    </message>
-    <message>
         <source>This side of a netsplit hears too few members to go on. You can read, and what you write waits here. It goes on by itself when a majority of the group is heard again.</source>
         <translation>Diese Seite einer Netzteilung hört zu wenige Mitglieder, um weiterzumachen. Lesen geht, und was du schreibst, wartet hier. Es geht von selbst weiter, wenn eine Mehrheit der Gruppe wieder zu hören ist.</translation>
     </message>
@@ -1580,6 +1576,30 @@
     <message>
         <source>Join again</source>
         <translation>Wieder beitreten</translation>
+    </message>
+    <message>
+        <source>Send all again</source>
+        <translation>Alle erneut senden</translation>
+    </message>
+    <message>
+        <source>Discard all</source>
+        <translation>Alle verwerfen</translation>
+    </message>
+    <message>
+        <source>Not sent: {}.</source>
+        <translation>Nicht gesendet: {}.</translation>
+    </message>
+    <message>
+        <source>May not have arrived: {}.</source>
+        <translation>Vielleicht nicht angekommen: {}.</translation>
+    </message>
+    <message>
+        <source>Waiting here: {}.</source>
+        <translation>Wartet hier: {}.</translation>
+    </message>
+    <message>
+        <source>{} and {} more</source>
+        <translation>{} und {} weitere</translation>
     </message>
     <message>
         <source>Nothing is heard of the leader {}: the group elects the next one. You can read, and what you write waits for the new view.</source>
@@ -1625,6 +1645,10 @@
         <translation>nicht gesendet: {}</translation>
     </message>
     <message>
+        <source>may not have arrived: {}</source>
+        <translation>vielleicht nicht angekommen: {}</translation>
+    </message>
+    <message>
         <source>could not {}: {}</source>
         <translation>fehlgeschlagen: {}: {}</translation>
     </message>
@@ -1645,10 +1669,6 @@
         <translation>dieser Chat ist wieder in der Gruppe</translation>
     </message>
     <message>
-        <source>{} private messages to {} may not have come</source>
-        <translation>{} private Nachrichten an {} sind vielleicht nicht angekommen</translation>
-    </message>
-    <message>
         <source>nobody can give the topic and what was said before: {}</source>
         <translation>niemand kann das Thema und das früher Gesagte geben: {}</translation>
     </message>
@@ -1665,10 +1685,6 @@
         <translation>das Zustellprotokoll endet hier: {}</translation>
     </message>
     <message>
-        <source>{} of your messages never arrived, and never will: they can be sent again</source>
-        <translation>{} deiner Nachrichten kamen nie an und werden es nie: sie können noch einmal gesendet werden</translation>
-    </message>
-    <message>
         <source>out of the group: {}; coming back</source>
         <translation>nicht mehr in der Gruppe: {}; auf dem Weg zurück</translation>
     </message>
@@ -1679,6 +1695,10 @@
     <message>
         <source>{} sent {}</source>
         <translation>{} sandte {}</translation>
+    </message>
+    <message>
+        <source>discarded, since it may not have arrived: {}</source>
+        <translation>verworfen, da vielleicht nicht angekommen: {}</translation>
     </message>
     <message>
         <source>{} set the topic: {}</source>
@@ -1711,6 +1731,26 @@
     <message>
         <source>there is no group {} yet</source>
         <translation>noch gibt es keine Gruppe {}</translation>
+    </message>
+    <message>
+        <source>its member went before it had read it</source>
+        <translation>das Mitglied ging, bevor es sie gelesen hatte</translation>
+    </message>
+    <message>
+        <source>this chat was out of the group</source>
+        <translation>dieser Chat war nicht in der Gruppe</translation>
+    </message>
+    <message>
+        <source>sets the topic: {}</source>
+        <translation>setzt das Thema: {}</translation>
+    </message>
+    <message>
+        <source>the chat ended before it was sent</source>
+        <translation>der Chat endete, bevor sie gesendet war</translation>
+    </message>
+    <message>
+        <source>the chat ended before all were known to hold it</source>
+        <translation>der Chat endete, bevor bekannt war, dass alle sie haben</translation>
     </message>
 </context>
 <context>
@@ -1813,8 +1853,8 @@
 <context>
     <name>delivery</name>
     <message>
-        <source>waiting: not in the group yet</source>
-        <translation>wartet: noch nicht in der Gruppe</translation>
+        <source>waiting: still on this computer</source>
+        <translation>wartet: noch auf diesem Rechner</translation>
     </message>
     <message>
         <source>sent</source>
@@ -1829,12 +1869,16 @@
         <translation>alle Mitglieder haben sie</translation>
     </message>
     <message>
-        <source>in doubt: it may not have arrived</source>
-        <translation>ungewiss: vielleicht kam sie nicht an</translation>
+        <source>in doubt: it may not have arrived, and the chat finds out</source>
+        <translation>unklar: vielleicht nicht angekommen, der Chat findet es heraus</translation>
     </message>
     <message>
-        <source>never arrived, and never will</source>
-        <translation>kam nie an und wird es nie</translation>
+        <source>not sent</source>
+        <translation>nicht gesendet</translation>
+    </message>
+    <message>
+        <source>it may not have arrived</source>
+        <translation>vielleicht nicht angekommen</translation>
     </message>
 </context>
 <context>
@@ -2145,6 +2189,21 @@
     </message>
 </context>
 <context>
+    <name>lines</name>
+    <message>
+        <source>Send again</source>
+        <translation>Erneut senden</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>Bearbeiten</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>Verwerfen</translation>
+    </message>
+</context>
+<context>
     <name>names</name>
     <message>
         <source>careful: this name looks like {}</source>
@@ -2299,6 +2358,10 @@
     <message>
         <source>lacking: {}</source>
         <translation>fehlt bei: {}</translation>
+    </message>
+    <message>
+        <source>it was sent by {}, which is no more; this chat is {} now</source>
+        <translation>sie wurde von {} gesendet, den es nicht mehr gibt; dieser Chat ist jetzt {}</translation>
     </message>
 </context>
 <context>

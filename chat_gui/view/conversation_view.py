@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QUrl, Signal
 from PySide6.QtGui import QContextMenuEvent, QDesktopServices, QGuiApplication, QHelpEvent, QMouseEvent, QResizeEvent
@@ -12,11 +13,11 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QPushButton, 
 import gcom
 from chat_gui.model.insight.names import milliseconds
 from chat_gui.model.query import Query
-from chat_gui.model.rows import ChatRow, MessageState, MessageTimes, RowKind
+from chat_gui.model.rows import ENDED_BADLY, ChatRow, MessageState, MessageTimes, RowKind
 from chat_gui.model.texts.copies import as_json, as_text, with_header
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.view.row_delegate import RowDelegate
-from chat_gui.view.rows_model import DELIVERY_TEXT, SHOWN_MAX, RowsModel
+from chat_gui.view.rows_model import DELIVERY_TEXT, LINE_ACTIONS, SHOWN_MAX, RowsModel
 
 OLDER_ROWS = 200  # that are added at the top at a time
 
@@ -26,6 +27,7 @@ class ConversationView(QListView):
 
     row_clicked = Signal(object)
     receipt_wanted = Signal(object)  # the row of an own message
+    line_wanted = Signal(str, str)  # an action of LINE_ACTIONS, and the id of an own line
     older_wanted = Signal(int)  # rows before this key, which are not in memory: they come by `prepend`
 
     def __init__(
@@ -77,7 +79,18 @@ class ConversationView(QListView):
     def show_outbox(self, rows: Sequence[ChatRow]) -> None:
         """Show own messages that have no place yet."""
         follows = self.follows
-        self.rows.show_outbox(rows)
+        if self.rows.show_outbox(rows) and follows:
+            self.scrollToBottom()
+
+    def renew(self, keys: set[int]) -> None:
+        """Show rows anew that changed, by their keys."""
+        if not keys:
+            return
+        follows = self.follows
+        self.delegate.forget(keys)
+        self.rows.refresh(keys)
+        # One that ended badly is higher by a line, which Qt would not ask for.
+        self.scheduleDelayedItemsLayout()
         if follows:
             self.scrollToBottom()
 
@@ -163,9 +176,15 @@ class ConversationView(QListView):
             return ""
         return self.delegate.link_at(self.rows.row(index.row()), self.visualRect(index), point)
 
+    def _action_at(self, point: QPoint) -> str:
+        index = self.indexAt(point)
+        row = self.rows.row(index.row()) if index.isValid() else None
+        return self.delegate.action_at(row, self.visualRect(index), point) if row else ""
+
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Show a hand over a link."""
-        over = self._link_at(event.position().toPoint())
+        point = event.position().toPoint()
+        over = self._link_at(point) or self._action_at(point)
         self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
         super().mouseMoveEvent(event)
 
@@ -176,6 +195,9 @@ class ConversationView(QListView):
         if address and event.button() is Qt.MouseButton.LeftButton and len(self.selectedIndexes()) <= 1:
             open_link(address)
         super().mouseReleaseEvent(event)
+        if action := self._action_at(event.position().toPoint()):
+            self.line_wanted.emit(action, self.rows.row(self.indexAt(event.position().toPoint()).row()).id)
+            return
         index = self.indexAt(event.position().toPoint())
         # The sign of an own message stands in the last column: a click on it asks who has the message.
         if index.isValid() and event.position().x() > self.viewport().width() - self.delegate.sign_width:
@@ -225,6 +247,10 @@ class ConversationView(QListView):
             menu.addAction(self.tr("&Open {}").format(link[:60]), lambda: open_link(link))
         if row.own and row.number and row.delivery is not MessageState.NONE:
             menu.addAction(self.tr("&Who has this message?"), lambda: self.ask_receipt(row))
+        if row.own and row.id and row.delivery in ENDED_BADLY:
+            menu.addSeparator()
+            for name, text in LINE_ACTIONS.items():
+                menu.addAction(translate("lines", text), partial(self.line_wanted.emit, name, row.id))
         return menu
 
     # the look

@@ -11,7 +11,6 @@ from PySide6.QtGui import QColor, QMouseEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QTabBar, QVBoxLayout, QWidget
 
 from chat_gui.model.chat import Chat, GroupState
-from chat_gui.model.commands import typed
 from chat_gui.model.members import Pulse
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import DRAFT_CHARS_MAX, SavedTab, promises_of
@@ -163,9 +162,7 @@ class GroupTab(QWidget):
     def saved(self) -> SavedTab:
         """Return what is to be found again at the next start."""
         talk = self.state.conversation
-        # What waits for the group is not sent by a chat that ends: it is typed already, and stands in the input then.
-        lines = [*(typed(*each) for each in talk.unsent.values()), self.input.toPlainText()]
-        draft = "\n".join(line for line in lines if line)[:DRAFT_CHARS_MAX]
+        draft = self.input.toPlainText()[:DRAFT_CHARS_MAX]
         promises = promises_of(self.state.definition) if self.state.definition else ""
         return SavedTab(self.state.name, draft, talk.marker or 0, talk.unread, talk.mentioned, promises)
 
@@ -174,9 +171,8 @@ class GroupTab(QWidget):
         talk = self.state.conversation
         news = talk.news()
         self.conversation.add(news)
-        self.conversation.show_outbox(list(talk.outbox.values()))
-        if changed := talk.changed():
-            news = [*news, *self.conversation.rows.refresh(changed)]
+        self.conversation.show_outbox(talk.own.rows)
+        self.conversation.renew(talk.changed())
         self.conversation.rows.marker = talk.marker
         # The pulse that is known, for the members may be others since it came.
         self.show_pulse(self._pulse, self._pulse_s)
@@ -186,8 +182,8 @@ class GroupTab(QWidget):
 
     def show_banner(self, chat: Chat, now_ms: int) -> None:
         """Say what is wrong, and when something is tried again."""
-        text, button = words(self.state, chat, now_ms)
-        self.banner.say(text, button, soon(self.state, chat, now_ms))
+        text, buttons = words(self.state, chat, now_ms)
+        self.banner.say(text, buttons, soon(self.state, chat, now_ms))
 
     def show_pulse(self, pulse: Pulse | None, now_s: float) -> None:
         """Show the members, and how they were last heard."""

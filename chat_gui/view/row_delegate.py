@@ -20,11 +20,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from chat_gui.model.query import Query
-from chat_gui.model.rows import ChatRow, MessageState, RowKind
+from chat_gui.model.rows import ENDED_BADLY, ChatRow, MessageState, RowKind
 from chat_gui.model.settings import CLOCKS
 from chat_gui.model.text import links
+from chat_gui.model.texts.words import translate
 from chat_gui.view import colours
-from chat_gui.view.rows_model import ROW_ROLE, RowsModel
+from chat_gui.view.rows_model import DELIVERY_TEXT, LINE_ACTIONS, ROW_ROLE, RowsModel
 
 _Index = QModelIndex | QPersistentModelIndex
 PAD, GAP = 3, 10
@@ -38,6 +39,7 @@ SIGNS = {
     MessageState.HELD: "✓✓",
     MessageState.DOUBT: "?",
     MessageState.LOST: "✗",
+    MessageState.UNCONFIRMED: "?",
 }
 _SEPARATORS = (RowKind.DAY, RowKind.VIEW)
 
@@ -73,6 +75,11 @@ class RowDelegate(QStyledItemDelegate):
         self.sign_width = QFontMetricsF(self._small).horizontalAdvance("✓✓") + GAP
         self._heights.clear()
 
+    def forget(self, keys: set[int]) -> None:
+        """Measure rows anew that look otherwise now."""
+        for key in keys:
+            self._heights.pop(key, None)
+
     # measures
 
     def _text_rect(self, rect: QRect) -> QRectF:
@@ -97,6 +104,9 @@ class RowDelegate(QStyledItemDelegate):
     def _height(self, row: ChatRow, width: int) -> int:
         if row.kind in _SEPARATORS:
             return round(self._line + 4 * PAD)
+        return self._text_height(row, width) + (round(self._line) if _has_actions(row) else 0)
+
+    def _text_height(self, row: ChatRow, width: int) -> int:
         room = self._text_rect(QRect(0, 0, width, 0)).width()
         # Most texts have one line, which is known without laying them out; where it is close they are, for an advance
         # is rounded otherwise than a layout.
@@ -157,6 +167,23 @@ class RowDelegate(QStyledItemDelegate):
                 return next((link.address for link in links(row.text) if link.start <= at < link.end), "")
         return ""
 
+    def _actions(self, row: ChatRow, rect: QRect) -> list[tuple[str, str, QRectF]]:
+        """Return the links below a line that ended badly, by name, with the word before them."""
+        room, metrics = self._text_rect(rect), QFontMetricsF(self._small)
+        words = {"": f"{translate('delivery', DELIVERY_TEXT[row.delivery])}:"}
+        words |= {name: translate("lines", text) for name, text in LINE_ACTIONS.items()}
+        left, found = room.left(), []
+        for name, text in words.items():
+            width = metrics.horizontalAdvance(text)
+            found.append((name, text, QRectF(left, rect.bottom() - PAD - self._line, width, self._line)))
+            left += width + GAP
+        return found
+
+    def action_at(self, row: ChatRow, rect: QRect, point: QPoint) -> str:
+        """Return the name of the action at a point of a row; empty: there is none."""
+        places = self._actions(row, rect) if _has_actions(row) else []
+        return next((name for name, _, place in places if name and place.contains(QPointF(point))), "")
+
     # painting
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
@@ -212,6 +239,17 @@ class RowDelegate(QStyledItemDelegate):
             at = QRectF(rect.right() - self.sign_width - PAD, top, self.sign_width, self._line)
             painter.drawText(at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, sign)
 
+        if _has_actions(row):
+            self._paint_actions(painter, row, rect, palette)
+
+    def _paint_actions(self, painter: QPainter, row: ChatRow, rect: QRect, palette: QPalette) -> None:
+        underlined = QFont(self._small)
+        underlined.setUnderline(True)
+        for name, text, place in self._actions(row, rect):
+            painter.setFont(underlined if name else self._small)
+            painter.setPen(palette.color(QPalette.ColorRole.Link) if name else colours.warning(palette))
+            painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+
     def _paint_name(self, painter: QPainter, row: ChatRow, place: QRectF, palette: QPalette) -> None:
         text = {RowKind.NOTICE: "", RowKind.ACTION: f"* {row.name}"}.get(row.kind, row.name)
         if row.kind is RowKind.PRIVATE:
@@ -225,6 +263,11 @@ class RowDelegate(QStyledItemDelegate):
 
     @staticmethod
     def _sign_colour(delivery: MessageState, palette: QPalette) -> QColor:
-        if delivery in (MessageState.DOUBT, MessageState.LOST):
+        if delivery is MessageState.DOUBT or delivery in ENDED_BADLY:
             return colours.warning(palette)
         return colours.good(palette) if delivery is MessageState.HELD else colours.faint(palette)
+
+
+def _has_actions(row: ChatRow) -> bool:
+    """Tell whether a row is an own line that ended badly."""
+    return row.own and bool(row.id) and row.delivery in ENDED_BADLY

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from PySide6.QtCore import QByteArray, Qt, QTimer, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QCloseEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -20,13 +18,15 @@ import gcom
 from chat_gui.client.client import ChatClient
 from chat_gui.model.chat import Chat, GroupState, Notice
 from chat_gui.model.commands import BadCommand, parse
-from chat_gui.model.settings import SavedSession, SavedTab, definition_of
+from chat_gui.model.rows import ChatRow
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import (
+    Arrived,
     Connected,
     FoundOnDisk,
     HistoryCame,
     InvitationAccepted,
+    LinesMoved,
     ProtectionTold,
     ReceiptCame,
     RegistryFound,
@@ -47,16 +47,22 @@ from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
 from chat_gui.view.group_tab import ClosingTabBar, GroupTab
+from chat_gui.view.open_tabs import OpenTabs
+from chat_gui.view.rows_model import LINE_ACTIONS
 from chat_gui.view.start_page import StartPage
 from chat_gui.view.tour import tour_bar
 from chat_gui.view.writing.command_runner import CommandRunner, now_ms
+from chat_gui.view.writing.line_actions import LineActions
 
 LIST_MS = 3_000  # how often the registry is asked while a list of groups is open, or the registry was away
-SAVE_MS = 200  # what is typed within that time is lost if the chat is killed
 
 
 class ChatWindow(QMainWindow):
     """Holds the model, the client and a tab per group."""
+
+    desk: Desk
+    dock: InsightDock
+    _open_tabs: OpenTabs
 
     def __init__(
         self, nick: str = "", registry: str = "", groups: tuple[str, ...] = (), places: Places | None = None
@@ -70,18 +76,18 @@ class ChatWindow(QMainWindow):
         self._chosen = self.keeper.settings.language
         self.client = ChatClient(self.bridge.post)
         self.tabs: dict[str, GroupTab] = {}
-        self._commands = CommandRunner(self)
+        self._commands, self._lines = CommandRunner(self), LineActions(self)
         self._wanted = groups
-        self._restored = False
         self._joins: dict[str, gcom.Definition | None] = {}  # that wait for their scrollback; what to create
         self._nick, self._registry = nick or self.keeper.settings.nick, registry or self.keeper.settings.registry
         self.keeper.turn_to(self._registry)
         self.asking = Asking(self, self, self._nick, self._registry)
-        self._saving = QTimer(self, interval=SAVE_MS, singleShot=True)
-        self._saving.timeout.connect(self._save_now)
         self._build()
         # Before the bridge is listened to: an update would open tabs in front of those of the last time.
-        self._restore()
+        self._open_tabs.restore(groups)
+        self._wanted = tuple(self.chat.groups)
+        for trouble in self.keeper.troubles:
+            self._tell(Notice(trouble, error=True, lasting=True))
         self.bridge.arrived.connect(self.on_updates)
         self.keeper.changed.connect(self._on_settings)
         self._on_settings()
@@ -100,13 +106,14 @@ class ChatWindow(QMainWindow):
         self.setWindowTitle("GCom chat")
         self.resize(980, 640)
         self._tabs = QTabWidget(self, movable=True, tabsClosable=True, documentMode=True)
+        self._open_tabs = OpenTabs(self, self, self._tabs)
         self._tabs.setAccessibleName(self.tr("Groups"))
         self._tabs.setTabBar(ClosingTabBar(self._tabs))
         self._tabs.setMovable(True)
         self._tabs.setTabsClosable(True)
         self._tabs.tabCloseRequested.connect(self._on_close_wanted)
         self._tabs.currentChanged.connect(self._on_turned)
-        self._tabs.tabBar().tabMoved.connect(self.save_session)
+        self._tabs.tabBar().tabMoved.connect(self._open_tabs.save)
         self._start = StartPage(self._nick, self._registry, self)
         self._start.connect_wanted.connect(self.connect_to)
         self._start.create_wanted.connect(lambda: self.asking.create())
@@ -146,7 +153,7 @@ class ChatWindow(QMainWindow):
         self._stripe.off_wanted.connect(lambda: self.dock.debug.switch.setChecked(False))
         self.dock.debug.changed.connect(self._stripe.show_faults)
         self.addToolBar(self._stripe)
-        self.dock.tabs.currentChanged.connect(self.save_session)
+        self.dock.tabs.currentChanged.connect(self._open_tabs.save)
         self.dock.audit.logs_wanted.connect(self._on_logs_wanted)
         self.dock.audit.reconnect_wanted.connect(self._reconnect)
         self.dock.message_wanted.connect(self.desk.reveal_message)
@@ -196,7 +203,7 @@ class ChatWindow(QMainWindow):
         self.client.ask_protection(self.chat.nick, self.chat.registry)
         # Groups of one name at two registries have a scrollback each.
         if self.keeper.turn_to(self.chat.registry):
-            self._open_anew()
+            self._open_tabs.open_anew()
         # Taken once: after a later connect only what is open then is joined.
         wanted, self._wanted = self._wanted, ()
         for name in wanted:
@@ -216,12 +223,13 @@ class ChatWindow(QMainWindow):
 
     def join(self, group: str, create: gcom.Definition | None = None) -> None:
         """Open a group's tab with what was said in it, and join the group, or create it."""
-        self._open(group)
+        self.open_group(group)
         self._joins[group] = create
         self._join_loaded()
         self.refresh()
 
-    def _open(self, group: str) -> GroupState:
+    def open_group(self, group: str) -> GroupState:
+        """Return the state of a group's tab, which is shown at the next look."""
         if group not in self.chat.groups:
             self.keeper.load(group)
         return self.chat.open(group)
@@ -235,66 +243,11 @@ class ChatWindow(QMainWindow):
                 # The last to leave ends a group: whoever has its tab and comes back begins it again.
                 self.client.join(group, self.chat.groups[group].definition)
 
-    # what outlives the window
-
-    def _restore(self) -> None:
-        """Open the tabs of the last time; they are joined once there is a connection."""
-        session = self.keeper.session
-        self._open_tabs(session, self._wanted)
-        self._wanted = tuple(self.chat.groups)
-        if session.geometry:
-            self.restoreGeometry(QByteArray.fromBase64(session.geometry.encode()))
-        self.dock.restore(session)
-        for trouble in self.keeper.troubles:
-            self._tell(Notice(trouble, error=True, lasting=True))
-        self._restored = True
-
-    def _open_tabs(self, session: SavedSession, more: tuple[str, ...] = ()) -> None:
-        for saved in session.tabs:
-            state = self._open(saved.group)
-            state.definition, talk = definition_of(saved.group, saved.promises), state.conversation
-            talk.marker, talk.unread, talk.mentioned = saved.marker or None, saved.unread, saved.mentioned
-        for group in more:
-            self._open(group)
-        self.refresh()
-        for saved in session.tabs:
-            self.tabs[saved.group].input.give_back(saved.draft)
-        if session.current in self.tabs:
-            self._tabs.setCurrentWidget(self.tabs[session.current])
-
-    def _open_anew(self) -> None:
-        """Open all tabs for another registry, whose groups of the same names are others; what is typed stays."""
-        session = self._session()
-        for tab in list(self.tabs.values()):
-            self._drop(tab)
-        self.tabs.clear()
-        self._open_tabs(replace(session, tabs=tuple(SavedTab(tab.group, tab.draft) for tab in session.tabs)))
-
-    def _session(self) -> SavedSession:
-        current = self._current()
-        geometry = bytes(self.saveGeometry().toBase64().data()).decode()
-        tabs = [tab for at in range(self._tabs.count()) if isinstance(tab := self._tabs.widget(at), GroupTab)]
-        width = current.members_width if current else self.keeper.session.members_width
-        saved = SavedSession(tuple(tab.saved() for tab in tabs), current.state.name if current else "", geometry)
-        return self.dock.saved(replace(saved, members_width=width))
-
-    def save_session(self) -> None:
-        """Keep what is open, in a moment: a long draft would take its time at every key."""
-        # Not while the last session is being opened, which would be overwritten by half of itself.
-        if self._restored and not self._saving.isActive():
-            self._saving.start()
-
-    @Slot()
-    def _save_now(self) -> None:
-        self.keeper.save_session(self._session())
-
     def _tell(self, notice: Notice) -> None:
         self.desk.say(notice.text)
         self.desk.notify(notice, now_ms())
         tab = self._current() if notice.lasting else self.tabs.get(notice.group)
-        if tab and notice.returned:
-            tab.input.give_back(notice.returned)
-        if tab and notice.error:
+        if tab and notice.error and not notice.shown:
             tab.state.conversation.notice(notice.text, now_ms())
 
     def refresh(self) -> None:
@@ -311,7 +264,7 @@ class ChatWindow(QMainWindow):
             news = tab.refresh(self.chat, now_ms())
             if front:
                 self.desk.announcer.on_rows(news)
-            self.keeper.add(name, news)
+            self._keep(name, news)
             at = self._tabs.indexOf(tab)
             # Only where it differs: a tab bar lays itself out anew at each text, and this runs 25 times a second.
             if self._tabs.tabText(at) != tab.title:
@@ -320,15 +273,22 @@ class ChatWindow(QMainWindow):
                 self._tabs.tabBar().setTabTextColor(at, tab.colour)
         self.asking.refresh()
         self._show_connection()
-        self.save_session()
+        self._open_tabs.save()
+
+    def _keep(self, name: str, news: list[ChatRow]) -> None:
+        talk = self.chat.groups[name].conversation
+        self.keeper.keep(name, talk.own.changes())
+        self.keeper.add(name, news)
+        self.keeper.rewrite(name, talk.rewritten())
 
     def _add_tab(self, name: str) -> None:
         state = self.chat.groups[name]
         tab = self.tabs[name] = GroupTab(state, state.conversation.before, self._group_names, self)
         tab.entered.connect(self._on_entered)
-        tab.banner.pressed.connect(lambda: self._on_banner(name))
-        tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(name, row.number))
-        tab.input.textChanged.connect(self.save_session)
+        tab.banner.pressed.connect(lambda button: self._on_banner(name, button))
+        tab.conversation.line_wanted.connect(lambda action, line: self._on_line(name, action, line))
+        tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(name, row.process, row.number))
+        tab.input.textChanged.connect(self._open_tabs.save)
         tab.conversation.delegate.show_clock(self.keeper.settings.clock)
         tab.show_width(self.keeper.session.members_width)
         tab.conversation.older_wanted.connect(lambda key: self.keeper.load_older(name, key))
@@ -431,11 +391,18 @@ class ChatWindow(QMainWindow):
         for group in groups:
             self.join(group)
 
-    def _on_banner(self, group: str) -> None:
-        if self.client.group(group):
+    def _on_banner(self, group: str, button: str) -> None:
+        if button in LINE_ACTIONS:
+            self._on_line(group, button, "")
+        elif self.client.group(group):
             self.client.list_groups()
         else:
             self.asking.again(group)
+
+    def _on_line(self, group: str, action: str, identity: str) -> None:
+        if text := self._lines.run(group, action, identity):
+            self.tabs[group].input.give_back(text)
+        self.refresh()
 
     def _leave_current(self) -> None:
         if tab := self._current():
@@ -448,12 +415,13 @@ class ChatWindow(QMainWindow):
 
     def close_group(self, group: str) -> None:
         """Leave a group, and close its tab."""
-        self._drop(self.tabs.pop(group))
+        self.drop_tab(self.tabs.pop(group))
         self.client.leave(group)
         self._show_connection()
-        self.save_session()
+        self._open_tabs.save()
 
-    def _drop(self, tab: GroupTab) -> None:
+    def drop_tab(self, tab: GroupTab) -> None:
+        """Take a tab away, and forget what it shows."""
         group = tab.state.name
         self.chat.close(group)
         self._joins.pop(group, None)
@@ -477,21 +445,26 @@ class ChatWindow(QMainWindow):
     def moveEvent(self, event: QMoveEvent) -> None:
         """Keep where the window is."""
         super().moveEvent(event)
-        self.save_session()
+        self._open_tabs.save()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep how large the window is."""
         super().resizeEvent(event)
-        self.save_session()
+        self._open_tabs.save()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave all groups, and end."""
-        self._saving.stop()
-        self._save_now()
+        self._open_tabs.save_now()
         self._poll.stop()
         self.dock.close_all()
         # Before the client leaves its groups: what it still tells has no window any more.
         self.bridge.close()
         self.client.close()
+        # What became of the own lines while the groups were left is kept, too.
+        for update in self.bridge.rest():
+            if isinstance(update, Arrived | LinesMoved):
+                self.chat.apply(update, now_ms())
+        for name, state in self.chat.groups.items():
+            self._keep(name, state.conversation.news())
         self.keeper.close()
         event.accept()

@@ -126,7 +126,7 @@ class Story:
             _wait(partial(_shows, tab, text))
         for text in ("/topic Builds and releases", "Merging now.", "/me opens a bottle"):
             _type(tab, text)
-        _wait(lambda: not tab.state.conversation.outbox and not tab.state.conversation.awaited)
+        _wait(lambda: not tab.state.conversation.own.lines)
         _pause(300)
         self._take("main", window)
 

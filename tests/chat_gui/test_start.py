@@ -202,7 +202,7 @@ def test_a_group_that_is_not_there_is_offered_to_be_created(
         return True
 
     monkeypatch.setattr(CreateDialog, "exec", fill_in)
-    window._on_banner("nowhere")
+    window._on_banner("nowhere", "ask")
     assert asked == ["nowhere"]
     wait_until(lambda: window.chat.groups["nowhere"].standing is GroupStanding.IN)
 
@@ -223,7 +223,7 @@ def test_a_group_that_could_not_be_created_is_created_by_the_banners_button(
     monkeypatch.setattr(window.client, "create", joins.append)  # a registry that is away: nothing comes of it
     window.asking.create()
     window.on_updates([WishFailed("create the group fresh", "no registry", "fresh")])
-    window._on_banner("fresh")
+    window._on_banner("fresh", "ask")
     assert joins == [gcom.Definition("fresh", "FIFO")] * 2
 
 

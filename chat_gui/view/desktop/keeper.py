@@ -6,13 +6,14 @@ at its next start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from chat_gui.model.outbox import OwnLine
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import SavedSession, Settings, session_of, settings_of
 from chat_gui.model.updates import Exported, FoundOnDisk, HistoryCame, SurroundingsCame, Update
@@ -151,6 +152,16 @@ class Keeper(QObject):
             last = self._last[group]
             # Rows that came from the disk are among them, and would be written back for nothing.
             self._storage.add(talk_of(self.registry, group), [row for row in rows if row.key > last])
+
+    def rewrite(self, group: str, rows: Sequence[ChatRow]) -> None:
+        """Keep rows anew whose content is another."""
+        if self._storage and rows and group in self._last:
+            self._storage.add(talk_of(self.registry, group), rows)
+
+    def keep(self, group: str, lines: Mapping[str, OwnLine | None]) -> None:
+        """Keep own lines that have not ended, and forget those that have."""
+        if self._storage:
+            self._storage.keep(talk_of(self.registry, group), lines)
 
     def forget(self, group: str) -> None:
         """Take note that a tab was closed: it is loaded anew when it is opened again."""

@@ -1,0 +1,38 @@
+"""What the user does with own lines that ended badly: send again, take back into the input, discard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from chat_gui.model.commands import typed
+from chat_gui.model.outbox import OwnLine
+from chat_gui.model.texts.words import translate
+from chat_gui.view.writing.command_runner import CommandHost, now_ms
+
+
+class LineActions:
+    """Carries the actions out, in the conversation of a group."""
+
+    def __init__(self, host: CommandHost) -> None:
+        self._host = host
+
+    def run(self, group: str, action: str, identity: str = "") -> str:
+        """Carry out an action for one line, or for all; return the text that goes back into the input."""
+        talk = self._host.chat.groups[group].conversation
+        chosen = [line for line in talk.own.unfinished if identity in ("", line.message.id)]
+        if action == "again":
+            self._again(group, chosen)
+            return ""
+        texts = [typed(line.message, line.to) for line in chosen]
+        for line in chosen:
+            talk.discard(line.message.id)
+        return "\n".join(texts) if action == "edit" else ""
+
+    def _again(self, group: str, lines: Iterable[OwnLine]) -> None:
+        talk = self._host.chat.groups[group].conversation
+        for line in lines:
+            # With the id that it has: who got it after all does not show it twice.
+            if why := self._host.client.send(group, line.message, line.to):
+                talk.notice(translate("chat", "not sent: {}").format(why), now_ms())
+                return
+            talk.sending(line.message, line.row.name, now_ms(), line.to)
