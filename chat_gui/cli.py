@@ -139,6 +139,7 @@ def _run(
     qt = QApplication(["gcom-chat"])
     qt.setApplicationName("gcom-chat")
     qt.setApplicationDisplayName("GCom chat")
+    qt.setDesktopFileName("gcom-chat")
     qt.setStyle(OutlinedStyle())
     # Before the window is made, which would open the same files and connect under the same name.
     single = SingleInstance(places.session) if places else None

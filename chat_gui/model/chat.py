@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import assert_never
 
 import gcom
 from chat_gui.model.conversation import Conversation
-from chat_gui.model.members import REASONS, Members, view_text
+from chat_gui.model.group_state import GroupStanding, GroupState, PrivateTalk, Talk, private_name
+from chat_gui.model.members import REASONS, view_text
 from chat_gui.model.rows import ENDED_BADLY, MessageState, RowKind
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.model.updates import (
@@ -57,39 +57,6 @@ VIEWS_A_LINE_MAX = 10  # a line that tells more is read by nobody
 _OF_A_TAB = JoinBegan, Joined, Arrived, BacklogCame, LinesMoved, HeldBackNow
 
 
-class GroupStanding(StrEnum):
-    """The standing of this chat in a group; the banner says it in words."""
-
-    JOINING = "joining"
-    IN = "in"
-    DETACHED = "detached"  # no quorum is heard: nothing can be sent until one is
-    RETURNING = "returning"  # put out, and on its way back
-    LEFT = "left"
-
-
-@dataclass(slots=True)
-class GroupState:
-    """One tab."""
-
-    name: str
-    conversation: Conversation
-    members: Members = field(default_factory=Members)
-    standing: GroupStanding = GroupStanding.JOINING
-    definition: gcom.Definition | None = None
-    process: str = ""
-    since_ms: int = 0  # the standing's
-    back_ms: int = 0  # when it was in order again, after it was not
-    why: str = ""
-    missing: bool = False  # it could not be joined, as there is none of that name
-    held: int = 0  # messages that are here, and wait for others
-    views: list[gcom.ViewChange] = field(default_factory=list)  # that the last line tells
-
-    @property
-    def leads(self) -> bool:
-        """Return whether this chat is the leader."""
-        return self.members.view is not None and self.members.view.leader == self.process
-
-
 def departed_text(reason: str) -> str:
     """Return why this chat is not in a group, in words."""
     return translate("reasons", DEPARTED.get(reason, reason))
@@ -118,6 +85,8 @@ class Chat:
         self.asks_again_ms = 0  # when it is asked next, while it is away
         self.listed: tuple[gcom.GroupInfo, ...] = ()
         self.groups: dict[str, GroupState] = {}
+        self.privates: dict[str, PrivateTalk] = {}
+        self.ignored: frozenset[str] = frozenset()  # members whose words are not shown
         self.words: frozenset[str] = frozenset()
         self.collapse = True  # view changes in a row make one line
         self._more_words: tuple[str, ...] = ()
@@ -128,6 +97,22 @@ class Chat:
         if group not in self.groups:
             self.groups[group] = GroupState(group, Conversation(group, first_key, self._rows_max))
         return self.groups[group]
+
+    def open_private(self, group: str, peer: str) -> PrivateTalk:
+        """Return the private conversation with a member of a group that has a tab."""
+        name = private_name(group, peer)
+        if name not in self.privates:
+            self.privates[name] = PrivateTalk(self.groups[group], peer, Conversation(name, 1, self._rows_max))
+        return self.privates[name]
+
+    def talk(self, name: str) -> Talk:
+        """Return what a tab shows, by its name."""
+        return self.groups[name] if name in self.groups else self.privates[name]
+
+    @property
+    def talks(self) -> list[Talk]:
+        """What there are tabs for: groups, and then private conversations."""
+        return [*self.groups.values(), *self.privates.values()]
 
     @property
     def summary(self) -> str:
@@ -140,9 +125,13 @@ class Chat:
             lines.append(f"{name}: {len(said)} messages of {len({row.name for row in said})}, {views} view changes")
         return "\n".join(lines) or "no group was joined"
 
-    def close(self, group: str) -> None:
-        """Forget a group whose tab was closed."""
-        self.groups.pop(group, None)
+    def close(self, name: str) -> list[str]:
+        """Forget what a closed tab showed, with a group its private conversations; return the names of all."""
+        closed = [name, *(private for private, talk in self.privates.items() if talk.group == name)]
+        self.groups.pop(name, None)
+        for private in closed:
+            self.privates.pop(private, None)
+        return closed
 
     def set_words(self, words: tuple[str, ...]) -> None:
         """Count these, and the own name, as a mention."""
@@ -172,7 +161,8 @@ class Chat:
             case Joined():
                 self._on_joined(update, now_ms)
             case BacklogCame(group, topic, said):
-                self.open(group).conversation.on_backlog(topic, said, now_ms, self.words)
+                known = [(name, message) for name, message in said if name not in self.ignored]
+                self.open(group).conversation.on_backlog(topic, known, now_ms, self.words)
             case Arrived(group):
                 return self._on_arrived(self.open(group), update)
             case LinesMoved(group):
@@ -187,14 +177,15 @@ class Chat:
                 pass
             case Left(group, reason):
                 self._on_left(group, reason, now_ms)
-            case HistoryCame(group, rows, older, _, lines):
-                # Older rows go to the view alone, which asked for them: in
-                # the model they would push the newest out at its bound.
-                if group in self.groups and not older:
-                    self.groups[group].conversation.restore(rows, lines)
-            case Exported(group, text):
-                if group in self.groups:
-                    self.groups[group].conversation.notice(text, now_ms)
+            # Older rows go to the view alone, which asked for them: in
+            # the model they would push the newest out at its bound.
+            case HistoryCame(older=False):
+                return self._on_history(update, now_ms)
+            case HistoryCame():
+                pass
+            case Exported(name, text):
+                if name in self.groups or name in self.privates:
+                    self.talk(name).conversation.notice(text, now_ms)
             case StorageTold(text):
                 return [Notice(text, error=True, lasting=True)]
             case _:
@@ -206,17 +197,30 @@ class Chat:
         if self.registry_away:
             self.registry_away, self.registry_back_ms = "", now_ms
 
+    def _on_history(self, came: HistoryCame, now_ms: int) -> list[Notice]:
+        if came.group in self.groups:
+            self.groups[came.group].conversation.restore(came.rows, came.lines)
+        if not (private := self.privates.get(came.group)):
+            return []
+        private.conversation.restore(came.rows, came.lines)
+        private.loaded, waiting, private.waiting = True, private.waiting, []
+        return [notice for update in waiting for notice in self.apply(update, now_ms)]
+
     def _on_moved(self, state: GroupState, moved: LinesMoved, now_ms: int) -> list[Notice]:
-        for identity in moved.ids:
-            state.conversation.on_moved(identity, moved.state, moved.number, moved.why, now_ms)
+        talks: list[Talk] = [state, *(talk for talk in self.privates.values() if talk.state is state)]
+        # Lines of several tabs may end together, when the group is left.
+        mine = [talk for talk in talks if not talk.conversation.own.lines.keys().isdisjoint(moved.ids)]
+        for talk in mine:
+            if isinstance(talk, PrivateTalk) and not talk.loaded:
+                talk.waiting.append(moved)
+            else:
+                for identity in moved.ids:
+                    talk.conversation.on_moved(identity, moved.state, moved.number, moved.why, now_ms)
         if moved.state not in ENDED_BADLY:
             return []
-        sent = (
-            translate("chat", "not sent: {}")
-            if moved.state is MessageState.LOST
-            else translate("chat", "may not have arrived: {}")
-        )
-        return [Notice(sent.format(moved.why), state.name, error=True, shown=True)]
+        lost = moved.state is MessageState.LOST
+        sent = translate("chat", "not sent: {}") if lost else translate("chat", "may not have arrived: {}")
+        return [Notice(sent.format(moved.why), talk.name, error=True, shown=True) for talk in mine]
 
     # groups
 
@@ -256,38 +260,43 @@ class Chat:
     # events
 
     def _on_arrived(self, state: GroupState, update: Arrived) -> list[Notice]:
-        notices, at_ms = [], update.at_ms
+        notices: list[Notice] = []
         for event in update.events:
+            if isinstance(event, gcom.Message | gcom.Unicast) and event.name in self.ignored:
+                continue
             if isinstance(event, gcom.Message):
-                row = state.conversation.on_message(
-                    event.sender,
-                    event.number,
-                    event.view,
-                    decode(event.payload),
-                    at_ms,
-                    event.sender == state.process,
-                    self.words,
-                )
-                if row is None:  # shown already
-                    continue
-                row.looks_like = state.members.looks_like(row.name)
-                row.times = update.times.get((event.sender, event.number))
-                # Who is looking needs no notice of what he sees.
-                if row.mention and not state.conversation.watched:
-                    notices.append(Notice(f"{row.name}: {row.text[:200]}", state.name))
+                notices += self._on_message(state, event, update)
             elif isinstance(event, gcom.Unicast):
-                message = decode(event.payload)
-                row = state.conversation.on_private(event.name, message, at_ms, self.nick)
-                if row is None:
-                    continue
-                row.looks_like = state.members.looks_like(row.name)
-                if not state.conversation.watched:
-                    notices.append(
-                        Notice(translate("chat", "{} (private): {}").format(row.name, row.text[:200]), state.name)
-                    )
+                notices += self._on_unicast(state, event, update)
             else:
-                self._on_event(state, event, at_ms)
+                self._on_event(state, event, update.at_ms)
         return notices
+
+    def _on_message(self, state: GroupState, event: gcom.Message, update: Arrived) -> list[Notice]:
+        talk, own = state.conversation, event.sender == state.process
+        message = decode(event.payload)
+        row = talk.on_message(event.sender, event.number, event.view, message, update.at_ms, own, self.words)
+        if row is None:  # shown already
+            return []
+        row.looks_like = state.members.looks_like(row.name)
+        row.times = update.times.get((event.sender, event.number))
+        # Who is looking needs no notice of what he sees.
+        told = row.mention and not talk.watched
+        return [Notice(f"{row.name}: {row.text[:200]}", state.name)] if told else []
+
+    def _on_unicast(self, state: GroupState, event: gcom.Unicast, update: Arrived) -> list[Notice]:
+        private = self.open_private(state.name, event.name)
+        if not private.loaded:
+            private.waiting.append(Arrived(state.name, update.at_ms, (event,)))
+            return []
+        row = private.conversation.on_private(event.name, decode(event.payload), update.at_ms, self.nick)
+        if row is None:  # shown already
+            return []
+        row.looks_like = state.members.looks_like(row.name)
+        if private.conversation.watched:
+            return []
+        text = translate("chat", "{} (private): {}").format(row.name, row.text[:200])
+        return [Notice(text, private.name)]
 
     def _on_event(self, state: GroupState, event: gcom.Event, now_ms: int) -> None:
         talk = state.conversation

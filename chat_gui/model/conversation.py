@@ -100,7 +100,8 @@ class Conversation:
         """Append a private message, from `name` to `peer`; None: it is shown already, sent once more."""
         if message.id and (name, message.id) in self._seen_ids:
             return None
-        row = self._row(RowKind.PRIVATE, now_ms, name, shown(message.text))
+        row = self._row_of(name, message, now_ms)
+        row.kind = RowKind.PRIVATE if row.kind is RowKind.MESSAGE else row.kind
         row.peer, row.id, row.sent_ms, row.mention = peer, message.id, message.at_ms, True
         self._remember(name, message.id)
         return self._append(row)
@@ -281,7 +282,10 @@ class Conversation:
         self._put(row)
         if row.own or row.kind not in _SAID:
             return row
-        if not self.watched and (missed or not row.earlier):
+        # History that a newcomer is told is no news.
+        if row.earlier and not missed:
+            return row
+        if not self.watched:
             self.unread += 1
             self.mentioned += row.mention
         # Whoever looks sees one come after another; but what was missed comes at once, and has to be looked for.

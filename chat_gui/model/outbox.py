@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chat_gui.model.commands import typed
+from chat_gui.model.input.commands import typed
 from chat_gui.model.rows import ENDED_BADLY, ChatRow, MessageState, RowKind
 from chat_gui.model.text import shown
 from chat_gui.model.texts.words import translate
@@ -42,9 +42,9 @@ def own_line(
     message: ChatMessage, to: str, name: str, at_ms: int, state: MessageState = MessageState.WAITING, why: str = ""
 ) -> OwnLine | None:
     """Return a line with a row that shows it; None for a message that nobody typed as a line."""
-    if not typed(message, to):
+    if not typed(message):
         return None
-    kind = RowKind.PRIVATE if to else _KINDS[message.kind]
+    kind = RowKind.PRIVATE if to and message.kind is MessageKind.TEXT else _KINDS[message.kind]
     text = message.text
     if message.kind is MessageKind.TOPIC:
         text = translate("chat", "sets the topic: {}").format(text)

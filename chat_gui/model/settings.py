@@ -51,6 +51,7 @@ class Settings:
     do_not_disturb: bool = False
     tray: bool = False
     words: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()  # members whose words are not shown
     clock: str = CLOCKS[0]  # how times are written
     log_folder: str = ""
     write_logs: bool = False
@@ -94,7 +95,7 @@ def settings_of(table: Mapping[str, Any]) -> Settings:
         found.pop("theme", None)
     if found.get("clock") not in CLOCKS:
         found.pop("clock", None)
-    for name in ("words", "shortcuts"):
+    for name in ("words", "ignored", "shortcuts"):
         several = table.get(name)
         found[name] = tuple(each for each in several if isinstance(each, str)) if isinstance(several, list) else ()
     # Within bounds rather than refused: a window that cannot be read could not be set right again.

@@ -136,10 +136,6 @@
 <context>
     <name>ChatWindow</name>
     <message>
-        <source>Groups</source>
-        <translation>Gruppen</translation>
-    </message>
-    <message>
         <source>&amp;Connection</source>
         <translation>&amp;Verbindung</translation>
     </message>
@@ -735,6 +731,14 @@
 <context>
     <name>GroupTab</name>
     <message>
+        <source>Message to {} alone, or /help</source>
+        <translation>Nachricht an {} allein, oder /help</translation>
+    </message>
+    <message>
+        <source>{} alone, in the group {}</source>
+        <translation>{} allein, in der Gruppe {}</translation>
+    </message>
+    <message>
         <source>this chat leads the group</source>
         <translation>dieser Chat führt die Gruppe</translation>
     </message>
@@ -758,6 +762,10 @@
             <numerusform>%n Erwähnung</numerusform>
             <numerusform>%n Erwähnungen</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>lines of yours that were not sent</source>
+        <translation>eigene Zeilen, die nicht gesendet wurden</translation>
     </message>
 </context>
 <context>
@@ -984,6 +992,10 @@
         <source>this chat</source>
         <translation>dieser Chat</translation>
     </message>
+    <message>
+        <source>ignored: nothing of what it says is shown</source>
+        <translation>ignoriert: nichts davon wird gezeigt</translation>
+    </message>
     <message numerus="yes">
         <source>last heard %n second(s) ago</source>
         <translation>
@@ -1002,6 +1014,18 @@
     <message>
         <source> · silent {} s</source>
         <translation> · still {} s</translation>
+    </message>
+    <message>
+        <source>&amp;Private conversation</source>
+        <translation>&amp;Privates Gespräch</translation>
+    </message>
+    <message>
+        <source>&amp;Ignore no more</source>
+        <translation>Nicht mehr &amp;ignorieren</translation>
+    </message>
+    <message>
+        <source>&amp;Ignore</source>
+        <translation>&amp;Ignorieren</translation>
     </message>
 </context>
 <context>
@@ -1428,6 +1452,13 @@
     </message>
 </context>
 <context>
+    <name>TabStrip</name>
+    <message>
+        <source>Groups</source>
+        <translation>Gruppen</translation>
+    </message>
+</context>
+<context>
     <name>Tour</name>
     <message>
         <source>Tour</source>
@@ -1576,6 +1607,10 @@
     <message>
         <source>Join again</source>
         <translation>Wieder beitreten</translation>
+    </message>
+    <message>
+        <source>{} is not in the group {} now.</source>
+        <translation>{} ist jetzt nicht in der Gruppe {}.</translation>
     </message>
     <message>
         <source>Send all again</source>
@@ -1779,10 +1814,6 @@
         <translation>einen Reiter für eine Gruppe öffnen und ihr beitreten</translation>
     </message>
     <message>
-        <source>leave this group, and close its tab</source>
-        <translation>diese Gruppe verlassen und ihren Reiter schließen</translation>
-    </message>
-    <message>
         <source>say what you do: * alice waves</source>
         <translation>sagen, was man tut: * alice winkt</translation>
     </message>
@@ -1795,8 +1826,20 @@
         <translation>das Thema zeigen oder setzen</translation>
     </message>
     <message>
-        <source>say something to one member alone</source>
-        <translation>einem Mitglied allein etwas sagen</translation>
+        <source>close this tab, and leave its group</source>
+        <translation>diesen Reiter schließen und seine Gruppe verlassen</translation>
+    </message>
+    <message>
+        <source>say something to one member alone, in a tab of its own</source>
+        <translation>einem Mitglied allein etwas sagen, in einem eigenen Reiter</translation>
+    </message>
+    <message>
+        <source>show nothing of what a member says; nothing: list them</source>
+        <translation>nichts von einem Mitglied zeigen; ohne Namen: die ignorierten nennen</translation>
+    </message>
+    <message>
+        <source>show again what a member says</source>
+        <translation>wieder zeigen, was ein Mitglied sagt</translation>
     </message>
     <message>
         <source>list the members, and when each was last heard</source>
@@ -1841,6 +1884,10 @@
     <message>
         <source>/{0} needs more: /{0} {1}</source>
         <translation>/{0} braucht mehr: /{0} {1}</translation>
+    </message>
+    <message>
+        <source>/msg needs another member of the group: {}; got {}</source>
+        <translation>/msg braucht ein anderes Mitglied der Gruppe: {}; nicht {}</translation>
     </message>
 </context>
 <context>
@@ -2179,6 +2226,29 @@
     <message>
         <source>no recording of faults: its steps go back in time</source>
         <translation>keine Aufnahme von Fehlern: die Schritte gehen in der Zeit zurück</translation>
+    </message>
+</context>
+<context>
+    <name>ignore</name>
+    <message>
+        <source>ignored: {}</source>
+        <translation>ignoriert: {}</translation>
+    </message>
+    <message>
+        <source>{} is ignored already</source>
+        <translation>{} wird schon ignoriert</translation>
+    </message>
+    <message>
+        <source>{} is not ignored</source>
+        <translation>{} wird nicht ignoriert</translation>
+    </message>
+    <message>
+        <source>nothing is shown of what {0} says from now on; /unignore {0} ends that</source>
+        <translation>von {0} wird ab jetzt nichts gezeigt; /unignore {0} beendet das</translation>
+    </message>
+    <message>
+        <source>what {} says from now on is shown again</source>
+        <translation>was {} ab jetzt sagt, wird wieder gezeigt</translation>
     </message>
 </context>
 <context>
@@ -2523,6 +2593,29 @@
     <message>
         <source>message {} of {}, view {}</source>
         <translation>Nachricht {} von {}, Sicht {}</translation>
+    </message>
+</context>
+<context>
+    <name>title</name>
+    <message>
+        <source>joining</source>
+        <translation>tritt bei</translation>
+    </message>
+    <message>
+        <source>cut off</source>
+        <translation>abgeschnitten</translation>
+    </message>
+    <message>
+        <source>coming back</source>
+        <translation>kommt zurück</translation>
+    </message>
+    <message>
+        <source>not in the group</source>
+        <translation>nicht in der Gruppe</translation>
+    </message>
+    <message>
+        <source>registry away</source>
+        <translation>Registry nicht erreichbar</translation>
     </message>
 </context>
 <context>

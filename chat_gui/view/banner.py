@@ -8,7 +8,8 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
-from chat_gui.model.chat import Chat, GroupStanding, GroupState
+from chat_gui.model.chat import Chat
+from chat_gui.model.group_state import GroupStanding, GroupState, PrivateTalk, Talk
 from chat_gui.model.outbox import ChatOutbox
 from chat_gui.model.rows import MessageState
 from chat_gui.model.texts.words import translate
@@ -70,10 +71,13 @@ class Banner(QFrame):
             self._layout.addWidget(button)
 
 
-def words(state: GroupState, chat: Chat, now_ms: int) -> tuple[str, Buttons]:
-    """Return what a group's banner says, and its buttons."""
+def words(shown: Talk, chat: Chat, now_ms: int) -> tuple[str, Buttons]:
+    """Return what a tab's banner says, and its buttons."""
+    state = shown.state if isinstance(shown, PrivateTalk) else shown
     text, button = _standing(state, chat, now_ms)
-    own = state.conversation.own
+    own = shown.conversation.own
+    if isinstance(shown, PrivateTalk) and not text and not shown.reachable:
+        text = translate("banner", "{} is not in the group {} now.").format(shown.peer, shown.group)
     lines = lines_text(own, waiting=state.standing is not GroupStanding.IN)
     buttons = (("ask", button),) if button else ()
     if own.unfinished:

@@ -8,7 +8,8 @@ from typing import Protocol
 from PySide6.QtCore import QByteArray, QObject, QTimer, Slot
 from PySide6.QtWidgets import QMainWindow, QTabWidget
 
-from chat_gui.model.chat import Chat, GroupState
+from chat_gui.model.chat import Chat
+from chat_gui.model.group_state import AT, GroupState, PrivateTalk
 from chat_gui.model.settings import SavedSession, SavedTab, definition_of
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.dock.dock import InsightDock
@@ -26,6 +27,8 @@ class TabHost(Protocol):
     dock: InsightDock
 
     def open_group(self, group: str) -> GroupState: ...
+
+    def open_private(self, group: str, peer: str) -> PrivateTalk: ...
 
     def drop_tab(self, tab: GroupTab) -> None: ...
 
@@ -53,15 +56,26 @@ class OpenTabs(QObject):
 
     def _open(self, session: SavedSession, more: tuple[str, ...] = ()) -> None:
         host = self._host
-        for saved in session.tabs:
-            state = host.open_group(saved.group)
-            state.definition, talk = definition_of(saved.group, saved.promises), state.conversation
+        groups = {saved.group for saved in session.tabs if AT not in saved.group} | set(more)
+        # A private conversation is one of a group, which is opened first.
+        for saved in sorted(session.tabs, key=lambda saved: AT in saved.group):
+            group, _, peer = saved.group.partition(AT)
+            if peer and group in groups:
+                talk = host.open_private(group, peer).conversation
+            elif not peer:
+                state = host.open_group(group)
+                state.definition, talk = definition_of(group, saved.promises), state.conversation
+            else:
+                continue
             talk.marker, talk.unread, talk.mentioned = saved.marker or None, saved.unread, saved.mentioned
         for group in more:
             host.open_group(group)
         host.refresh()
-        for saved in session.tabs:
-            host.tabs[saved.group].input.give_back(saved.draft)
+        opened = [saved for saved in session.tabs if saved.group in host.tabs]
+        for at, saved in enumerate(opened):
+            tab = host.tabs[saved.group]
+            tab.input.give_back(saved.draft)
+            self._tabs.tabBar().moveTab(self._tabs.indexOf(tab), at)
         if session.current in host.tabs:
             self._tabs.setCurrentWidget(host.tabs[session.current])
 
@@ -70,7 +84,6 @@ class OpenTabs(QObject):
         session = self._session()
         for tab in list(self._host.tabs.values()):
             self._host.drop_tab(tab)
-        self._host.tabs.clear()
         self._open(replace(session, tabs=tuple(SavedTab(tab.group, tab.draft) for tab in session.tabs)))
 
     def _session(self) -> SavedSession:
@@ -79,7 +92,7 @@ class OpenTabs(QObject):
         geometry = bytes(self._window.saveGeometry().toBase64().data()).decode()
         tabs = [tab for at in range(self._tabs.count()) if isinstance(tab := self._tabs.widget(at), GroupTab)]
         width = current.members_width if current else self._host.keeper.session.members_width
-        saved = SavedSession(tuple(tab.saved() for tab in tabs), current.state.name if current else "", geometry)
+        saved = SavedSession(tuple(tab.saved() for tab in tabs), current.name if current else "", geometry)
         return self._host.dock.saved(replace(saved, members_width=width))
 
     @Slot()

@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from chat_gui.model.name_colours import NameColours
 from chat_gui.model.query import Query
 from chat_gui.model.rows import ENDED_BADLY, ChatRow, MessageState, RowKind
 from chat_gui.model.settings import CLOCKS
@@ -53,6 +54,8 @@ class RowDelegate(QStyledItemDelegate):
         self._heights: dict[int, int] = {}
         self._width = 0
         self.marked = Query.parse("")  # what is searched for
+        self.colours = NameColours()  # of the group's names
+        self.private = False  # all is said by one to the other: no arrows say so
         self._clock = CLOCKS[0]
         self.restyle()
 
@@ -197,8 +200,7 @@ class RowDelegate(QStyledItemDelegate):
         elif row.mention:
             painter.fillRect(rect, colours.tint(palette, colours.accent(palette)))
             painter.fillRect(QRect(rect.left(), rect.top(), 3, rect.height()), colours.accent(palette))
-        # Asked of the model: the line moves without any row being another one.
-        if getattr(index.model(), "marker", None) == row.key:
+        if self._rows.marker == row.key:
             painter.setPen(QPen(colours.accent(palette), 2))
             painter.drawLine(rect.topLeft(), rect.topRight())
         if row.kind in _SEPARATORS:
@@ -229,7 +231,9 @@ class RowDelegate(QStyledItemDelegate):
         painter.drawText(time, Qt.AlignmentFlag.AlignVCenter, clock)
         place = QRectF(time.right(), top, self._name_width - GAP, self._line)
         self._paint_name(painter, row, place, palette)
-        quiet = row.kind is RowKind.NOTICE or row.delivery is MessageState.WAITING or row.earlier
+        # What was missed is said earlier, too, and not read: it looks so only once it is.
+        unread = self._rows.marker is not None and row.key >= self._rows.marker
+        quiet = row.kind is RowKind.NOTICE or row.delivery is MessageState.WAITING or (row.earlier and not unread)
         painter.setPen(faint if quiet else palette.color(QPalette.ColorRole.Text))
         painter.setFont(self._view.font())
         self._layout(row, room.width()).draw(painter, room.topLeft())
@@ -252,12 +256,13 @@ class RowDelegate(QStyledItemDelegate):
 
     def _paint_name(self, painter: QPainter, row: ChatRow, place: QRectF, palette: QPalette) -> None:
         text = {RowKind.NOTICE: "", RowKind.ACTION: f"* {row.name}"}.get(row.kind, row.name)
-        if row.kind is RowKind.PRIVATE:
+        if row.kind is RowKind.PRIVATE and not self.private:
             text = f"→ {row.peer}" if row.own else f"{row.name} →"
         if row.looks_like:
             text = f"⚠ {text}"
         painter.setFont(self._bold)
-        painter.setPen(colours.of_name(row.peer if row.own and row.peer else row.name, palette))
+        shown = row.peer if row.own and row.peer and not self.private else row.name
+        painter.setPen(colours.of_number(self.colours.of(shown), palette))
         fitting = QFontMetricsF(self._bold).elidedText(text, Qt.TextElideMode.ElideRight, place.width())
         painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, fitting)
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, Qt, QTimer, Slot
 from PySide6.QtGui import QCloseEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QLabel,
     QMainWindow,
     QStackedWidget,
-    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
 
 import gcom
 from chat_gui.client.client import ChatClient
-from chat_gui.model.chat import Chat, GroupState, Notice
-from chat_gui.model.commands import BadCommand, parse
+from chat_gui.model.chat import Chat, Notice
+from chat_gui.model.group_state import GroupState, PrivateTalk, Talk
+from chat_gui.model.input.commands import BadCommand, parse
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import (
@@ -41,19 +41,22 @@ from chat_gui.view.desk import Desk
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.desktop.languages import install
 from chat_gui.view.desktop.retranslation import Retranslation
+from chat_gui.view.desktop.window_face import WindowFace
 from chat_gui.view.dialogs.asking import Asking
 from chat_gui.view.dialogs.groups import REGISTRY
 from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
-from chat_gui.view.group_tab import ClosingTabBar, GroupTab
+from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.open_tabs import OpenTabs
 from chat_gui.view.rows_model import LINE_ACTIONS
 from chat_gui.view.start_page import StartPage
+from chat_gui.view.tab_strip import TabStrip
 from chat_gui.view.tour import tour_bar
 from chat_gui.view.writing.command_runner import CommandRunner, now_ms
 from chat_gui.view.writing.line_actions import LineActions
 
+_LOOKS = QEvent.Type.ActivationChange, QEvent.Type.WindowStateChange, QEvent.Type.PaletteChange
 LIST_MS = 3_000  # how often the registry is asked while a list of groups is open, or the registry was away
 
 
@@ -103,15 +106,11 @@ class ChatWindow(QMainWindow):
     # how it is built
 
     def _build(self) -> None:
-        self.setWindowTitle("GCom chat")
+        self._face = WindowFace(self)
         self.resize(980, 640)
-        self._tabs = QTabWidget(self, movable=True, tabsClosable=True, documentMode=True)
+        self._tabs = TabStrip(self)
         self._open_tabs = OpenTabs(self, self, self._tabs)
-        self._tabs.setAccessibleName(self.tr("Groups"))
-        self._tabs.setTabBar(ClosingTabBar(self._tabs))
-        self._tabs.setMovable(True)
-        self._tabs.setTabsClosable(True)
-        self._tabs.tabCloseRequested.connect(self._on_close_wanted)
+        self._tabs.close_wanted.connect(self.close_tab)
         self._tabs.currentChanged.connect(self._on_turned)
         self._tabs.tabBar().tabMoved.connect(self._open_tabs.save)
         self._start = StartPage(self._nick, self._registry, self)
@@ -234,6 +233,16 @@ class ChatWindow(QMainWindow):
             self.keeper.load(group)
         return self.chat.open(group)
 
+    def open_private(self, group: str, peer: str) -> PrivateTalk:
+        """Return a private conversation, whose tab is shown at the next look."""
+        return self.chat.open_private(group, peer)
+
+    def show_private(self, group: str, peer: str) -> None:
+        """Show the tab of a private conversation."""
+        name = self.open_private(group, peer).name
+        self.refresh()
+        self.desk.go_to(name)
+
     def _join_loaded(self) -> None:
         # Not before its scrollback is here: rows of the group would have no numbers that follow it.
         for group in [group for group in self._joins if self.keeper.is_loaded(group)]:
@@ -246,55 +255,66 @@ class ChatWindow(QMainWindow):
     def _tell(self, notice: Notice) -> None:
         self.desk.say(notice.text)
         self.desk.notify(notice, now_ms())
-        tab = self._current() if notice.lasting else self.tabs.get(notice.group)
+        tab = self._tabs.current if notice.lasting else self.tabs.get(notice.group)
         if tab and notice.error and not notice.shown:
-            tab.state.conversation.notice(notice.text, now_ms())
+            tab.talk.notice(notice.text, now_ms())
 
     def refresh(self) -> None:
         """Show what is new in every tab."""
-        for name, state in self.chat.groups.items():
-            if name not in self.tabs:
-                self._add_tab(name)
-            tab = self.tabs[name]
-            # Not only the tab in front: what comes while the window is behind another one is unread.
-            front = self._tabs.currentWidget() is tab and self.isActiveWindow()
-            if front:
-                state.conversation.watched = True
-                state.conversation.seen()
-            news = tab.refresh(self.chat, now_ms())
-            if front:
-                self.desk.announcer.on_rows(news)
-            self._keep(name, news)
-            at = self._tabs.indexOf(tab)
-            # Only where it differs: a tab bar lays itself out anew at each text, and this runs 25 times a second.
-            if self._tabs.tabText(at) != tab.title:
-                self._tabs.setTabText(at, tab.title)
-                self._tabs.setTabToolTip(at, tab.about)
-                self._tabs.tabBar().setTabTextColor(at, tab.colour)
+        for shown in self.chat.talks:
+            if shown.name not in self.tabs:
+                self._add_tab(shown)
+            self._refresh_tab(self.tabs[shown.name])
         self.asking.refresh()
         self._show_connection()
+        if self._face.show(self.chat, current.shown if (current := self._tabs.current) else None):
+            self.desk.notifier.show_face()
         self._open_tabs.save()
 
-    def _keep(self, name: str, news: list[ChatRow]) -> None:
-        talk = self.chat.groups[name].conversation
-        self.keeper.keep(name, talk.own.changes())
-        self.keeper.add(name, news)
-        self.keeper.rewrite(name, talk.rewritten())
+    def _refresh_tab(self, tab: GroupTab) -> None:
+        # Not only the tab in front: what comes while the window is behind another one is unread.
+        front = self._tabs.currentWidget() is tab and self.in_sight
+        if front:
+            tab.talk.watched = True
+            tab.talk.seen()
+        news = tab.refresh(self.chat, now_ms())
+        if front:
+            self.desk.announcer.on_rows(news)
+        self._keep(tab, news)
+        self._tabs.show_signs(tab)
 
-    def _add_tab(self, name: str) -> None:
-        state = self.chat.groups[name]
-        tab = self.tabs[name] = GroupTab(state, state.conversation.before, self._group_names, self)
+    @property
+    def in_sight(self) -> bool:
+        """Tell whether somebody looks at the window, as far as a window can know."""
+        return self.isActiveWindow() and not self.isMinimized()
+
+    def _keep(self, tab: GroupTab, news: list[ChatRow]) -> None:
+        self.keeper.keep(tab.name, tab.talk.own.changes())
+        self.keeper.add(tab.name, news)
+        self.keeper.rewrite(tab.name, tab.talk.rewritten())
+
+    def _add_tab(self, shown: Talk) -> None:
+        name, group = shown.name, shown.group
+        tab = self.tabs[name] = GroupTab(shown, shown.conversation.before, self._group_names, self)
         tab.entered.connect(self._on_entered)
+        tab.private_wanted.connect(lambda peer: self.show_private(group, peer))
+        tab.ignore_wanted.connect(self._commands.toggle_ignored)
         tab.banner.pressed.connect(lambda button: self._on_banner(name, button))
         tab.conversation.line_wanted.connect(lambda action, line: self._on_line(name, action, line))
-        tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(name, row.process, row.number))
+        tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(group, row.process, row.number))
         tab.input.textChanged.connect(self._open_tabs.save)
         tab.conversation.delegate.show_clock(self.keeper.settings.clock)
+        tab.members.show_ignored(self.chat.ignored)
         tab.show_width(self.keeper.session.members_width)
         tab.conversation.older_wanted.connect(lambda key: self.keeper.load_older(name, key))
-        self._tabs.setCurrentIndex(self._tabs.addTab(tab, name))
+        at = self._tabs.addTab(tab, name)
         self._stack.setCurrentWidget(self._tabs)
-        tab.input.setFocus()
+        # A member that says something in private takes nobody away from what is read.
+        if not tab.peer:
+            self._tabs.setCurrentIndex(at)
+            tab.input.setFocus()
+        elif not self.keeper.load(name):
+            self.chat.apply(HistoryCame(name, (), older=False), now_ms())
 
     def _show_connection(self) -> None:
         if self.chat.registry_away:
@@ -324,6 +344,7 @@ class ChatWindow(QMainWindow):
         for tab in self.tabs.values():
             tab.conversation.delegate.show_clock(settings.clock)
             tab.conversation.scheduleDelayedItemsLayout()
+            tab.members.show_ignored(frozenset(settings.ignored))
 
     @Slot()
     def _on_poll(self) -> None:
@@ -337,12 +358,12 @@ class ChatWindow(QMainWindow):
     # what is typed
 
     @Slot(str, str)
-    def _on_entered(self, group: str, line: str) -> None:
-        tab = self.tabs[group]
+    def _on_entered(self, name: str, line: str) -> None:
+        tab = self.tabs[name]
         try:
-            done = self._commands.run(group, parse(line))
+            done = self._commands.run(self.chat.talk(name), parse(line))
         except (BadCommand, TextTooLong) as error:
-            tab.state.conversation.notice(str(error), now_ms())
+            tab.talk.notice(str(error), now_ms())
             done = False
         if done:
             tab.input.accept(line)
@@ -391,56 +412,59 @@ class ChatWindow(QMainWindow):
         for group in groups:
             self.join(group)
 
-    def _on_banner(self, group: str, button: str) -> None:
+    def _on_banner(self, name: str, button: str) -> None:
+        group = self.tabs[name].group
         if button in LINE_ACTIONS:
-            self._on_line(group, button, "")
+            self._on_line(name, button, "")
         elif self.client.group(group):
             self.client.list_groups()
         else:
             self.asking.again(group)
 
-    def _on_line(self, group: str, action: str, identity: str) -> None:
-        if text := self._lines.run(group, action, identity):
-            self.tabs[group].input.give_back(text)
+    def _on_line(self, name: str, action: str, identity: str) -> None:
+        if text := self._lines.run(name, action, identity):
+            self.tabs[name].input.give_back(text)
         self.refresh()
 
     def _leave_current(self) -> None:
-        if tab := self._current():
-            self.close_group(tab.state.name)
+        if tab := self._tabs.current:
+            self.close_tab(tab.name)
 
-    def _on_close_wanted(self, at: int) -> None:
-        tab = self._tabs.widget(at)
-        if isinstance(tab, GroupTab):
-            self.close_group(tab.state.name)
-
-    def close_group(self, group: str) -> None:
-        """Leave a group, and close its tab."""
-        self.drop_tab(self.tabs.pop(group))
-        self.client.leave(group)
+    def close_tab(self, name: str) -> None:
+        """Close a tab; with a group's tab its private conversations, and leave the group."""
+        tab = self.tabs[name]
+        self.drop_tab(tab)
+        if not tab.peer:
+            self.client.leave(tab.group)
         self._show_connection()
         self._open_tabs.save()
 
     def drop_tab(self, tab: GroupTab) -> None:
-        """Take a tab away, and forget what it shows."""
-        group = tab.state.name
-        self.chat.close(group)
-        self._joins.pop(group, None)
-        self.keeper.forget(group)
-        self._tabs.removeTab(self._tabs.indexOf(tab))
-        tab.deleteLater()
-
-    def _current(self) -> GroupTab | None:
-        return tab if isinstance(tab := self._tabs.currentWidget(), GroupTab) else None
+        """Take a tab away, and forget what it shows; those of its private conversations, too."""
+        self._joins.pop(tab.name, None)
+        for name in self.chat.close(tab.name):
+            self.keeper.forget(name)
+            if gone := self.tabs.pop(name, None):
+                self._tabs.removeTab(self._tabs.indexOf(gone))
+                gone.deleteLater()
 
     @Slot(int)
     def _on_turned(self, _: int) -> None:
         for tab in self.tabs.values():
-            if tab is not self._tabs.currentWidget() and tab.state.conversation.watched:
-                tab.state.conversation.left()
-        if current := self._current():
+            if tab is not self._tabs.currentWidget() and tab.talk.watched:
+                tab.talk.left()
+        if current := self._tabs.current:
             current.input.setFocus()
-            self.dock.follow(current.state.name)
+            self.dock.follow(current.group)
         self.refresh()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take note of whether somebody looks: what comes meanwhile is unread."""
+        super().changeEvent(event)
+        if event.type() in _LOOKS and hasattr(self, "desk"):
+            if not self.in_sight and (current := self._tabs.current):
+                current.talk.left()
+            self.refresh()
 
     def moveEvent(self, event: QMoveEvent) -> None:
         """Keep where the window is."""
@@ -464,7 +488,7 @@ class ChatWindow(QMainWindow):
         for update in self.bridge.rest():
             if isinstance(update, Arrived | LinesMoved):
                 self.chat.apply(update, now_ms())
-        for name, state in self.chat.groups.items():
-            self._keep(name, state.conversation.news())
+        for tab in self.tabs.values():
+            self._keep(tab, tab.talk.news())
         self.keeper.close()
         event.accept()

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialogButtonBox
 
 import gcom
-from chat_gui.model.chat import GroupStanding
+from chat_gui.model.group_state import GroupStanding
 from chat_gui.model.rows import MessageState, RowKind
 from chat_gui.model.text import SIGN
 from chat_gui.model.updates import LinesMoved, StorageTold

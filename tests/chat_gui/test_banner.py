@@ -6,7 +6,8 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 import gcom
-from chat_gui.model.chat import Chat, GroupState
+from chat_gui.model.chat import Chat
+from chat_gui.model.group_state import GroupState
 from chat_gui.model.rows import MessageState
 from chat_gui.model.updates import Arrived, Connected, HeldBackNow, Joined, Left, LinesMoved, Listed, RegistryAway
 from chat_gui.model.wire import ChatMessage, MessageKind

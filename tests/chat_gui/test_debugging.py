@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 import gcom
 from chat_gui.client import fault_control
-from chat_gui.model.commands import BadCommand
+from chat_gui.model.input.commands import BadCommand
 from chat_gui.model.insight.debugging import FaultRecording, link_text, obey, partitioned, with_cuts, with_link
 from chat_gui.model.insight.group_insight import GroupInsight
 from chat_gui.view.dock.debug_page import DebugPage

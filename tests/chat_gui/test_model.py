@@ -6,8 +6,9 @@ import json
 
 import gcom
 from chat_gui.model.alerts import Alerts
-from chat_gui.model.chat import Chat, GroupState
+from chat_gui.model.chat import Chat
 from chat_gui.model.conversation import Conversation
+from chat_gui.model.group_state import GroupState
 from chat_gui.model.members import Pulse
 from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageTimes, RowKind

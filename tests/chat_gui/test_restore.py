@@ -11,7 +11,7 @@ import pytest
 
 import gcom
 from chat_gui.model.backlog import Backlog
-from chat_gui.model.chat import GroupStanding
+from chat_gui.model.group_state import GroupStanding
 from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.model.settings import definition_of, promises_of
 from chat_gui.model.wire import decode

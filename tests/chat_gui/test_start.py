@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 
 import gcom
 from chat_gui import display
-from chat_gui.model.chat import GroupStanding
+from chat_gui.model.group_state import GroupStanding
 from chat_gui.model.updates import WishFailed
 from chat_gui.storage.places import Places, user_places
 from chat_gui.view.desktop.instance import SingleInstance

@@ -107,13 +107,14 @@ class Keeper(QObject):
             update = replace(update, found=found, registry=registry)
         self._sink(update)
 
-    def load(self, group: str) -> None:
-        """Ask for the last rows of a group."""
+    def load(self, group: str) -> bool:
+        """Ask for the last rows of a group; return whether they will come: without a disk there are none."""
         if self._storage:
             self._storage.load(talk_of(self.registry, group))
         else:
             # Nothing is on disk, so the group need not wait to be joined.
             self._last[group] = 0
+        return self._storage is not None
 
     def load_older(self, group: str, key: int) -> None:
         """Ask for rows before a key."""
