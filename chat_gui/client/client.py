@@ -92,6 +92,10 @@ class ChatClient:
         """Ask the registry which groups there are."""
         self._put(translate("wish", "list the groups"), "", self._list)
 
+    def ask_registry(self) -> None:
+        """Ask as `list_groups` does, by nobody's wish: that no registry answers is told, and no wish that failed."""
+        self._put("", "", self._list)
+
     def create(self, definition: gcom.Definition) -> None:
         """Make a group, and join it; a join of it that is under way comes first."""
         what = translate("wish", "create the group {}").format(definition.group)
@@ -155,7 +159,7 @@ class ChatClient:
                 # granted.
                 if isinstance(error, gcom.RegistryUnavailable):
                     self._sink(RegistryAway(str(error)))
-                if not group or joins.is_wanted(group):
+                if what and (not group or joins.is_wanted(group)):
                     missing = isinstance(error, gcom.UnknownGroup)
                     # The library's own words tell of its commands, which nobody types here.
                     why = translate("chat", "there is no group {} yet").format(group) if missing else str(error)

@@ -14,6 +14,7 @@ from typing import Any
 
 import gcom
 
+REGISTRY = "127.0.0.1:7411"  # where one is by default
 _CHOICES = ("ordering", "multicast", "netsplit", "tie_breaker", "detection")
 ZOOMS = (50, 60, 70, 80, 90, 100, 110, 125, 150, 175, 200, 250, 300)
 HISTORY_MIN, HISTORY_MAX = 100, 1_000_000

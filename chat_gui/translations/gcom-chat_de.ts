@@ -180,6 +180,10 @@
         <translation>&amp;Hilfe</translation>
     </message>
     <message>
+        <source>&amp;Tour</source>
+        <translation>&amp;Rundgang</translation>
+    </message>
+    <message>
         <source>registry away</source>
         <translation>Registry nicht erreichbar</translation>
     </message>
@@ -259,6 +263,13 @@
     <message>
         <source>Accept and connect</source>
         <translation>Annehmen und verbinden</translation>
+    </message>
+</context>
+<context>
+    <name>Connector</name>
+    <message>
+        <source>it does not answer</source>
+        <translation>sie antwortet nicht</translation>
     </message>
 </context>
 <context>
@@ -1388,8 +1399,24 @@
         <translation>Registry</translation>
     </message>
     <message>
+        <source>Invitation</source>
+        <translation>Einladung</translation>
+    </message>
+    <message>
+        <source>for a registry on another machine: gcom1/…</source>
+        <translation>für eine Registry auf einem anderen Rechner: gcom1/…</translation>
+    </message>
+    <message>
         <source>C&amp;onnect</source>
         <translation>Verbin&amp;den</translation>
+    </message>
+    <message>
+        <source>&amp;Start a registry here</source>
+        <translation>Registry hier &amp;starten</translation>
+    </message>
+    <message>
+        <source>Starts gcom-registry on this machine, for this user&apos;s programs; it goes on when the chat ends.</source>
+        <translation>Startet gcom-registry auf diesem Rechner, für die Programme dieses Benutzers; sie läuft weiter, wenn der Chat endet.</translation>
     </message>
     <message>
         <source>C&amp;reate a group…</source>
@@ -1428,12 +1455,32 @@
         <translation>&amp;Registry</translation>
     </message>
     <message>
+        <source>&amp;Invitation</source>
+        <translation>E&amp;inladung</translation>
+    </message>
+    <message>
+        <source>Makes a key on this machine, and gets its certificate from {}; it works once.</source>
+        <translation>Erzeugt auf diesem Rechner einen Schlüssel und holt dessen Zertifikat von {}; das geht einmal.</translation>
+    </message>
+    <message>
+        <source>A registry starts at {}…</source>
+        <translation>Eine Registry startet an {} …</translation>
+    </message>
+    <message>
         <source>A registry answers at {}.</source>
         <translation>Bei {} antwortet eine Registry.</translation>
     </message>
     <message>
-        <source>No registry answers at {} yet: start gcom-registry there, or see the demo first.</source>
-        <translation>Unter {} antwortet noch keine Registry: starte dort gcom-registry, oder sieh dir erst die Demo an.</translation>
+        <source>No registry answers at {} yet.</source>
+        <translation>An {} antwortet noch keine Registry.</translation>
+    </message>
+    <message>
+        <source>&amp;Accept and connect</source>
+        <translation>Annehmen und verbin&amp;den</translation>
+    </message>
+    <message>
+        <source>The registry at {} did not start: {}</source>
+        <translation>Die Registry an {} startete nicht: {}</translation>
     </message>
 </context>
 <context>
@@ -1635,6 +1682,10 @@
     <message>
         <source>{} and {} more</source>
         <translation>{} und {} weitere</translation>
+    </message>
+    <message>
+        <source>No registry answers: {}. The chat asks again by itself.</source>
+        <translation>Keine Registry antwortet: {}. Der Chat fragt von selbst wieder.</translation>
     </message>
     <message>
         <source>Nothing is heard of the leader {}: the group elects the next one. You can read, and what you write waits for the new view.</source>

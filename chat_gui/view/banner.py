@@ -110,6 +110,9 @@ def _quoted(texts: Sequence[str]) -> str:
 def _standing(state: GroupState, chat: Chat, now_ms: int) -> tuple[str, str]:
     """Return what is to be said of a chat's standing in a group, and the word on a button."""
     match state.standing:
+        case GroupStanding.JOINING if chat.registry_away and not chat.registry:
+            text = translate("banner", "No registry answers: {}. The chat asks again by itself.")
+            return text.format(chat.registry_away), ""
         case GroupStanding.JOINING:
             return translate(
                 "banner", "Joining {}: waiting for the registry and for the members to let this chat in."

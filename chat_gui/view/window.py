@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Slot
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QCloseEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -38,12 +40,12 @@ from chat_gui.model.wire import TextTooLong
 from chat_gui.storage.places import Places
 from chat_gui.view.bridge import Bridge
 from chat_gui.view.desk import Desk
+from chat_gui.view.desktop.connector import Connector, usual_registry
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.desktop.languages import install
 from chat_gui.view.desktop.retranslation import Retranslation
 from chat_gui.view.desktop.window_face import WindowFace
 from chat_gui.view.dialogs.asking import Asking
-from chat_gui.view.dialogs.groups import REGISTRY
 from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
@@ -52,12 +54,11 @@ from chat_gui.view.open_tabs import OpenTabs
 from chat_gui.view.rows_model import LINE_ACTIONS
 from chat_gui.view.start_page import StartPage
 from chat_gui.view.tab_strip import TabStrip
-from chat_gui.view.tour import tour_bar
+from chat_gui.view.tour import TourBar
 from chat_gui.view.writing.command_runner import CommandRunner, now_ms
 from chat_gui.view.writing.line_actions import LineActions
 
 _LOOKS = QEvent.Type.ActivationChange, QEvent.Type.WindowStateChange, QEvent.Type.PaletteChange
-LIST_MS = 3_000  # how often the registry is asked while a list of groups is open, or the registry was away
 
 
 class ChatWindow(QMainWindow):
@@ -68,9 +69,14 @@ class ChatWindow(QMainWindow):
     _open_tabs: OpenTabs
 
     def __init__(
-        self, nick: str = "", registry: str = "", groups: tuple[str, ...] = (), places: Places | None = None
+        self,
+        nick: str = "",
+        registry: str = "",
+        groups: tuple[str, ...] = (),
+        places: Places | None = None,
+        log_dir: str = "",
     ) -> None:
-        """`places`: where settings, session and scrollback are kept; None: nowhere."""
+        """`places`: where settings, session and scrollback are kept; None: nowhere. `log_dir`: for delivery logs."""
         super().__init__()
         self.chat = Chat()
         self.bridge = Bridge(self)
@@ -80,28 +86,28 @@ class ChatWindow(QMainWindow):
         self.client = ChatClient(self.bridge.post)
         self.tabs: dict[str, GroupTab] = {}
         self._commands, self._lines = CommandRunner(self), LineActions(self)
-        self._wanted = groups
         self._joins: dict[str, gcom.Definition | None] = {}  # that wait for their scrollback; what to create
-        self._nick, self._registry = nick or self.keeper.settings.nick, registry or self.keeper.settings.registry
-        self.keeper.turn_to(self._registry)
-        self.asking = Asking(self, self, self._nick, self._registry)
+        if log_dir:
+            self.keeper.change(log_folder=log_dir, write_logs=True)
+        settings = self.keeper.settings
+        # Who is named on the command line wants to talk, and not to be asked for an address first.
+        registry = registry or settings.registry or (usual_registry(nick) if nick else "")
+        self.connector = Connector(self, self, nick or settings.nick, registry, groups)
+        self.keeper.turn_to(registry)
+        self.asking = Asking(self, self, self.connector.nick, registry)
         self._build()
         # Before the bridge is listened to: an update would open tabs in front of those of the last time.
         self._open_tabs.restore(groups)
-        self._wanted = tuple(self.chat.groups)
+        self.connector.wanted = tuple(self.chat.groups)
         for trouble in self.keeper.troubles:
             self._tell(Notice(trouble, error=True, lasting=True))
         self.bridge.arrived.connect(self.on_updates)
         self.keeper.changed.connect(self._on_settings)
         self._on_settings()
-        self._poll = QTimer(self, interval=LIST_MS)
-        self._poll.timeout.connect(self._on_poll)
-        self._poll.start()
+        self.connector.polled.connect(self._on_poll)
+        self.connector.started.connect(self._start.on_started)
         self.desk.follow_pulse(self.client.pulse)
-        if self._nick and self._registry:
-            self.client.connect(self._nick, self._registry)
-        elif not self._registry:
-            self.client.find_registry(REGISTRY)
+        self.connector.begin()
 
     # how it is built
 
@@ -113,11 +119,13 @@ class ChatWindow(QMainWindow):
         self._tabs.close_wanted.connect(self.close_tab)
         self._tabs.currentChanged.connect(self._on_turned)
         self._tabs.tabBar().tabMoved.connect(self._open_tabs.save)
-        self._start = StartPage(self._nick, self._registry, self)
+        self._start = StartPage(self.connector.nick, self.connector.registry, self)
         self._start.connect_wanted.connect(self.connect_to)
         self._start.create_wanted.connect(lambda: self.asking.create())
         self._start.join_wanted.connect(self.asking.join)
         self._start.demo_wanted.connect(self.asking.demo)
+        self._start.registry_wanted.connect(self.connector.start_registry)
+        self._start.accept_wanted.connect(self.client.accept)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self._start)
         self._stack.addWidget(self._tabs)
@@ -154,18 +162,26 @@ class ChatWindow(QMainWindow):
         self.addToolBar(self._stripe)
         self.dock.tabs.currentChanged.connect(self._open_tabs.save)
         self.dock.audit.logs_wanted.connect(self._on_logs_wanted)
-        self.dock.audit.reconnect_wanted.connect(self._reconnect)
+        self.dock.audit.reconnect_wanted.connect(self.connector.again)
         self.dock.message_wanted.connect(self.desk.reveal_message)
         self.dock.hide()
         self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.dock)
         self.desk.actions.adopt("inside", self.dock.action)
         view.addAction(self.dock.action)
         view.addAction(make("duel", self.tr("&Ordering duel…"), "", lambda: DuelDialog(self).show()))
-        self.desk.add_actions(edit, view, bar.addMenu(self.tr("&Help")))
+        self._tour: TourBar | None = None
+        about = bar.addMenu(self.tr("&Help"))
+        self.desk.add_actions(edit, view, about)
+        about.addAction(make("tour", self.tr("&Tour"), "", self.show_tour))
 
     def show_tour(self) -> None:
-        """Show the guided tour."""
-        self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, tour_bar(self))
+        """Show the guided tour, from its beginning."""
+        if self._tour is not None:
+            self.removeToolBar(self._tour)
+            self._tour.deleteLater()
+        self._tour = TourBar(self)
+        self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, self._tour)
+        self._tour.show()
 
     # updates
 
@@ -179,6 +195,7 @@ class ChatWindow(QMainWindow):
             for notice in self.chat.apply(update, now_ms()):
                 self._tell(notice)
             if isinstance(update, Connected):
+                self.connector.on_answer()
                 self._on_connected()
             elif isinstance(update, HistoryCame):
                 self._on_history(update)
@@ -188,11 +205,13 @@ class ChatWindow(QMainWindow):
                 self.desk.on_disk(update)
             elif isinstance(update, RegistryFound):
                 self._start.on_found(update.address, update.answers)
+                self.connector.on_found(update.address, update.answers)
             elif isinstance(update, ProtectionTold):
                 self._on_protection(update)
             elif isinstance(update, InvitationAccepted):
                 self.connect_to(update.name, update.registry)
             elif isinstance(update, WishFailed):
+                self.connector.on_answer()
                 self.asking.on_failed(update, None if self.tabs else self._start.show_trouble)
         self.dock.on_updates(updates)
         self.refresh()
@@ -203,9 +222,7 @@ class ChatWindow(QMainWindow):
         # Groups of one name at two registries have a scrollback each.
         if self.keeper.turn_to(self.chat.registry):
             self._open_tabs.open_anew()
-        # Taken once: after a later connect only what is open then is joined.
-        wanted, self._wanted = self._wanted, ()
-        for name in wanted:
+        for name in self.connector.taken():
             self.join(name)
 
     def _on_protection(self, told: ProtectionTold) -> None:
@@ -348,11 +365,7 @@ class ChatWindow(QMainWindow):
 
     @Slot()
     def _on_poll(self) -> None:
-        self.chat.asks_again_ms = now_ms() + LIST_MS
-        if self._nick and self._registry and not self.chat.registry:
-            self.client.connect(self._nick, self._registry)
-        elif self.asking.wants_list or self.chat.registry_away:
-            self.client.list_groups()
+        self.connector.wants_list = self.asking.wants_list
         self.refresh()  # a word that all is well again goes after a while
 
     # what is typed
@@ -374,20 +387,13 @@ class ChatWindow(QMainWindow):
     def _on_logs_wanted(self, folder: str, write: bool) -> None:
         self.keeper.change(log_folder=folder, write_logs=write)
 
-    @Slot()
-    def _reconnect(self) -> None:
-        if self.chat.registry:
-            self._wanted = tuple(self.chat.groups)
-            self.client.connect(self.chat.nick, self.chat.registry)
-
-    def debug(self, name: str, rest: str) -> str:
+    def debug(self, name: str, rest: str, members: Sequence[str]) -> str:
         """Carry out a command of the debug mode; return what became of it."""
-        return self.dock.debug.command(name, rest)
+        return self.dock.debug.command(name, rest, members)
 
     def rename(self, nick: str) -> None:
         """Come back to all groups under another name."""
-        self._wanted = tuple(self.chat.groups)
-        self.client.connect(nick, self.chat.registry)
+        self.connector.connect_to(nick, self.chat.registry)
 
     def ask_path(self, name: str) -> str:
         """Ask where to write a file; empty: nowhere."""
@@ -398,10 +404,8 @@ class ChatWindow(QMainWindow):
     @Slot(str, str)
     def connect_to(self, nick: str, registry: str) -> None:
         """Take a name at a registry, and come to all groups that are open."""
-        self._nick, self._registry = nick, registry
-        self._wanted = tuple(self.chat.groups)
         self.asking.wished(translate("wish", "connect"))
-        self.client.connect(nick, registry)
+        self.connector.connect_to(nick, registry)
 
     @Slot(list)
     def come_forward(self, groups: list[str]) -> None:
@@ -479,7 +483,7 @@ class ChatWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave all groups, and end."""
         self._open_tabs.save_now()
-        self._poll.stop()
+        self.connector.stop()
         self.dock.close_all()
         # Before the client leaves its groups: what it still tells has no window any more.
         self.bridge.close()

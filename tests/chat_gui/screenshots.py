@@ -196,7 +196,7 @@ class Story:
         window.dock.tabs.setCurrentWidget(window.dock.debug)
         window.dock.debug.switch.setChecked(True)
         for name, rest in (("delay", "bob pareto:60ms"), ("drop", "5%")):
-            window.dock.debug.command(name, rest)
+            window.dock.debug.command(name, rest, ("alice", "bob", "carol", "dave"))
         _pause(600)
         self._take("debug", window)
         window.dock.debug.switch.setChecked(False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Sequence
 from typing import Protocol
 
 import gcom
@@ -41,7 +42,7 @@ class CommandHost(Protocol):
 
     def ask_path(self, name: str) -> str: ...
 
-    def debug(self, name: str, rest: str) -> str: ...
+    def debug(self, name: str, rest: str, members: Sequence[str]) -> str: ...
 
 
 class CommandRunner:
@@ -95,7 +96,8 @@ class CommandRunner:
             case "help":
                 return help_text()
             case _:
-                return self._host.debug(command.name, command.rest)
+                view = state.members.view
+                return self._host.debug(command.name, command.rest, view.names if view else ())
 
     def _say(self, shown: Talk, kind: MessageKind, text: str) -> bool:
         # Of chance and not counted: messages of all members stand in one conversation, by these ids.
