@@ -13,11 +13,12 @@ from datetime import datetime, tzinfo
 from chat_gui.model.outbox import ChatOutbox, OwnLine, after_restart, own_line
 from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageState, RowKind
-from chat_gui.model.text import mentions, shown
+from chat_gui.model.text import in_full, mentions, shown
 from chat_gui.model.texts.words import translate
 from chat_gui.model.wire import ChatMessage, MessageKind
 
 ROWS_MAX = 10_000  # some megabytes per tab; older rows are on the disk
+LONG_CHARS_MAX = 8 << 20  # of whole texts that are shown in part; older ones are on the disk, too
 _KINDS = {
     MessageKind.ACTION: RowKind.ACTION,
     MessageKind.TEXT: RowKind.MESSAGE,
@@ -46,6 +47,8 @@ class Conversation:
         self._changed: set[int] = set()
         self._rewritten: list[ChatRow] = []  # rows whose content is another since they were news
         self._seen_ids: dict[tuple[str, str], None] = {}  # by name and id: what comes again is shown once
+        self._long: deque[ChatRow] = deque()  # rows with a whole text, oldest first
+        self._long_chars = 0
         self._day = ""
         self._zone = zone
 
@@ -78,7 +81,7 @@ class Conversation:
         return self._append(row)
 
     def _row_of(self, name: str, message: ChatMessage, now_ms: int) -> ChatRow:
-        text = shown(message.text)
+        text, whole = shown(message.text), in_full(message.text)
         if message.kind is MessageKind.TOPIC:
             text = (
                 translate("chat", "{} set the topic: {}").format(name, _one_line(message.text))
@@ -87,7 +90,10 @@ class Conversation:
             )
         elif message.kind is MessageKind.UNKNOWN:
             text = translate("chat", "{} sent {}").format(name, text)
-        return self._row(_KINDS.get(message.kind, RowKind.NOTICE), now_ms, name, text)
+        row = self._row(_KINDS.get(message.kind, RowKind.NOTICE), now_ms, name, text)
+        if whole and row.kind is not RowKind.NOTICE:
+            row.cut, row.whole = True, whole
+        return row
 
     def _delivered(self, line: OwnLine | None, row: ChatRow) -> MessageState:
         """Return the state of an own message that is delivered here now."""
@@ -170,6 +176,7 @@ class Conversation:
             # any more: a sign would claim what nobody can say.
             row.earlier, row.delivery = True, MessageState.NONE
             self._remember(row.name, row.id)
+            self._count(row)
             self.rows.append(row)
             self._news.append(row)
             # Keys go on over restarts, so that a row on the disk
@@ -240,6 +247,12 @@ class Conversation:
     def news(self) -> list[ChatRow]:
         """Return the rows appended since the last call, oldest first."""
         news, self._news = self._news, []
+        # Not of what is told now: whoever keeps rows on the disk has not seen it yet.
+        first = news[0].key if news else self._next_key
+        while self._long_chars > LONG_CHARS_MAX and self._long[0].key < first:
+            oldest = self._long.popleft()
+            self._long_chars -= len(oldest.whole)
+            oldest.whole = ""
         return news
 
     def changed(self) -> set[int]:
@@ -294,9 +307,16 @@ class Conversation:
         return row
 
     def _put(self, row: ChatRow) -> None:
+        self._count(row)
         row.key, self._next_key = self._next_key, self._next_key + 1
         self.rows.append(row)
         self._news.append(row)
+
+    def _count(self, row: ChatRow) -> None:
+        """Count what a whole text takes of the memory."""
+        if row.whole:
+            self._long.append(row)
+            self._long_chars += len(row.whole)
 
     def _mark(self, row: ChatRow, delivery: MessageState) -> None:
         row.delivery = delivery

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from chat_gui.model.input.commands import typed
 from chat_gui.model.rows import ENDED_BADLY, ChatRow, MessageState, RowKind
-from chat_gui.model.text import shown
+from chat_gui.model.text import in_full, shown
 from chat_gui.model.texts.words import translate
 from chat_gui.model.wire import ChatMessage, MessageKind
 
@@ -49,7 +49,8 @@ def own_line(
     if message.kind is MessageKind.TOPIC:
         text = translate("chat", "sets the topic: {}").format(text)
     row = ChatRow(0, kind, at_ms, name, shown(text), id=message.id, sent_ms=message.at_ms, peer=to, own=True)
-    row.delivery = state
+    row.whole = in_full(text)
+    row.cut, row.delivery = bool(row.whole), state
     return OwnLine(message, to, row, why=why)
 
 

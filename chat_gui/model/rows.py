@@ -78,4 +78,11 @@ class ChatRow:
     earlier: bool = False  # from the state or the disk: said before this process came
     looks_like: str = ""  # an older member for whom the sender's name may be taken
     delivery: MessageState = MessageState.NONE
+    cut: bool = False  # `text` is the beginning of it
+    whole: str = ""  # all of what is cut, while there is room for it in memory; on disk it is there for longer
     times: MessageTimes | None = None  # None: not a message of the group, or nobody watched
+
+    @property
+    def said(self) -> str:
+        """The whole text, as far as it is in memory."""
+        return self.whole or self.text

@@ -16,9 +16,11 @@ from typing import Any
 from chat_gui.model.outbox import OwnLine, own_line
 from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageState, MessageTimes, RowKind
+from chat_gui.model.text import SHOWN_CHARS_MAX, in_full, shown
 from chat_gui.model.wire import ChatMessage, MessageKind
 
 VERSION = 3
+LONG_CHARS_MAX = 256 << 20  # of the texts of one talk that are longer than is shown
 BUSY_S = 5.0  # another window of the user's may be writing its batch
 STOP_EVERY = 500  # rows of a search between two looks whether it is still wanted
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -123,7 +125,8 @@ class Scrollback:
 
     def add(self, batch: Iterable[tuple[str, ChatRow]]) -> None:
         """Keep rows, all or none; one that is there already is replaced."""
-        values = [(group, *_fields(row)) for group, row in batch]
+        # Not one whose whole text is in no memory any more: what stands on the disk is longer.
+        values = [(group, *_fields(row)) for group, row in batch if row.whole or not row.cut]
         places = ", ".join("?" * (1 + len(_ALL.split())))
         with self._transaction():
             self._file.executemany(f"INSERT OR REPLACE INTO said (talk, {_ALL}) VALUES ({places})", values)
@@ -194,6 +197,13 @@ class Scrollback:
         """Forget all but the last rows of a group."""
         last = "SELECT key FROM said WHERE talk = ? ORDER BY key DESC LIMIT 1 OFFSET ?"
         self._file.execute(f"DELETE FROM said WHERE talk = ? AND key <= ({last})", (group, group, keep))
+        # Of texts that are shown in part, the oldest are kept as far as they are shown, once all are too many.
+        too_long = "SELECT key FROM (SELECT key, SUM(length(text)) OVER (ORDER BY key DESC) AS so_far FROM said "
+        too_long += "WHERE talk = ? AND length(text) > ?) WHERE so_far > ?"
+        self._file.execute(
+            f"UPDATE said SET text = substr(text, 1, ?) || '…' WHERE talk = ? AND key IN ({too_long})",
+            (SHOWN_CHARS_MAX - 1, group, group, SHOWN_CHARS_MAX, LONG_CHARS_MAX),
+        )
 
     def close(self) -> None:
         """Close the file."""
@@ -201,7 +211,7 @@ class Scrollback:
 
 
 def _fields(row: ChatRow) -> tuple[object, ...]:
-    head = row.key, row.kind.value, row.at_ms, row.name, row.text, row.process, row.number, row.view
+    head = row.key, row.kind.value, row.at_ms, row.name, row.said, row.process, row.number, row.view
     tail = row.id, row.sent_ms, row.peer, int(row.own), int(row.mention)
     if (times := row.times) is None:
         return *head, *tail, *[None] * len(_TIMES.split())
@@ -212,6 +222,9 @@ def _fields(row: ChatRow) -> tuple[object, ...]:
 def _row(values: tuple[object, ...]) -> ChatRow:
     key, kind, at_ms, name, text, process, number, view, identity, sent_ms, peer, own, mention, *times = values
     row = ChatRow(_whole(key), _KINDS.get(str(kind), RowKind.NOTICE), _whole(at_ms), str(name), str(text))
+    row.whole = in_full(str(text))
+    if row.whole:
+        row.cut, row.text = True, shown(row.whole)
     row.process, row.number, row.view, row.id = str(process), _whole(number), _whole(view), str(identity)
     row.sent_ms, row.peer, row.own, row.mention = _whole(sent_ms), str(peer), bool(own), bool(mention)
     row.earlier, row.times = True, _times(*times)

@@ -89,7 +89,8 @@ class Storage:
         """Keep rows that are new."""
         if rows:
             with self._more:
-                self._rows.extend((group, row) for row in rows)
+                # A copy of one with a long text, of which the window lets go at its bound.
+                self._rows.extend((group, replace(row) if row.whole else row) for row in rows)
                 self._more.notify()
 
     def keep(self, group: str, lines: Mapping[str, OwnLine | None]) -> None:
@@ -179,10 +180,17 @@ class Storage:
     def _export(self, wanted: _Export) -> None:
         first = wanted.rows[0].key if wanted.rows else KEY_MAX
         try:
-            text = export(chain(self._opened().older(wanted.group, first), wanted.rows), wanted.path)
+            rows = (self._in_full(wanted.group, row) for row in wanted.rows)
+            text = export(chain(self._opened().older(wanted.group, first), rows), wanted.path)
         except (sqlite3.Error, OSError):  # of a scrollback that cannot be read: what is in memory is there all the same
             text = export(wanted.rows, wanted.path)
         self._sink(Exported(wanted.group, text))
+
+    def _in_full(self, group: str, row: ChatRow) -> ChatRow:
+        """Return a row with its whole text, which may be on disk alone."""
+        if not row.cut or row.whole:
+            return row
+        return next((kept for kept in self._opened().around(group, row.key, 0) if kept.key == row.key), row)
 
     def _has_work(self) -> bool:
         asked = self._requests or self._search or self._around

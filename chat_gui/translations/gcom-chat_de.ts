@@ -302,6 +302,10 @@
         <translation>Als &amp;JSON kopieren</translation>
     </message>
     <message>
+        <source>Op&amp;en the text…</source>
+        <translation>Text öff&amp;nen…</translation>
+    </message>
+    <message>
         <source>Copy the &amp;link</source>
         <translation>&amp;Link kopieren</translation>
     </message>
@@ -1595,6 +1599,29 @@
     </message>
 </context>
 <context>
+    <name>WholeText</name>
+    <message>
+        <source>What {} said</source>
+        <translation>Was {} sagte</translation>
+    </message>
+    <message>
+        <source>The text</source>
+        <translation>Der Text</translation>
+    </message>
+    <message>
+        <source>Text</source>
+        <translation>Text</translation>
+    </message>
+    <message>
+        <source>The rest is not kept any more.</source>
+        <translation>Der Rest ist nicht mehr vorhanden.</translation>
+    </message>
+    <message>
+        <source>&amp;Copy all</source>
+        <translation>Alles &amp;kopieren</translation>
+    </message>
+</context>
+<context>
     <name>audit</name>
     <message>
         <source>it was stopped</source>
@@ -2322,6 +2349,10 @@
     <message>
         <source>Discard</source>
         <translation>Verwerfen</translation>
+    </message>
+    <message>
+        <source>Open all of it</source>
+        <translation>Alles öffnen</translation>
     </message>
 </context>
 <context>

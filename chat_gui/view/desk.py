@@ -15,9 +15,9 @@ from chat_gui.model.chat import Chat, Notice
 from chat_gui.model.conversation import Conversation
 from chat_gui.model.members import Pulse
 from chat_gui.model.query import Query
+from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import next_zoom
 from chat_gui.model.updates import FoundOnDisk, SurroundingsCame
-from chat_gui.view.conversation_view import receipt_text
 from chat_gui.view.desktop.actions import Actions
 from chat_gui.view.desktop.announcer import Announcer
 from chat_gui.view.desktop.appearance import Appearance
@@ -26,7 +26,9 @@ from chat_gui.view.desktop.notifications import Notifier
 from chat_gui.view.dialogs.found import FoundDialog
 from chat_gui.view.dialogs.preferences import PreferencesDialog
 from chat_gui.view.dialogs.shortcuts import ShortcutSection, ShortcutSheet, Switcher, section_of
+from chat_gui.view.dialogs.whole_text import WholeText
 from chat_gui.view.group_tab import GroupTab
+from chat_gui.view.rows.row_words import receipt_text
 from chat_gui.view.search_bar import SearchBar
 from chat_gui.view.writing.command_runner import now_ms
 
@@ -54,6 +56,7 @@ class Desk(QObject):
         self.search.disk_wanted.connect(keeper.search)
         self.search.older_wanted.connect(self.show_found)
         self._found: FoundDialog | None = None
+        self._opening = ("", 0)  # tab and key of the row whose text is read from disk
         tabs.currentChanged.connect(self._on_turned)
         self.notifier = Notifier(window)
         self.notifier.opened.connect(self.go_to)
@@ -243,6 +246,7 @@ class Desk(QObject):
         self.search.end()
         if tab := self._current():
             tab.talk.marker = tab.conversation.rows.marker = None
+            tab.conversation.select_part(None)
             tab.conversation.to_end()
             # The line is no row of the model, so nothing else would paint without it.
             tab.conversation.viewport().update()
@@ -290,8 +294,20 @@ class Desk(QObject):
             # It may have been asked for at another registry, whose groups of these names are others.
             if update.registry == self._keeper.registry:
                 self.search.on_found(update)
+        elif self._opening == (update.group, update.key):
+            self._opening = ("", 0)
+            for row in update.rows:
+                if row.key == update.key:
+                    WholeText(row, self._window).show()
         elif self._found:
             self._found.show_around(update)
+
+    def open_text(self, name: str, row: ChatRow) -> None:
+        """Show the whole text of a row, which may be on disk alone."""
+        if row.whole or not row.cut or not self._keeper.look_around(name, row.key):
+            WholeText(row, self._window).show()
+        else:
+            self._opening = name, row.key
 
     @Slot(str, int)
     def _reveal(self, group: str, key: int) -> None:

@@ -17,8 +17,8 @@ from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import DRAFT_CHARS_MAX, SavedTab, promises_of
 from chat_gui.view import colours
 from chat_gui.view.banner import Banner, soon, words
-from chat_gui.view.conversation_view import ConversationView
 from chat_gui.view.members_view import MembersView
+from chat_gui.view.rows.conversation_view import ConversationView
 from chat_gui.view.writing.message_input import MessageInput
 
 # A letter per ordering for the tab, and what it gives.

@@ -51,7 +51,7 @@ from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.open_tabs import OpenTabs
-from chat_gui.view.rows_model import LINE_ACTIONS
+from chat_gui.view.rows.rows_model import LINE_ACTIONS
 from chat_gui.view.start_page import StartPage
 from chat_gui.view.tab_strip import TabStrip
 from chat_gui.view.tour import TourBar
@@ -161,7 +161,8 @@ class ChatWindow(QMainWindow):
         self.dock.debug.changed.connect(self._stripe.show_faults)
         self.addToolBar(self._stripe)
         self.dock.tabs.currentChanged.connect(self._open_tabs.save)
-        self.dock.audit.logs_wanted.connect(self._on_logs_wanted)
+        keep_logs = self.keeper.change
+        self.dock.audit.logs_wanted.connect(lambda folder, write: keep_logs(log_folder=folder, write_logs=write))
         self.dock.audit.reconnect_wanted.connect(self.connector.again)
         self.dock.message_wanted.connect(self.desk.reveal_message)
         self.dock.hide()
@@ -319,6 +320,7 @@ class ChatWindow(QMainWindow):
         tab.banner.pressed.connect(lambda button: self._on_banner(name, button))
         tab.conversation.line_wanted.connect(lambda action, line: self._on_line(name, action, line))
         tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(group, row.process, row.number))
+        tab.conversation.open_wanted.connect(lambda row: self.desk.open_text(name, row))
         tab.input.textChanged.connect(self._open_tabs.save)
         tab.conversation.delegate.show_clock(self.keeper.settings.clock)
         tab.members.show_ignored(self.chat.ignored)
@@ -382,10 +384,6 @@ class ChatWindow(QMainWindow):
             tab.input.accept(line)
             tab.conversation.to_end()
         self.refresh()
-
-    @Slot(str, bool)
-    def _on_logs_wanted(self, folder: str, write: bool) -> None:
-        self.keeper.change(log_folder=folder, write_logs=write)
 
     def debug(self, name: str, rest: str, members: Sequence[str]) -> str:
         """Carry out a command of the debug mode; return what became of it."""

@@ -21,7 +21,7 @@ from chat_gui.model.wire import ChatMessage, MessageKind
 from chat_gui.storage.places import Places
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog
 from chat_gui.view.group_tab import GroupTab
-from chat_gui.view.rows_model import SHOWN_MAX
+from chat_gui.view.rows.rows_model import SHOWN_MAX
 from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, rows, say, texts, wait_until
 

@@ -8,7 +8,7 @@ import pytest
 
 import gcom
 from chat_gui.model.rows import ChatRow, MessageState, MessageTimes, RowKind
-from chat_gui.view.conversation_view import receipt_text, tooltip
+from chat_gui.view.rows.row_words import receipt_text, tooltip
 from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, rows, say, wait_until
 

@@ -126,10 +126,11 @@ class Keeper(QObject):
         if self._storage:
             self._storage.search(text, [(talk_of(self.registry, group), key) for group, key in groups])
 
-    def look_around(self, group: str, key: int) -> None:
-        """Ask for a row on disk with those around it."""
+    def look_around(self, group: str, key: int) -> bool:
+        """Ask for a row on disk with those around it; return whether there is a disk."""
         if self._storage:
             self._storage.look_around(talk_of(self.registry, group), key)
+        return self._storage is not None
 
     def export(self, group: str, rows: Sequence[ChatRow], path: str) -> None:
         """Write rows to a file, behind those on disk that were before them; what became of it comes as an Exported."""

@@ -26,7 +26,7 @@ from chat_gui.model.settings import CLOCKS
 from chat_gui.model.text import links
 from chat_gui.model.texts.words import translate
 from chat_gui.view import colours
-from chat_gui.view.rows_model import DELIVERY_TEXT, LINE_ACTIONS, ROW_ROLE, RowsModel
+from chat_gui.view.rows.rows_model import DELIVERY_TEXT, LINE_ACTIONS, ROW_ROLE, RowsModel
 
 _Index = QModelIndex | QPersistentModelIndex
 PAD, GAP = 3, 10
@@ -42,6 +42,8 @@ SIGNS = {
     MessageState.LOST: "✗",
     MessageState.UNCONFIRMED: "?",
 }
+OPEN = "open"  # the action below a text that is shown in part
+TextPart = tuple[ChatRow, int, int]  # from a place in its text to another
 _SEPARATORS = (RowKind.DAY, RowKind.VIEW)
 
 
@@ -55,6 +57,7 @@ class RowDelegate(QStyledItemDelegate):
         self._width = 0
         self.marked = Query.parse("")  # what is searched for
         self.colours = NameColours()  # of the group's names
+        self.part: TextPart | None = None  # that is selected
         self.private = False  # all is said by one to the other: no arrows say so
         self._clock = CLOCKS[0]
         self.restyle()
@@ -107,7 +110,7 @@ class RowDelegate(QStyledItemDelegate):
     def _height(self, row: ChatRow, width: int) -> int:
         if row.kind in _SEPARATORS:
             return round(self._line + 4 * PAD)
-        return self._text_height(row, width) + (round(self._line) if _has_actions(row) else 0)
+        return self._text_height(row, width) + (round(self._line) if _links_below(row) else 0)
 
     def _text_height(self, row: ChatRow, width: int) -> int:
         room = self._text_rect(QRect(0, 0, width, 0)).width()
@@ -143,6 +146,18 @@ class RowDelegate(QStyledItemDelegate):
         layout.endLayout()
         return layout
 
+    def _selection(self, row: ChatRow) -> list[QTextLayout.FormatRange]:
+        """Return the part of a row's text that is selected."""
+        if self.part is None or self.part[0] is not row:
+            return []
+        each, palette = QTextLayout.FormatRange(), self._view.palette()
+        each.start, each.length = self.part[1], self.part[2] - self.part[1]
+        look = QTextCharFormat()
+        look.setBackground(palette.color(QPalette.ColorRole.Highlight))
+        look.setForeground(palette.color(QPalette.ColorRole.HighlightedText))
+        each.format = look
+        return [each]
+
     def _marks(self, text: str) -> list[QTextLayout.FormatRange]:
         """Return the places of what is searched for, underlined too, so that no colour says it alone."""
         formats: list[QTextLayout.FormatRange] = []
@@ -158,25 +173,29 @@ class RowDelegate(QStyledItemDelegate):
 
     def link_at(self, row: ChatRow, rect: QRect, point: QPoint) -> str:
         """Return the address of the link at a point of a row; empty: there is none."""
+        place = self.place_at(row, rect, point)
+        if place is None:
+            return ""
+        return next((link.address for link in links(row.text) if link.start <= place < link.end), "")
+
+    def place_at(self, row: ChatRow, rect: QRect, point: QPoint) -> int | None:
+        """Return the place in a row's text at a point; None: the point is beside it."""
         room = self._text_rect(rect)
         if row.kind in _SEPARATORS or not room.contains(QPointF(point)):
-            return ""
+            return None
         layout = self._layout(row, room.width())
         for number in range(layout.lineCount()):
             line = layout.lineAt(number)
             if line.rect().translated(room.topLeft()).contains(QPointF(point)):
                 at = line.xToCursor(point.x() - room.left())
-                at = at[0] if isinstance(at, tuple) else at
-                return next((link.address for link in links(row.text) if link.start <= at < link.end), "")
-        return ""
+                return int(at[0] if isinstance(at, tuple) else at)
+        return None
 
     def _actions(self, row: ChatRow, rect: QRect) -> list[tuple[str, str, QRectF]]:
-        """Return the links below a line that ended badly, by name, with the word before them."""
+        """Return the links below a row, by name, and the word before them, which has none."""
         room, metrics = self._text_rect(rect), QFontMetricsF(self._small)
-        words = {"": f"{translate('delivery', DELIVERY_TEXT[row.delivery])}:"}
-        words |= {name: translate("lines", text) for name, text in LINE_ACTIONS.items()}
         left, found = room.left(), []
-        for name, text in words.items():
+        for name, text in _links_below(row):
             width = metrics.horizontalAdvance(text)
             found.append((name, text, QRectF(left, rect.bottom() - PAD - self._line, width, self._line)))
             left += width + GAP
@@ -184,8 +203,9 @@ class RowDelegate(QStyledItemDelegate):
 
     def action_at(self, row: ChatRow, rect: QRect, point: QPoint) -> str:
         """Return the name of the action at a point of a row; empty: there is none."""
-        places = self._actions(row, rect) if _has_actions(row) else []
-        return next((name for name, _, place in places if name and place.contains(QPointF(point))), "")
+        return next(
+            (name for name, _, place in self._actions(row, rect) if name and place.contains(QPointF(point))), ""
+        )
 
     # painting
 
@@ -236,15 +256,14 @@ class RowDelegate(QStyledItemDelegate):
         quiet = row.kind is RowKind.NOTICE or row.delivery is MessageState.WAITING or (row.earlier and not unread)
         painter.setPen(faint if quiet else palette.color(QPalette.ColorRole.Text))
         painter.setFont(self._view.font())
-        self._layout(row, room.width()).draw(painter, room.topLeft())
+        self._layout(row, room.width()).draw(painter, room.topLeft(), self._selection(row))
         if sign := SIGNS.get(row.delivery):
             painter.setFont(self._small)
             painter.setPen(self._sign_colour(row.delivery, palette))
             at = QRectF(rect.right() - self.sign_width - PAD, top, self.sign_width, self._line)
             painter.drawText(at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, sign)
 
-        if _has_actions(row):
-            self._paint_actions(painter, row, rect, palette)
+        self._paint_actions(painter, row, rect, palette)
 
     def _paint_actions(self, painter: QPainter, row: ChatRow, rect: QRect, palette: QPalette) -> None:
         underlined = QFont(self._small)
@@ -273,6 +292,10 @@ class RowDelegate(QStyledItemDelegate):
         return colours.good(palette) if delivery is MessageState.HELD else colours.faint(palette)
 
 
-def _has_actions(row: ChatRow) -> bool:
-    """Tell whether a row is an own line that ended badly."""
-    return row.own and bool(row.id) and row.delivery in ENDED_BADLY
+def _links_below(row: ChatRow) -> list[tuple[str, str]]:
+    """Return the links below a line that ended badly, and below a text that is cut, with their names."""
+    found = []
+    if row.own and row.id and row.delivery in ENDED_BADLY:
+        found = [("", f"{translate('delivery', DELIVERY_TEXT[row.delivery])}:")]
+        found += [(name, translate("lines", text)) for name, text in LINE_ACTIONS.items()]
+    return [*found, (OPEN, translate("lines", "Open all of it"))] if row.cut else found
