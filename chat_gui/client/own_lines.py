@@ -189,7 +189,8 @@ class OwnLines:
     def on_events(self, events: Iterable[gcom.Event]) -> None:
         """Take events in order, after the window was told of them."""
         with self._changed:
-            self._events.extend(events)
+            # A flood of others' messages has nothing to do with lines that are not there.
+            self._events.extend(event for event in events if self._lines or not isinstance(event, gcom.Message))
             if not self._attempting:
                 self._read_waiting()
         self._tell_moves()

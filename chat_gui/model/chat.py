@@ -262,12 +262,12 @@ class Chat:
     def _on_arrived(self, state: GroupState, update: Arrived) -> list[Notice]:
         notices: list[Notice] = []
         for event in update.events:
-            if isinstance(event, gcom.Message | gcom.Unicast) and event.name in self.ignored:
-                continue
             if isinstance(event, gcom.Message):
-                notices += self._on_message(state, event, update)
+                if not self.ignored or event.name not in self.ignored:
+                    notices += self._on_message(state, event, update)
             elif isinstance(event, gcom.Unicast):
-                notices += self._on_unicast(state, event, update)
+                if event.name not in self.ignored:
+                    notices += self._on_unicast(state, event, update)
             else:
                 self._on_event(state, event, update.at_ms)
         return notices

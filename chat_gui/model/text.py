@@ -58,6 +58,8 @@ def shown(text: str) -> str:
 
 def in_full(text: str) -> str:
     """Return all of a clean text that `shown` would cut, up to WHOLE_CHARS_MAX; empty: it is shown in full."""
+    if len(text) < SHOWN_LINES_MAX:
+        return ""
     if (
         len(text) <= SHOWN_CHARS_MAX
         and sum(1 for _ in islice(_LINE_END.finditer(text), SHOWN_LINES_MAX)) < SHOWN_LINES_MAX

@@ -110,7 +110,7 @@ class RowDelegate(QStyledItemDelegate):
     def _height(self, row: ChatRow, width: int) -> int:
         if row.kind in _SEPARATORS:
             return round(self._line + 4 * PAD)
-        return self._text_height(row, width) + (round(self._line) if _links_below(row) else 0)
+        return self._text_height(row, width) + (round(self._line) if _has_links(row) else 0)
 
     def _text_height(self, row: ChatRow, width: int) -> int:
         room = self._text_rect(QRect(0, 0, width, 0)).width()
@@ -263,7 +263,8 @@ class RowDelegate(QStyledItemDelegate):
             at = QRectF(rect.right() - self.sign_width - PAD, top, self.sign_width, self._line)
             painter.drawText(at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, sign)
 
-        self._paint_actions(painter, row, rect, palette)
+        if _has_links(row):
+            self._paint_actions(painter, row, rect, palette)
 
     def _paint_actions(self, painter: QPainter, row: ChatRow, rect: QRect, palette: QPalette) -> None:
         underlined = QFont(self._small)
@@ -292,10 +293,18 @@ class RowDelegate(QStyledItemDelegate):
         return colours.good(palette) if delivery is MessageState.HELD else colours.faint(palette)
 
 
+def _ended_badly(row: ChatRow) -> bool:
+    return row.own and row.delivery in ENDED_BADLY and bool(row.id)
+
+
+def _has_links(row: ChatRow) -> bool:
+    return row.cut or _ended_badly(row)
+
+
 def _links_below(row: ChatRow) -> list[tuple[str, str]]:
     """Return the links below a line that ended badly, and below a text that is cut, with their names."""
     found = []
-    if row.own and row.id and row.delivery in ENDED_BADLY:
+    if _ended_badly(row):
         found = [("", f"{translate('delivery', DELIVERY_TEXT[row.delivery])}:")]
         found += [(name, translate("lines", text)) for name, text in LINE_ACTIONS.items()]
     return [*found, (OPEN, translate("lines", "Open all of it"))] if row.cut else found
