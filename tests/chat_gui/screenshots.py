@@ -126,7 +126,7 @@ class Story:
             _wait(partial(_shows, tab, text))
         for text in ("/topic Builds and releases", "Merging now.", "/me opens a bottle"):
             _type(tab, text)
-        _wait(lambda: not tab.state.conversation.outbox and not tab.state.conversation.awaited)
+        _wait(lambda: not tab.state.conversation.own.lines)
         _pause(300)
         self._take("main", window)
 
@@ -196,7 +196,7 @@ class Story:
         window.dock.tabs.setCurrentWidget(window.dock.debug)
         window.dock.debug.switch.setChecked(True)
         for name, rest in (("delay", "bob pareto:60ms"), ("drop", "5%")):
-            window.dock.debug.command(name, rest)
+            window.dock.debug.command(name, rest, ("alice", "bob", "carol", "dave"))
         _pause(600)
         self._take("debug", window)
         window.dock.debug.switch.setChecked(False)

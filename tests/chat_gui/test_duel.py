@@ -66,7 +66,8 @@ def test_panels_stand_in_as_many_columns_as_there_is_room(qtbot: QtBot) -> None:
 
 
 @pytest.mark.slow
-def test_the_window_runs_the_duel(qtbot: QtBot) -> None:
+def test_the_window_runs_the_duel_whatever_faults_the_chat_has(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GCOM_FAULTS", "drop=1.0")
     dialog = DuelDialog(begin=False)
     qtbot.addWidget(dialog)
     with qtbot.waitSignal(dialog.finished_run, timeout=120_000) as told:

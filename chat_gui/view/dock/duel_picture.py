@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaint
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from chat_gui.model.insight.duel import ORDERINGS, SCRIPT, DuelLine, DuelRun, DuelScore, as_text, findings, score
+from chat_gui.model.name_colours import NameColours
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.view import colours
 
@@ -38,6 +39,7 @@ LIVE_LEGEND = (
     QT_TRANSLATE_NOOP("duel", "same bad network. Carol’s and Dave’s"),
     QT_TRANSLATE_NOOP("duel", "screens, your last three lines."),
 )
+_COLOURS = NameColours(dict.fromkeys(line.speaker for line in SCRIPT))
 _CENTRE, _LEFT = Qt.AlignmentFlag.AlignCenter, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -167,7 +169,7 @@ class _Panel:
 
     def _bubble(self, number: int, at: int, said: DuelLine, marked: bool) -> None:
         painter = self._painter
-        colour = colours.of_name(said.speaker, self._palette)
+        colour = colours.of_number(_COLOURS.of(said.speaker), self._palette)
         where = QRectF(self._left[number], self._middle(at) - BUBBLE / 2, COLUMN, BUBBLE)
         painter.setBrush(colours.tint(self._palette, colour, 0.12))
         painter.setPen(QPen(self._wrong, 1.6) if marked else QPen(colours.tint(self._palette, colour, 0.3), 1))
@@ -177,7 +179,7 @@ class _Panel:
 
     def _chip(self, centre: QPointF, speaker: str) -> None:
         """Paint a speaker's initial on its colour, so that the colour does not stand alone."""
-        self._painter.setBrush(colours.of_name(speaker, self._palette))
+        self._painter.setBrush(colours.of_number(_COLOURS.of(speaker), self._palette))
         self._painter.setPen(Qt.PenStyle.NoPen)
         self._painter.drawEllipse(centre, 7, 7)
         where = QRectF(centre.x() - 7, centre.y() - 7.5, 14, 14)

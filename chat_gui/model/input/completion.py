@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat_gui.model.commands import COMMANDS
+from chat_gui.model.input.commands import COMMANDS
 
 LINES_MAX = 200  # nobody walks further up
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from functools import partial
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QUrl, Signal
-from PySide6.QtGui import QContextMenuEvent, QDesktopServices, QGuiApplication, QHelpEvent, QMouseEvent, QResizeEvent
+from PySide6.QtGui import (
+    QClipboard,
+    QContextMenuEvent,
+    QDesktopServices,
+    QGuiApplication,
+    QHelpEvent,
+    QMouseEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QPushButton, QToolTip, QWidget
 
-import gcom
-from chat_gui.model.insight.names import milliseconds
 from chat_gui.model.query import Query
-from chat_gui.model.rows import ChatRow, MessageState, MessageTimes, RowKind
+from chat_gui.model.rows import ENDED_BADLY, ChatRow, MessageState
 from chat_gui.model.texts.copies import as_json, as_text, with_header
-from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
-from chat_gui.view.row_delegate import RowDelegate
-from chat_gui.view.rows_model import DELIVERY_TEXT, SHOWN_MAX, RowsModel
+from chat_gui.model.texts.words import translate
+from chat_gui.view.rows.row_delegate import OPEN, RowDelegate, TextPart
+from chat_gui.view.rows.row_words import tooltip
+from chat_gui.view.rows.rows_model import LINE_ACTIONS, SHOWN_MAX, RowsModel
 
 OLDER_ROWS = 200  # that are added at the top at a time
 
@@ -26,6 +34,8 @@ class ConversationView(QListView):
 
     row_clicked = Signal(object)
     receipt_wanted = Signal(object)  # the row of an own message
+    line_wanted = Signal(str, str)  # an action of LINE_ACTIONS, and the id of an own line
+    open_wanted = Signal(object)  # a row whose text is to be shown whole
     older_wanted = Signal(int)  # rows before this key, which are not in memory: they come by `prepend`
 
     def __init__(
@@ -35,6 +45,7 @@ class ConversationView(QListView):
         self._group = group
         self._older = older
         self._waiting: list[ChatRow] = []  # that came while somebody reads further up
+        self._press: tuple[ChatRow, int] | None = None  # where the mouse was pressed in a text
         self._asked = 0  # the key before which older rows were asked for last
         self.rows = RowsModel(self)
         self.setModel(self.rows)
@@ -77,7 +88,18 @@ class ConversationView(QListView):
     def show_outbox(self, rows: Sequence[ChatRow]) -> None:
         """Show own messages that have no place yet."""
         follows = self.follows
-        self.rows.show_outbox(rows)
+        if self.rows.show_outbox(rows) and follows:
+            self.scrollToBottom()
+
+    def renew(self, keys: set[int]) -> None:
+        """Show rows anew that changed, by their keys."""
+        if not keys:
+            return
+        follows = self.follows
+        self.delegate.forget(keys)
+        self.rows.refresh(keys)
+        # One that ended badly is higher by a line, which Qt would not ask for.
+        self.scheduleDelayedItemsLayout()
         if follows:
             self.scrollToBottom()
 
@@ -163,9 +185,54 @@ class ConversationView(QListView):
             return ""
         return self.delegate.link_at(self.rows.row(index.row()), self.visualRect(index), point)
 
+    def _action_at(self, point: QPoint) -> str:
+        index = self.indexAt(point)
+        row = self.rows.row(index.row()) if index.isValid() else None
+        return self.delegate.action_at(row, self.visualRect(index), point) if row else ""
+
+    def _row_at(self, point: QPoint) -> tuple[ChatRow, int] | None:
+        """Return the row at a point, and the place in its text."""
+        index = self.indexAt(point)
+        if not index.isValid():
+            return None
+        row = self.rows.row(index.row())
+        place = self.delegate.place_at(row, self.visualRect(index), point)
+        return None if place is None else (row, place)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin to select within a text, or rows."""
+        self._press = self._row_at(event.position().toPoint()) if event.button() is Qt.MouseButton.LeftButton else None
+        self.select_part(None)
+        super().mousePressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Select a word."""
+        super().mouseDoubleClickEvent(event)
+        if found := self._row_at(event.position().toPoint()):
+            row, place = found
+            words = (word.span() for word in re.finditer(r"\w+", row.text))
+            self.select_part(next(((row, *span) for span in words if span[0] <= place <= span[1]), None))
+
+    def select_part(self, part: TextPart | None) -> None:
+        """Select a part of a row's text; None: no part."""
+        if part != self.delegate.part:
+            self.delegate.part = part
+            self.viewport().update()
+
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Show a hand over a link."""
-        over = self._link_at(event.position().toPoint())
+        """Select within a text, or show a hand over a link."""
+        point = event.position().toPoint()
+        if self._press and event.buttons() & Qt.MouseButton.LeftButton:
+            row, begin = self._press
+            found = self._row_at(point)
+            if found and found[0] is row:
+                first, last = sorted((begin, found[1]))
+                self.select_part((row, first, last) if first < last else None)
+                return  # not the rows, too
+            # Out of the row: rows are selected from here on.
+            self._press = None
+            self.select_part(None)
+        over = self._link_at(point) or self._action_at(point)
         self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
         super().mouseMoveEvent(event)
 
@@ -173,13 +240,26 @@ class ConversationView(QListView):
         """Open a link, whose address is what is shown."""
         # A drag over several rows that ends on a link selects them, and opens nothing.
         address = self._link_at(event.position().toPoint())
-        if address and event.button() is Qt.MouseButton.LeftButton and len(self.selectedIndexes()) <= 1:
+        alone = len(self.selectedIndexes()) <= 1 and self.delegate.part is None
+        if address and event.button() is Qt.MouseButton.LeftButton and alone:
             open_link(address)
         super().mouseReleaseEvent(event)
+        self._press = None
+        if self.delegate.part and QGuiApplication.clipboard().supportsSelection():
+            QGuiApplication.clipboard().setText(self.part, QClipboard.Mode.Selection)
+        if action := self._action_at(event.position().toPoint()):
+            self._act(action, self.rows.row(self.indexAt(event.position().toPoint()).row()))
+            return
         index = self.indexAt(event.position().toPoint())
         # The sign of an own message stands in the last column: a click on it asks who has the message.
         if index.isValid() and event.position().x() > self.viewport().width() - self.delegate.sign_width:
             self.ask_receipt(self.rows.row(index.row()))
+
+    def _act(self, action: str, row: ChatRow) -> None:
+        if action == OPEN:
+            self.open_wanted.emit(row)
+        else:
+            self.line_wanted.emit(action, row.id)
 
     def ask_receipt(self, row: ChatRow) -> None:
         """Ask who has an own message, where somebody can know."""
@@ -195,9 +275,19 @@ class ConversationView(QListView):
         """Return the selected rows, oldest first."""
         return [self.rows.row(index.row()) for index in sorted(self.selectedIndexes(), key=QModelIndex.row)]
 
+    @property
+    def part(self) -> str:
+        """The part of a text that is selected; empty: none."""
+        if self.delegate.part is None:
+            return ""
+        row, first, last = self.delegate.part
+        return row.text[first:last]
+
     def copy(self, form: str) -> None:
-        """Copy the selected rows: as `text`, with `header`, or as `json`."""
-        if rows := self.selected():
+        """Copy the selected rows: as `text`, with `header`, or as `json`; or the part of a text that is selected."""
+        if self.part and form == "text":
+            QGuiApplication.clipboard().setText(self.part)
+        elif rows := self.selected():
             plain_forms = {"text": as_text, "header": with_header}
             text = plain_forms[form](rows) if form in plain_forms else as_json(self._group, rows)
             QGuiApplication.clipboard().setText(text)
@@ -220,11 +310,16 @@ class ConversationView(QListView):
         menu.addAction(self.tr("&Copy"), lambda: self.copy("text"))
         menu.addAction(self.tr("Copy with &header"), lambda: self.copy("header"))
         menu.addAction(self.tr("Copy as &JSON"), lambda: self.copy("json"))
+        menu.addAction(self.tr("Op&en the text…"), lambda: self.open_wanted.emit(row))
         if link:
             menu.addAction(self.tr("Copy the &link"), lambda: QGuiApplication.clipboard().setText(link))
             menu.addAction(self.tr("&Open {}").format(link[:60]), lambda: open_link(link))
         if row.own and row.number and row.delivery is not MessageState.NONE:
             menu.addAction(self.tr("&Who has this message?"), lambda: self.ask_receipt(row))
+        if row.own and row.id and row.delivery in ENDED_BADLY:
+            menu.addSeparator()
+            for name, text in LINE_ACTIONS.items():
+                menu.addAction(translate("lines", text), partial(self.line_wanted.emit, name, row.id))
         return menu
 
     # the look
@@ -251,71 +346,3 @@ def open_link(address: str) -> None:
     """Open an address, which is http or https, in the browser."""
     # Strict: Qt would else mend a wrong address, into one that nobody was shown.
     QDesktopServices.openUrl(QUrl(address, QUrl.ParsingMode.StrictMode))
-
-
-def tooltip(row: ChatRow) -> str:
-    """Return the times of a row, and its state."""
-    if row.kind in (RowKind.DAY, RowKind.VIEW, RowKind.NOTICE):
-        return _time(row.at_ms)
-    lines = [translate("times", "sent {}").format(_time(row.sent_ms))] if row.sent_ms else []
-    lines += _steps(row.times, row.sent_ms) if row.times else [translate("times", "read {}").format(_time(row.at_ms))]
-    if row.number:
-        text = translate("times", "message {} of {}, view {}")
-        lines.append(text.format(row.number, row.process, row.view))
-    if row.looks_like:
-        lines.insert(0, translate("names", "careful: this name looks like {}").format(row.looks_like))
-    if row.delivery in DELIVERY_TEXT:
-        lines.append(translate("delivery", DELIVERY_TEXT[row.delivery]))
-    return "\n".join(lines)
-
-
-def _steps(times: MessageTimes, sent_ms: int) -> list[str]:
-    """Return the way of a message through this process: a line for each step, with the time since the one before."""
-    steps = [
-        (times.received_ms, translate("times", "received {}")),
-        (times.delivered_ms, translate("times", "delivered {}")),
-    ]
-    if times.ordered_ms is not None:
-        steps.insert(1, (times.ordered_ms, translate("times", "ordered {}")))
-    before, lines = times.sent_ms or float(sent_ms), []
-    # By time: the place in the order may be known before the message itself has come.
-    for at_ms, text in sorted(steps, key=lambda step: step[0]):
-        after = f" (+{milliseconds(at_ms - before)})" if before and at_ms >= before else ""
-        lines.append(text.format(f"{_clock(at_ms)}{after}"))
-        before = at_ms
-    lines.append(translate("times", "held back for {}").format(milliseconds(times.held_ms)))
-    if times.serial:
-        lines.append(translate("times", "serial {:,} of the group's order").format(times.serial))
-    return lines
-
-
-def _clock(at_ms: float) -> str:
-    return f"{datetime.fromtimestamp(at_ms / 1000):%H:%M:%S}.{int(at_ms) % 1000:03d}"
-
-
-def _time(at_ms: int) -> str:
-    at = datetime.fromtimestamp(at_ms / 1000).astimezone()
-    return f"{at:%Y-%m-%d %H:%M:%S}.{at_ms % 1000:03d} ({at.astimezone(UTC):%H:%M:%S} UTC)"
-
-
-def receipt_text(receipt: gcom.Receipt) -> str:
-    """Return who has an own message, and who is not known to have it."""
-    held = ", ".join(process.partition("#")[0] for process in receipt.held_by)
-    lacking = ", ".join(process.partition("#")[0] for process in receipt.lacking)
-    parts = [translate("receipt", "message {}: {}").format(receipt.number, translate("states", receipt.state))]
-    if receipt.serial:
-        parts.append(translate("receipt", "number {} in the group's order").format(receipt.serial))
-    parts.append(translate("receipt", "held by {}").format(held or translate("receipt", "nobody")))
-    if lacking:
-        parts.append(translate("receipt", "lacking: {}").format(lacking))
-    return "; ".join(parts)
-
-
-STATES = (
-    QT_TRANSLATE_NOOP("states", "waiting"),
-    QT_TRANSLATE_NOOP("states", "sent"),
-    QT_TRANSLATE_NOOP("states", "ordered"),
-    QT_TRANSLATE_NOOP("states", "held"),
-    QT_TRANSLATE_NOOP("states", "doubt"),
-    QT_TRANSLATE_NOOP("states", "lost"),
-)

@@ -19,12 +19,14 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from chat_gui.model.name_colours import NameColours
 from chat_gui.model.query import Query
-from chat_gui.model.rows import ChatRow, MessageState, RowKind
+from chat_gui.model.rows import ENDED_BADLY, ChatRow, MessageState, RowKind
 from chat_gui.model.settings import CLOCKS
 from chat_gui.model.text import links
+from chat_gui.model.texts.words import translate
 from chat_gui.view import colours
-from chat_gui.view.rows_model import ROW_ROLE, RowsModel
+from chat_gui.view.rows.rows_model import DELIVERY_TEXT, LINE_ACTIONS, ROW_ROLE, RowsModel
 
 _Index = QModelIndex | QPersistentModelIndex
 PAD, GAP = 3, 10
@@ -38,7 +40,10 @@ SIGNS = {
     MessageState.HELD: "✓✓",
     MessageState.DOUBT: "?",
     MessageState.LOST: "✗",
+    MessageState.UNCONFIRMED: "?",
 }
+OPEN = "open"  # the action below a text that is shown in part
+TextPart = tuple[ChatRow, int, int]  # from a place in its text to another
 _SEPARATORS = (RowKind.DAY, RowKind.VIEW)
 
 
@@ -51,6 +56,9 @@ class RowDelegate(QStyledItemDelegate):
         self._heights: dict[int, int] = {}
         self._width = 0
         self.marked = Query.parse("")  # what is searched for
+        self.colours = NameColours()  # of the group's names
+        self.part: TextPart | None = None  # that is selected
+        self.private = False  # all is said by one to the other: no arrows say so
         self._clock = CLOCKS[0]
         self.restyle()
 
@@ -72,6 +80,11 @@ class RowDelegate(QStyledItemDelegate):
         self._name_width = QFontMetricsF(self._bold).horizontalAdvance("m" * 8) + GAP
         self.sign_width = QFontMetricsF(self._small).horizontalAdvance("✓✓") + GAP
         self._heights.clear()
+
+    def forget(self, keys: set[int]) -> None:
+        """Measure rows anew that look otherwise now."""
+        for key in keys:
+            self._heights.pop(key, None)
 
     # measures
 
@@ -97,6 +110,9 @@ class RowDelegate(QStyledItemDelegate):
     def _height(self, row: ChatRow, width: int) -> int:
         if row.kind in _SEPARATORS:
             return round(self._line + 4 * PAD)
+        return self._text_height(row, width) + (round(self._line) if _has_links(row) else 0)
+
+    def _text_height(self, row: ChatRow, width: int) -> int:
         room = self._text_rect(QRect(0, 0, width, 0)).width()
         # Most texts have one line, which is known without laying them out; where it is close they are, for an advance
         # is rounded otherwise than a layout.
@@ -130,6 +146,18 @@ class RowDelegate(QStyledItemDelegate):
         layout.endLayout()
         return layout
 
+    def _selection(self, row: ChatRow) -> list[QTextLayout.FormatRange]:
+        """Return the part of a row's text that is selected."""
+        if self.part is None or self.part[0] is not row:
+            return []
+        each, palette = QTextLayout.FormatRange(), self._view.palette()
+        each.start, each.length = self.part[1], self.part[2] - self.part[1]
+        look = QTextCharFormat()
+        look.setBackground(palette.color(QPalette.ColorRole.Highlight))
+        look.setForeground(palette.color(QPalette.ColorRole.HighlightedText))
+        each.format = look
+        return [each]
+
     def _marks(self, text: str) -> list[QTextLayout.FormatRange]:
         """Return the places of what is searched for, underlined too, so that no colour says it alone."""
         formats: list[QTextLayout.FormatRange] = []
@@ -145,17 +173,39 @@ class RowDelegate(QStyledItemDelegate):
 
     def link_at(self, row: ChatRow, rect: QRect, point: QPoint) -> str:
         """Return the address of the link at a point of a row; empty: there is none."""
+        place = self.place_at(row, rect, point)
+        if place is None:
+            return ""
+        return next((link.address for link in links(row.text) if link.start <= place < link.end), "")
+
+    def place_at(self, row: ChatRow, rect: QRect, point: QPoint) -> int | None:
+        """Return the place in a row's text at a point; None: the point is beside it."""
         room = self._text_rect(rect)
         if row.kind in _SEPARATORS or not room.contains(QPointF(point)):
-            return ""
+            return None
         layout = self._layout(row, room.width())
         for number in range(layout.lineCount()):
             line = layout.lineAt(number)
             if line.rect().translated(room.topLeft()).contains(QPointF(point)):
                 at = line.xToCursor(point.x() - room.left())
-                at = at[0] if isinstance(at, tuple) else at
-                return next((link.address for link in links(row.text) if link.start <= at < link.end), "")
-        return ""
+                return int(at[0] if isinstance(at, tuple) else at)
+        return None
+
+    def _actions(self, row: ChatRow, rect: QRect) -> list[tuple[str, str, QRectF]]:
+        """Return the links below a row, by name, and the word before them, which has none."""
+        room, metrics = self._text_rect(rect), QFontMetricsF(self._small)
+        left, found = room.left(), []
+        for name, text in _links_below(row):
+            width = metrics.horizontalAdvance(text)
+            found.append((name, text, QRectF(left, rect.bottom() - PAD - self._line, width, self._line)))
+            left += width + GAP
+        return found
+
+    def action_at(self, row: ChatRow, rect: QRect, point: QPoint) -> str:
+        """Return the name of the action at a point of a row; empty: there is none."""
+        return next(
+            (name for name, _, place in self._actions(row, rect) if name and place.contains(QPointF(point))), ""
+        )
 
     # painting
 
@@ -170,8 +220,7 @@ class RowDelegate(QStyledItemDelegate):
         elif row.mention:
             painter.fillRect(rect, colours.tint(palette, colours.accent(palette)))
             painter.fillRect(QRect(rect.left(), rect.top(), 3, rect.height()), colours.accent(palette))
-        # Asked of the model: the line moves without any row being another one.
-        if getattr(index.model(), "marker", None) == row.key:
+        if self._rows.marker == row.key:
             painter.setPen(QPen(colours.accent(palette), 2))
             painter.drawLine(rect.topLeft(), rect.topRight())
         if row.kind in _SEPARATORS:
@@ -202,29 +251,60 @@ class RowDelegate(QStyledItemDelegate):
         painter.drawText(time, Qt.AlignmentFlag.AlignVCenter, clock)
         place = QRectF(time.right(), top, self._name_width - GAP, self._line)
         self._paint_name(painter, row, place, palette)
-        quiet = row.kind is RowKind.NOTICE or row.delivery is MessageState.WAITING or row.earlier
+        # What was missed is said earlier, too, and not read: it looks so only once it is.
+        unread = self._rows.marker is not None and row.key >= self._rows.marker
+        quiet = row.kind is RowKind.NOTICE or row.delivery is MessageState.WAITING or (row.earlier and not unread)
         painter.setPen(faint if quiet else palette.color(QPalette.ColorRole.Text))
         painter.setFont(self._view.font())
-        self._layout(row, room.width()).draw(painter, room.topLeft())
+        self._layout(row, room.width()).draw(painter, room.topLeft(), self._selection(row))
         if sign := SIGNS.get(row.delivery):
             painter.setFont(self._small)
             painter.setPen(self._sign_colour(row.delivery, palette))
             at = QRectF(rect.right() - self.sign_width - PAD, top, self.sign_width, self._line)
             painter.drawText(at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, sign)
 
+        if _has_links(row):
+            self._paint_actions(painter, row, rect, palette)
+
+    def _paint_actions(self, painter: QPainter, row: ChatRow, rect: QRect, palette: QPalette) -> None:
+        underlined = QFont(self._small)
+        underlined.setUnderline(True)
+        for name, text, place in self._actions(row, rect):
+            painter.setFont(underlined if name else self._small)
+            painter.setPen(palette.color(QPalette.ColorRole.Link) if name else colours.warning(palette))
+            painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+
     def _paint_name(self, painter: QPainter, row: ChatRow, place: QRectF, palette: QPalette) -> None:
         text = {RowKind.NOTICE: "", RowKind.ACTION: f"* {row.name}"}.get(row.kind, row.name)
-        if row.kind is RowKind.PRIVATE:
+        if row.kind is RowKind.PRIVATE and not self.private:
             text = f"→ {row.peer}" if row.own else f"{row.name} →"
         if row.looks_like:
             text = f"⚠ {text}"
         painter.setFont(self._bold)
-        painter.setPen(colours.of_name(row.peer if row.own and row.peer else row.name, palette))
+        shown = row.peer if row.own and row.peer and not self.private else row.name
+        painter.setPen(colours.of_number(self.colours.of(shown), palette))
         fitting = QFontMetricsF(self._bold).elidedText(text, Qt.TextElideMode.ElideRight, place.width())
         painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, fitting)
 
     @staticmethod
     def _sign_colour(delivery: MessageState, palette: QPalette) -> QColor:
-        if delivery in (MessageState.DOUBT, MessageState.LOST):
+        if delivery is MessageState.DOUBT or delivery in ENDED_BADLY:
             return colours.warning(palette)
         return colours.good(palette) if delivery is MessageState.HELD else colours.faint(palette)
+
+
+def _ended_badly(row: ChatRow) -> bool:
+    return row.own and row.delivery in ENDED_BADLY and bool(row.id)
+
+
+def _has_links(row: ChatRow) -> bool:
+    return row.cut or _ended_badly(row)
+
+
+def _links_below(row: ChatRow) -> list[tuple[str, str]]:
+    """Return the links below a line that ended badly, and below a text that is cut, with their names."""
+    found = []
+    if _ended_badly(row):
+        found = [("", f"{translate('delivery', DELIVERY_TEXT[row.delivery])}:")]
+        found += [(name, translate("lines", text)) for name, text in LINE_ACTIONS.items()]
+    return [*found, (OPEN, translate("lines", "Open all of it"))] if row.cut else found

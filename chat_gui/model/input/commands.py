@@ -11,11 +11,13 @@ from chat_gui.model.wire import ChatMessage, MessageKind
 
 COMMANDS = {
     "join": ("GROUP", QT_TRANSLATE_NOOP("commands", "open a tab for a group, and join it")),
-    "leave": ("", QT_TRANSLATE_NOOP("commands", "leave this group, and close its tab")),
+    "leave": ("", QT_TRANSLATE_NOOP("commands", "close this tab, and leave its group")),
     "me": ("TEXT", QT_TRANSLATE_NOOP("commands", "say what you do: * alice waves")),
     "nick": ("NAME", QT_TRANSLATE_NOOP("commands", "come back to all groups under another name")),
     "topic": ("[TEXT]", QT_TRANSLATE_NOOP("commands", "show the topic, or set it")),
-    "msg": ("MEMBER TEXT", QT_TRANSLATE_NOOP("commands", "say something to one member alone")),
+    "msg": ("MEMBER TEXT", QT_TRANSLATE_NOOP("commands", "say something to one member alone, in a tab of its own")),
+    "ignore": ("[MEMBER]", QT_TRANSLATE_NOOP("commands", "show nothing of what a member says; nothing: list them")),
+    "unignore": ("MEMBER", QT_TRANSLATE_NOOP("commands", "show again what a member says")),
     "who": ("", QT_TRANSLATE_NOOP("commands", "list the members, and when each was last heard")),
     "order": ("", QT_TRANSLATE_NOOP("commands", "tell what the group's ordering promises, and what it costs")),
     "debug": (
@@ -66,15 +68,13 @@ def parse(line: str) -> Command:
     return Command(name, rest)
 
 
-def typed(message: ChatMessage, to: str = "") -> str:
-    """Return the line that one types for a message, so that one that was not sent can be sent again."""
+def typed(message: ChatMessage) -> str:
+    """Return the line that is typed for a message, so that it can be changed and sent again."""
     match message.kind:
         case MessageKind.ACTION:
             return f"/me {message.text}"
         case MessageKind.TOPIC:
             return f"/topic {message.text}"
-        case MessageKind.TEXT if to:
-            return f"/msg {to} {message.text}"
         case MessageKind.TEXT:
             return f"/{message.text}" if message.text.startswith("/") else message.text
         case _:

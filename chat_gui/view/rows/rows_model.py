@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from chat_gui.model.rows import ChatRow, MessageState, RowKind
+from chat_gui.model.rows import ChatRow, MessageState
 from chat_gui.model.texts.copies import plain
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP
 
@@ -16,12 +16,19 @@ _Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 
 DELIVERY_TEXT = {
-    MessageState.WAITING: QT_TRANSLATE_NOOP("delivery", "waiting: not in the group yet"),
+    MessageState.WAITING: QT_TRANSLATE_NOOP("delivery", "waiting: still on this computer"),
     MessageState.SENT: QT_TRANSLATE_NOOP("delivery", "sent"),
     MessageState.ORDERED: QT_TRANSLATE_NOOP("delivery", "ordered and delivered here; not yet known to be held by all"),
     MessageState.HELD: QT_TRANSLATE_NOOP("delivery", "held by all members"),
-    MessageState.DOUBT: QT_TRANSLATE_NOOP("delivery", "in doubt: it may not have arrived"),
-    MessageState.LOST: QT_TRANSLATE_NOOP("delivery", "never arrived, and never will"),
+    MessageState.DOUBT: QT_TRANSLATE_NOOP("delivery", "in doubt: it may not have arrived, and the chat finds out"),
+    MessageState.LOST: QT_TRANSLATE_NOOP("delivery", "not sent"),
+    MessageState.UNCONFIRMED: QT_TRANSLATE_NOOP("delivery", "it may not have arrived"),
+}
+# By name, for lines that ended badly: as links below each, in its menu, and on the banner for all.
+LINE_ACTIONS = {
+    "again": QT_TRANSLATE_NOOP("lines", "Send again"),
+    "edit": QT_TRANSLATE_NOOP("lines", "Edit"),
+    "discard": QT_TRANSLATE_NOOP("lines", "Discard"),
 }
 
 
@@ -32,6 +39,7 @@ class RowsModel(QAbstractListModel):
         super().__init__(parent)
         self.rows: list[ChatRow] = []
         self._outbox: list[ChatRow] = []
+        self._look: list[tuple[str, MessageState]] = []
         self.marker: int | None = None
 
     def rowCount(self, parent: _Index = _NOWHERE) -> int:
@@ -80,8 +88,13 @@ class RowsModel(QAbstractListModel):
             self.rows[:0] = rows
             self.endInsertRows()
 
-    def show_outbox(self, rows: Sequence[ChatRow]) -> None:
-        """Replace what stands at the end without a place."""
+    def show_outbox(self, rows: Sequence[ChatRow]) -> bool:
+        """Replace what stands at the end without a place; return whether it was others."""
+        # By what they are and how they look: the rows are the same objects while their states change.
+        look = [(row.id, row.delivery) for row in rows]
+        if look == self._look:
+            return False
+        self._look = look
         at = len(self.rows)
         if self._outbox:
             self.beginRemoveRows(QModelIndex(), at, at + len(self._outbox) - 1)
@@ -91,9 +104,10 @@ class RowsModel(QAbstractListModel):
             self.beginInsertRows(QModelIndex(), at, at + len(rows) - 1)
             self._outbox = list(rows)
             self.endInsertRows()
+        return True
 
-    def refresh(self, keys: set[int]) -> list[ChatRow]:
-        """Have rows painted again, by their keys; return those whose text may be another."""
+    def refresh(self, keys: set[int]) -> None:
+        """Have rows painted again, by their keys."""
         first = self.rows[0].key if self.rows else 0
         for key in keys:
             at = key - first  # keys of neighbours follow each other, unless older ones were loaded
@@ -101,8 +115,6 @@ class RowsModel(QAbstractListModel):
                 at = next((place for place, row in enumerate(self.rows) if row.key == key), -1)
             if at >= 0:
                 self.dataChanged.emit(self.index(at), self.index(at))
-        # Views alone: several of them in a row become one, whose text is written to disk once more.
-        return [row for row in self.rows[-len(keys) :] if row.key in keys and row.kind is RowKind.VIEW]
 
     def index_of(self, key: int) -> QModelIndex:
         """Return the index of a key; an invalid one if the row is not shown."""
