@@ -117,7 +117,7 @@ def block(text: str, machine: Machine) -> str | None:
 
 
 def main() -> None:
-    """Bring the notes, and the tree in README.md, up to date."""
+    """Bring the notes, and the tree in docs/ARCHITECTURE.md, up to date."""
     layout.write()
     for machine in MACHINES:
         path = ROOT / "docs" / "protocols" / f"{machine.note}.md"
