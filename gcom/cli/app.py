@@ -494,5 +494,11 @@ def _log_to_stderr() -> None:
 
     # loguru writes to standard error in a form of its own; here a warning is one line like all others.
     logger.remove()
-    logger.add(lambda message: notice(str(message).strip()), level="WARNING", format="{message}", diagnose=False)
+    logger.add(
+        lambda message: notice(str(message).strip()),
+        level="INFO",
+        filter=lambda record: record["level"].no >= logger.level("WARNING").no or "progress" in record["extra"],
+        format="{message}",
+        diagnose=False,
+    )
     logger.enable("gcom")

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import Protocol
+
+from loguru import logger
 
 from gcom.errors import GComTimeout, LocalError
 from gcom.runtime.session import Session
+
+TOLD_AFTER_S = 1.0  # a join that takes longer says once what it waits for
 
 
 class JoiningTable(Protocol):
@@ -42,11 +47,21 @@ def await_exit(host: JoiningHost, group: str, deadline: float) -> None:
 
 def await_entry(host: JoiningHost, session: Session, timeout_s: float, deadline: float) -> None:
     """Wait for the first view; raises what the session failed by, NotAMember, GComTimeout."""
+    told_at = monotonic() + TOLD_AFTER_S
     while session.machine.view is None:
         host.raise_if_leaving()
         if session.failure is not None:
             raise session.failure
-        passed = not session.wait_for_change(deadline)
+        passed = not session.wait_for_change(min(deadline, told_at)) and monotonic() >= deadline
+        if session.machine.view is None and monotonic() >= told_at:
+            told_at = deadline
+            # Commands show it: a registry that has just started keeps its first user waiting for some seconds.
+            logger.bind(progress=True).info(
+                "{} is not in group {!r} yet, and waits for {}",
+                host.name,
+                session.machine.group,
+                session.machine.waits_for,
+            )
         if passed and session.machine.view is None:  # it may have come in while this thread slept
             raise GComTimeout(
                 f"{host.name!r} is not in group {session.machine.group!r} after {timeout_s:.3g} s: it waited for "

@@ -25,7 +25,7 @@ from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.errors import BadValue, Dissolved
 from gcom.runtime import queue_items
 from gcom.runtime.queue_items import Entered, Gone, LogStopped, Own
-from gcom.runtime.request_handlers import CallServer
+from gcom.runtime.request_handlers import CallServer, Handler
 from gcom.runtime.session import Session
 from gcom.runtime.step_lock import DirectListener, StepLock
 from gcom.runtime.traces import TraceBuffer, TraceRecorder
@@ -44,10 +44,11 @@ class Uses:
     get_state: Callable[[], bytes] | None = None
     set_state: Callable[[bytes], object] | None = None
     merge_states: Callable[[bytes, bytes], bytes] | None = None
+    on_call: Handler | None = None
 
     def __post_init__(self) -> None:
         """Raise BadValue for callbacks that nobody would call."""
-        for name in ("get_state", "set_state", "merge_states"):
+        for name in ("get_state", "set_state", "merge_states", "on_call"):
             callback = getattr(self, name)
             if callback is not None and not callable(callback):
                 raise BadValue(f"{name} must be a function, or left out; got {callback!r}")
@@ -114,6 +115,8 @@ class Membership:
         self.may_send_by: object = None  # the rules by which this process was found to have the right to send
         self.recorder: TraceRecorder | None = None  # while somebody watches
         self.call_server = CallServer(host.lock, host.on_defect)  # the application's handler stays what it is
+        if uses.on_call:
+            self.call_server.handler = uses.on_call
         self._entered: deque[Session] = deque()  # sessions whose Entered the application has not read
         self._host = host
         self.host: EnteredHost = host  # as calls of the application see it

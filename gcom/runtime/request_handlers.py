@@ -46,7 +46,9 @@ class CallServer:
     """
 
     def __init__(self, lock: StepLock, on_defect: Callable[[], None]) -> None:
-        self.handler: Handler | None = None
+        self._handler: Handler | None = None
+        self._early: deque[tuple[Stepped, Serve]] | None = deque()  # until the application has had time for a handler
+        self._early_until_ms: int | None = None
         self._on_defect = on_defect
         self._requests: deque[tuple[Stepped, Serve]] = deque()
         self._ready = lock.condition()
@@ -56,14 +58,40 @@ class CallServer:
         self._at_work = False
         self._closed = False
 
-    def take(self, session: Stepped, request: Serve) -> None:
-        """Serve a request; there is a handler."""
-        self._requests.append((session, request))
-        self._pass_on()
+    @property
+    def handler(self) -> Handler | None:
+        return self._handler
 
-    def serve_waiting(self) -> None:
-        """Try again to serve requests for which no thread could be started."""
+    @handler.setter
+    def handler(self, handler: Handler | None) -> None:
+        self._handler = handler
+        self._serve_early()
+
+    def take(self, session: Stepped, request: Serve) -> bool:
+        """Serve a request, now or once there is a handler; return whether there may be one."""
+        if self._handler is None and self._early is None:
+            return False
+        (self._requests if self._handler or self._early is None else self._early).append((session, request))
+        self._pass_on()
+        return True
+
+    def serve_waiting(self, now_ms: int) -> None:
+        """Try again to serve requests for which no thread could be started, or that waited for a first handler.
+
+        1. Alice sees Bob in a view, and calls him. 2. Bob's `join` returns. 3. Bob's program calls `on_call`.
+        """
+        if self._early_until_ms is None:
+            self._early_until_ms = now_ms + limits.HANDLER_GRACE_MS
+        elif now_ms >= self._early_until_ms:
+            self._serve_early()
         if self._requests and not self._threads:
+            self._pass_on()
+
+    def _serve_early(self) -> None:
+        """Have the requests served that waited for a first handler; without any they are told so."""
+        early, self._early = self._early, None
+        if early:
+            self._requests.extend(early)
             self._pass_on()
 
     def close(self) -> None:
@@ -71,6 +99,7 @@ class CallServer:
         self._closed = True
         # Callers are not answered: their own view change tells them that this member is gone.
         self._requests.clear()
+        self._early = None
         self._ready.notify_all()
 
     @contextmanager
@@ -122,7 +151,7 @@ class CallServer:
     def _serve(self, session: Stepped, request: Serve) -> None:
         """Call the handler, without the lock."""
         # The handler as it is now: the application may set another one while this request is served.
-        handler, self._at_work = self.handler, True
+        handler, self._at_work = self._handler, True
         self._ready.release()
         try:
             payload, failed = _answer(handler, request)

@@ -169,7 +169,7 @@ class Session:
         if self._buffer:
             self._hand_over()  # now at the latest: every link may be idle
         self.tell_read()
-        self.membership.call_server.serve_waiting()
+        self.calls.serve_early(self.machine.view is not None)
         self.step(events.Tick())
 
     def receive(self, frame: Frame) -> Reply:

@@ -57,6 +57,7 @@ class Calling(GroupHandle):
             def answer(payload, caller):
                 return f"{len(payload)} bytes from {caller}"
 
+        `join(on_call=)` sets it before anybody can call; else calls wait for it until half a second after the entry.
         It runs in a thread of the group's own, one request at a time, and may itself send and call; while it waits for
         a call of its own, other requests are served: it must hold no lock then that a handler wants. What it raises is
         the caller's result, an error with its text.

@@ -143,6 +143,7 @@ class Node(Closable):
         get_state: Callable[[], bytes] | None = None,
         set_state: Callable[[bytes], object] | None = None,
         merge_states: Callable[[bytes, bytes], bytes] | None = None,
+        on_call: Callable[[bytes | str, str], bytes | str] | None = None,
         timeout_s: float | None = None,
     ) -> Group:
         """Become a member; with `create`, make the group first if it is not there.
@@ -155,6 +156,7 @@ class Node(Closable):
         `merge_states(mine, theirs)`, in a PARTITIONABLE group, returns one state for two: when instances have met, all
         members call it at one place of their histories, with `theirs` of a member that came from the other instance.
         It must be a function of the two, the same at all members, and may be given what `mine` has already.
+        `on_call(payload, caller)` answers group calls from the first one on (`Group.on_call`).
         One that was admitted, and put out before it heard of it, tries again, three times in all, and then raises
         Detached.
         Raises BadValue, UnknownGroup, GroupExists, NameTaken, NotInvited, VersionMismatch, RegistryUnavailable,
@@ -162,7 +164,7 @@ class Node(Closable):
         """
         # Refused here: of a name that nobody can have the registry would only say that there is no such group.
         names.group_name(group)
-        uses = Uses(receive, rejoin, get_state, set_state, merge_states)
+        uses = Uses(receive, rejoin, get_state, set_state, merge_states, on_call)
         if create is not None and not isinstance(create, Definition):
             raise BadValue(f"create must be a gcom.Definition, or None; got {create!r}")
         if create is not None and create.group != group:
