@@ -13,7 +13,7 @@ import gcom
 from gcom import errors
 from gcom.cli.app import app
 from registry.cli import app as registry_app
-from tests import links
+from tests import diagrams, links
 from tests.tidy.source import ROOT
 
 DOCS = ROOT / "docs"
@@ -38,6 +38,21 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
 def test_links_of_pages_beside_the_site_lead_somewhere(page: str) -> None:
     found = [link for link in LINK.findall((ROOT / page).read_text("utf-8")) if "://" not in link]
     assert [link for link in found if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize(("name", "text"), diagrams.pictures().items())
+def test_the_pictures_of_traces_are_up_to_date(name: str, text: str) -> None:
+    assert (diagrams.PICTURES / name).read_text("utf-8") == text, "make traces draws them anew"
+
+
+def test_a_picture_has_a_row_for_each_line_of_its_trace() -> None:
+    trace = "form a b\n  view 2: a, b\nkill b\n  t=5  a -> b   <Fetch>\n       a        suspect b (dead)\n"
+    assert [(row.actor, row.target, row.time) for row in diagrams.rows(trace)] == [
+        ("", "", ""),
+        ("a", "b", "5"),
+        ("a", "", ""),
+    ]
+    assert "&lt;Fetch&gt;" in diagrams.draw(trace)
 
 
 def _listed(page: str) -> set[str]:
