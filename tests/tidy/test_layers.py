@@ -65,6 +65,12 @@ LAYERS = (
     ),
     Layer("gcom.metrics", (*VALUES, "gcom", "gcom.metrics"), STDLIB | {"prometheus_client"}),
     Layer(
+        "gcom.replicated.replica",
+        (*VALUES, "gcom.replicated.errors", "gcom.replicated.machine", "gcom.replicated.messages"),
+        PURE | {"hashlib", "traceback"},
+    ),
+    Layer("gcom.replicated", (*VALUES, "gcom", "gcom.replicated"), STDLIB | {"loguru", "msgpack"}),
+    Layer(
         "gcom.demo", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench", "gcom.demo"), STDLIB | {"loguru", "rich"}
     ),
     Layer("gcom.bench.throughput.frames", ("gcom.bench",), STDLIB | {"Pyro5", "msgpack"}),  # the baseline is bare Pyro5
