@@ -41,6 +41,8 @@ LINES_MOST = {
     "gcom/demo": 600,
     "gcom/metrics": 400,
     "gcom/replicated": 2_600,
+    "gcom/sessions": 1_500,
+    "gcom/bank": 600,
     "gcom/runtime": 9_950,
     "gcom/sim": 5_900,
     "gcom/trace": 700,

@@ -44,7 +44,17 @@ class Layer:
 VALUES = ("gcom.errors", "gcom.values")
 BELOW_RUNTIME = (*VALUES, "gcom.core", "gcom.trace")
 SECURE = (*BELOW_RUNTIME, "gcom.certificates")  # the simulator knows no certificates
-PROGRAMS = (*SECURE, "gcom", "gcom.audit", "gcom.runtime", "gcom.sim", "gcom.demo", "gcom.bench", "gcom.metrics")
+PROGRAMS = (
+    *SECURE,
+    "gcom",
+    "gcom.audit",
+    "gcom.runtime",
+    "gcom.sim",
+    "gcom.demo",
+    "gcom.bench",
+    "gcom.metrics",
+    "gcom.bank",
+)
 LAYERS = (
     Layer("gcom.errors", (), PURE),
     Layer("gcom.values", VALUES, PURE),
@@ -70,6 +80,8 @@ LAYERS = (
         PURE | {"hashlib", "traceback"},
     ),
     Layer("gcom.replicated", (*VALUES, "gcom", "gcom.replicated"), STDLIB | {"loguru", "msgpack"}),
+    Layer("gcom.sessions", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions"), STDLIB | {"msgpack"}),
+    Layer("gcom.bank", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions", "gcom.bank"), STDLIB),
     Layer(
         "gcom.demo", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench", "gcom.demo"), STDLIB | {"loguru", "rich"}
     ),
