@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 WATCHING = ROOT / "docs" / "watching.md"
 OPERATING = ROOT / "docs" / "operating.md"
+TOPICS = ROOT / "docs" / "topics.md"
 LIMIT_S = 300.0
 _FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[^\S\n]*$", re.MULTILINE | re.DOTALL)
 
@@ -50,7 +51,9 @@ def test_there_is_an_example_of_the_library() -> None:
 
 
 SHOWN = [
-    example for page in (README, WATCHING, OPERATING) for example in examples(page.read_text("utf-8")) or [("", "")]
+    example
+    for page in (README, WATCHING, OPERATING, TOPICS)
+    for example in examples(page.read_text("utf-8")) or [("", "")]
 ]
 
 
