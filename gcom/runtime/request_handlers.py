@@ -23,6 +23,7 @@ from gcom.core.messages import events
 from gcom.core.messages.effects import Serve
 from gcom.errors import BadValue
 from gcom.runtime.step_lock import StepLock
+from gcom.runtime.waiting import change
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload, check_payload
@@ -47,6 +48,7 @@ class CallServer:
 
     def __init__(self, lock: StepLock, on_defect: Callable[[], None]) -> None:
         self.handler: Handler | None = None
+        self._in_loop = False  # an event loop takes the requests, and no thread serves them
         self._on_defect = on_defect
         self._requests: deque[tuple[Stepped, Serve]] = deque()
         self._ready = lock.condition()
@@ -55,6 +57,16 @@ class CallServer:
         self._returning = 0  # handlers whose own call is over, and that wait for their turn to go on
         self._at_work = False
         self._closed = False
+
+    def serve_in_loop(self, handler: Handler | None) -> None:
+        """Serve requests with a handler that an event loop calls, which asks for them by `next_request`."""
+        self.handler, self._in_loop = handler, True
+
+    async def next_request(self) -> tuple[Stepped, Serve]:
+        """Wait for a request that an event loop is to serve. Holds the lock."""
+        while not self._requests:
+            await change(self._ready, None)
+        return self._requests.popleft()
 
     def take(self, session: Stepped, request: Serve) -> None:
         """Serve a request; there is a handler."""
@@ -94,7 +106,7 @@ class CallServer:
     def _pass_on(self) -> None:
         """Wake or start a thread: the turn is free, or there is one request more."""
         self._ready.notify_all()
-        unserved = self._requests and not (self._at_work or self._returning or self._idle)
+        unserved = self._requests and not (self._in_loop or self._at_work or self._returning or self._idle)
         if unserved and len(self._threads) < NESTED_MAX:
             thread = Thread(target=self._run, name="gcom answering", daemon=True)
             # Where there is no thread to be had now, `serve_waiting` tries again at the next tick.

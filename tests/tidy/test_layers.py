@@ -44,6 +44,7 @@ class Layer:
 VALUES = ("gcom.errors", "gcom.values")
 BELOW_RUNTIME = (*VALUES, "gcom.core", "gcom.trace")
 SECURE = (*BELOW_RUNTIME, "gcom.certificates")  # the simulator knows no certificates
+AIO = (*SECURE, "gcom.runtime", "gcom.aio")
 PROGRAMS = (*SECURE, "gcom", "gcom.audit", "gcom.runtime", "gcom.sim", "gcom.demo", "gcom.bench", "gcom.metrics")
 LAYERS = (
     Layer("gcom.errors", (), PURE),
@@ -72,6 +73,7 @@ LAYERS = (
     Layer("gcom.bench.performance.plots", (*VALUES, "gcom.bench"), STDLIB | {"matplotlib"}),
     Layer("gcom.bench.latency.echo", ("gcom.bench",), STDLIB | {"Pyro5"}),  # the baseline is bare Pyro5
     Layer("gcom.bench", (*SECURE, "gcom", "gcom.runtime", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
+    Layer("gcom.aio", AIO, STDLIB | {"loguru"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),
     Layer("gcom", (*VALUES, "gcom.certificates", "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),
