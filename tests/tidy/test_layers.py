@@ -44,6 +44,7 @@ class Layer:
 VALUES = ("gcom.errors", "gcom.values")
 BELOW_RUNTIME = (*VALUES, "gcom.core", "gcom.trace")
 SECURE = (*BELOW_RUNTIME, "gcom.certificates")  # the simulator knows no certificates
+AIO = (*SECURE, "gcom.runtime", "gcom.aio")
 PROGRAMS = (
     *SECURE,
     "gcom",
@@ -93,6 +94,7 @@ LAYERS = (
     Layer("gcom.bench", (*SECURE, "gcom", "gcom.runtime", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
     Layer("gcom.topics.judge", ("gcom.errors", "gcom.topics.errors", "gcom.topics.values"), PURE),
     Layer("gcom.topics", (*VALUES, "gcom.topics"), STDLIB - SOCKETS),
+    Layer("gcom.aio", AIO, STDLIB | {"loguru"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),
     Layer("gcom", (*VALUES, "gcom.certificates", "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),
