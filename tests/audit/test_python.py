@@ -18,6 +18,7 @@ from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import compact, list_segments
 from gcom.audit.plan.chains import chains_of
 from gcom.errors import BadValue, NotALog
+from tests.audit import queries
 from tests.audit.lives import WALL_NS, Group, broken, live, write_lives
 
 MEMBERS = [["alice", "bob"], ["alice", "bob", "carol"]]
@@ -172,3 +173,19 @@ def test_spark_gives_each_delivery_once_with_what_its_sender_says(spark: Any, tm
         }
         assert row["sent"] < row["delivered"]
         assert row["sender"] not in row["clock"]
+
+
+def test_spark_answers_the_queries_of_the_page(spark: Any, tmp_path: Path) -> None:
+    """If only what a query gives has changed: `python -m tests.audit.queries` writes it."""
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    try:
+        queries.register(spark, queries.write_logs(tmp_path))
+        found = [*queries.EXAMPLE.finditer(queries.PAGE.read_text("utf-8"))]
+        assert len(found) == 10
+        for each in found:
+            assert queries.result_of(spark, each["query"]) == each["shown"], each["query"]
+    finally:
+        spark.conf.unset("spark.sql.session.timeZone")
+        spark.catalog.clearCache()
+        for view in spark.catalog.listTables():
+            spark.catalog.dropTempView(view.name)
