@@ -35,6 +35,7 @@
         └── GComTimeout         a blocking call ran out of time (also a TimeoutError)
             └── CallTimeout     ... a group call; carries the results that had come
 
+Errors of topics are in gcom/topics/errors.py, in the same tree.
 The two that carry results are made beside them, in gcom/runtime/api/results.py.
 
 Each message names the value at fault, what is allowed, and what to do next.

@@ -1,7 +1,7 @@
 """Pictures of golden traces for docs/concepts/how-it-works.md: python -m tests.diagrams (`make traces`) draws them.
 
-Each lifeline is a member, or the registry's sequencer, and time runs down. An arrow is a call, a dashed arrow its reply,
-and a dot is an event at one member. The words beside a row are the trace's own line.
+Each lifeline is a member, or the registry's sequencer; time runs down. An arrow is a call, a dashed arrow its reply,
+and a dot is an event at one member. Words beside a row are those of the trace.
 """
 
 from __future__ import annotations

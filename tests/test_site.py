@@ -10,13 +10,18 @@ from pathlib import Path
 import pytest
 
 import gcom
-from gcom import errors
+import gcom.replicated.errors
+import gcom.sessions.errors
+import gcom.topics.errors
+from gcom import aio, audit, errors, topics
 from gcom.cli.app import app
 from registry.cli import app as registry_app
 from tests import diagrams, links
 from tests.tidy.source import ROOT
 
 DOCS = ROOT / "docs"
+PUBLIC = (gcom, gcom.replicated, gcom.sessions, topics, aio, audit)
+ERRORS = (errors, gcom.replicated.errors, gcom.sessions.errors, topics.errors)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -62,7 +67,8 @@ def _listed(page: str) -> set[str]:
 
 
 def test_every_error_has_its_remedy() -> None:
-    kinds = [*vars(errors).values(), gcom.CallDetached, gcom.CallTimeout]
+    of_modules = [kind for module in ERRORS for kind in vars(module).values()]
+    kinds = [*of_modules, gcom.CallDetached, gcom.CallTimeout]
     names = {kind.__name__ for kind in kinds if isinstance(kind, type) and issubclass(kind, errors.GComError)}
     assert names - {"GComError"} <= _listed("errors.md")
 
@@ -81,4 +87,5 @@ def test_every_command_is_listed() -> None:
 def test_every_public_name_has_its_place() -> None:
     pages = "".join((DOCS / "reference" / page).read_text("utf-8") for page in ("library.md", "events.md", "errors.md"))
     constants = {"ALL", "FIRST", "MAJORITY", "NONE", "GComError", "Event"}
-    assert [name for name in gcom.__all__ if name not in constants and not re.search(rf"\b{name}\b", pages)] == []
+    names = {name for module in PUBLIC for name in module.__all__}
+    assert [name for name in sorted(names - constants) if not re.search(rf"\b{name}\b", pages)] == []

@@ -19,8 +19,8 @@ import typer
 
 from gcom import __version__
 from gcom.cli import options
-from gcom.cli.commands import audit, bench, certs
-from gcom.cli.output import Output, OutputClosed, notice, open_standard_descriptors
+from gcom.cli.commands import audit, bank, bench, certs, topics
+from gcom.cli.output import Output, OutputClosed, log_to_stderr, notice, open_standard_descriptors
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import refusal
 from gcom.errors import BadValue, ExtraMissing, GComError, RegistryUnavailable
@@ -42,8 +42,10 @@ app = typer.Typer(
 )
 # Only their words are imported here: what does the work comes when one of them runs.
 app.add_typer(audit.app, name="audit")
+app.add_typer(bank.app, name="bank")
 app.add_typer(bench.app, name="bench")
 app.add_typer(certs.app, name="certs")
+app.add_typer(topics.app, name="topics")
 
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
@@ -342,7 +344,7 @@ def join(
         options.refuse_without_create(
             ordering=ordering, multicast=multicast, static=static, safe=safe, signed=signed, **given
         )
-    _log_to_stderr()
+    log_to_stderr()
     session = member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger), metrics)
     return member.join(session, wanted, wait)
 
@@ -363,7 +365,7 @@ def send(
     """
     from gcom.cli.commands import member
 
-    _log_to_stderr()
+    log_to_stderr()
     # The very bytes of the shell: what is no UTF-8 Python keeps as halves of surrogates, which are no text to send.
     member.send(group, name, registry, log_dir, os.fsencode(text))
 
@@ -390,7 +392,7 @@ def tail(
     """
     from gcom.cli.commands import member
 
-    _log_to_stderr()
+    log_to_stderr()
     linger_s = options.checked_linger(linger)
     return member.tail(member.MemberOptions(group, name, registry, log_dir, as_json, linger_s, metrics))
 
@@ -486,19 +488,3 @@ def _directory(registry: str | None) -> DirectoryClient:
     # All registries of the list are asked, since a group is at home at one of them; a notice tells of each that is
     # silent while another answers.
     return DirectoryClient(",".join(registry_addresses(registry)), REGISTRY_S, tell=notice)
-
-
-def _log_to_stderr() -> None:
-    """Print the log of the library, which is silent by itself, on standard error."""
-    from loguru import logger
-
-    # loguru writes to standard error in a form of its own; here a warning is one line like all others.
-    logger.remove()
-    logger.add(
-        lambda message: notice(str(message).strip()),
-        level="INFO",
-        filter=lambda record: record["level"].no >= logger.level("WARNING").no or "progress" in record["extra"],
-        format="{message}",
-        diagnose=False,
-    )
-    logger.enable("gcom")

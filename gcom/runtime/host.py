@@ -177,30 +177,29 @@ class Host:
         with self.lock:
             return self._server.refused + self._refused
 
-    # entering a group; takes the lock
+    # entering a group; holds the lock
 
-    def enter(self, group: str, uses: Uses, create: Definition | None, timeout_s: float) -> Membership:
+    async def enter(self, group: str, uses: Uses, create: Definition | None, timeout_s: float) -> Membership:
         """Become a member of a group, and wait until that is so (`Node.join`)."""
         deadline = monotonic() + timeout_s
-        with self.lock:
-            await_exit(self, group, deadline)
-            if create is not None and create.signed and self._signer is None:
-                raise BadValue(unsigned(create))
-            membership = Membership(self, uses)
-            if group in self._entered:
-                self.renew_process()  # a process enters an instance once; its other groups keep theirs
-            self._entered.add(group)
-            gives, takes = uses.gives_state, uses.takes_state
-            seat = (group, self._process, self.address)
-            machine = GroupMachine(*seat, create, gives_state=gives, takes_state=takes, signer=self._signer)
-            session = membership.begin(machine)
-            try:
-                # The wait gives the lock back, as a condition's does: the other groups of this node go on.
-                await_entry(self, session, timeout_s, deadline)
-            except BaseException:  # outermost: of a join; nobody will hold the group, so it must not stay in it
-                session.step(events.Exit())
-                self.sessions.drop(session)
-                raise
+        await await_exit(self, group, deadline)
+        if create is not None and create.signed and self._signer is None:
+            raise BadValue(unsigned(create))
+        membership = Membership(self, uses)
+        if group in self._entered:
+            self.renew_process()  # a process enters an instance once; its other groups keep theirs
+        self._entered.add(group)
+        gives, takes = uses.gives_state, uses.takes_state
+        seat = (group, self._process, self.address)
+        machine = GroupMachine(*seat, create, gives_state=gives, takes_state=takes, signer=self._signer)
+        session = membership.begin(machine)
+        try:
+            # The wait gives the lock back, as a condition's does: the other groups of this node go on.
+            await await_entry(self, session, timeout_s, deadline)
+        except BaseException:  # outermost: of a join; nobody will hold the group, so it must not stay in it
+            session.step(events.Exit())
+            self.sessions.drop(session)
+            raise
         return membership
 
     def raise_if_leaving(self) -> None:

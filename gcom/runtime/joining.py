@@ -31,7 +31,7 @@ class JoiningHost(Protocol):
     def raise_if_leaving(self) -> None: ...
 
 
-def await_exit(host: JoiningHost, group: str, deadline: float) -> None:
+async def await_exit(host: JoiningHost, group: str, deadline: float) -> None:
     """Wait until the process is out of a group that it is leaving; raise LocalError if it is in, and stays."""
     host.raise_if_leaving()
     while inside := host.sessions.in_group(group):
@@ -39,20 +39,20 @@ def await_exit(host: JoiningHost, group: str, deadline: float) -> None:
         # group only with the next view.
         if not inside[0].leaving:
             raise LocalError(f"{host.name!r} is in group {group!r} already: leave it first")
-        if not inside[0].wait_for_change(deadline):
+        if not await inside[0].wait_for_change(deadline):
             waits_for = inside[0].machine.waits_for or "the view without it"
             raise LocalError(f"{host.name!r} is on its way out of group {group!r}: it waits for {waits_for}")
         host.raise_if_leaving()
 
 
-def await_entry(host: JoiningHost, session: Session, timeout_s: float, deadline: float) -> None:
+async def await_entry(host: JoiningHost, session: Session, timeout_s: float, deadline: float) -> None:
     """Wait for the first view; raises what the session failed by, NotAMember, GComTimeout."""
     told_at = monotonic() + TOLD_AFTER_S
     while session.machine.view is None:
         host.raise_if_leaving()
         if session.failure is not None:
             raise session.failure
-        passed = not session.wait_for_change(min(deadline, told_at)) and monotonic() >= deadline
+        passed = not await session.wait_for_change(min(deadline, told_at)) and monotonic() >= deadline
         if session.machine.view is None and monotonic() >= told_at:
             told_at = deadline
             # Commands show it: a registry that has just started keeps its first user waiting for some seconds.
@@ -62,7 +62,7 @@ def await_entry(host: JoiningHost, session: Session, timeout_s: float, deadline:
                 session.machine.group,
                 session.machine.waits_for,
             )
-        if passed and session.machine.view is None:  # it may have come in while this thread slept
+        if passed and session.machine.view is None:  # it may have come in meanwhile
             raise GComTimeout(
                 f"{host.name!r} is not in group {session.machine.group!r} after {timeout_s:.3g} s: it waited for "
                 f"{session.machine.waits_for}; try again, or give it more time"

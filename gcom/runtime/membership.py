@@ -30,6 +30,7 @@ from gcom.runtime.session import Session
 from gcom.runtime.step_lock import DirectListener, StepLock
 from gcom.runtime.traces import TraceBuffer, TraceRecorder
 from gcom.runtime.user_process.entry import EnteredHost, called_outside
+from gcom.runtime.waiting import run
 from gcom.values.names import Process
 
 LEAVE_S = 1.0  # of a leave's time, the share kept for the view change without this process
@@ -244,23 +245,33 @@ class Membership:
 
     def leave(self, timeout_s: float) -> None:
         """Leave, with all that was sent, as far as the time allows (`Group.leave`). Takes the lock."""
-        deadline = monotonic() + timeout_s
+        # The reader, if its thread lives: between two events nothing tells a loop that goes on from one that does not,
+        # and the time of the leave is a bound.
+        lives = any(self.read_by == thread.ident for thread in enumerate_threads())
         with self._host.lock:
-            if self.give_up():
-                return
-            session = None
-            # A second call waits like the first, but says nothing a second time of what was never sent.
-            again = self.session.leaving or self.session.ended is not None
-            # 1. The application leaves. 2. Before that is decided, a succession takes the process over into another
-            # instance. 3. Whoever is told that it has left must not be a member there.
-            while session is not self.session:
-                session = self.session
-                self._leave(session, deadline, timeout_s)
+            run(self.leaving(timeout_s, reads_on=lives and self.read_by not in (None, get_ident())))
+
+    async def leaving(self, timeout_s: float, reads_on: bool) -> None:
+        """Do what `leave` does; holds the lock.
+
+        `reads_on`: another one than the caller comes to a barrier at which a joiner is given this member's state.
+        """
+        deadline = monotonic() + timeout_s
+        if self.give_up():
+            return
+        session = None
+        # A second call waits like the first, but says nothing a second time of what was never sent.
+        again = self.session.leaving or self.session.ended is not None
+        # 1. The application leaves. 2. Before that is decided, a succession takes the process over into another
+        # instance. 3. Whoever is told that it has left must not be a member there.
+        while session is not self.session:
+            session = self.session
+            await self._leave(session, deadline, timeout_s, reads_on)
         if session.unnumbered and not again:
             process, unsent = session.machine.process, session.unnumbered
             logger.warning("{} left with {} messages that were never sent", process, unsent)
 
-    def _leave(self, session: Session, deadline: float, timeout_s: float) -> None:
+    async def _leave(self, session: Session, deadline: float, timeout_s: float, reads_on: bool) -> None:
         # First of all: from here on `send` raises, or a busy
         # application would keep its process in for ever.
         session.begin_leaving()
@@ -270,29 +281,21 @@ class Membership:
         with session.awaiting_acks():
             while session.has_unsent:
                 # By its end what is unsent stays so, or went on to another session.
-                if session.ended or not session.wait_for_change(unsent_until):
+                if session.ended or not await session.wait_for_change(unsent_until):
                     break
         if session.machine.stage is Stage.MEMBER and not session.ended:
-            session.step(events.Leave(reads_on=self._reads_on))
-        while not session.ended and session.wait_for_change(unsent_until):
+            session.step(events.Leave(reads_on=reads_on))
+        while not session.ended and await session.wait_for_change(unsent_until):
             pass
         if session.machine.stage is Stage.MEMBER and not session.ended:
             session.step(events.Leave(at_once=True))  # though a joiner may be given its state
         # Its end comes with the view without it, once the others have all
         # that it sent: a connection that is closed at once would lose that.
-        while not session.ended and session.wait_for_change(deadline):
+        while not session.ended and await session.wait_for_change(deadline):
             pass
         # The time is over and no view without it has come: it goes, and the others find out by suspecting it.
         if not session.ended:
             session.step(events.Exit())
-
-    @property
-    def _reads_on(self) -> bool:
-        """Tell whether another thread comes to a barrier at which a joiner is given this member's state."""
-        # The one that has read last, if it lives: between two events nothing tells a loop that goes on from one that
-        # does not, and the time of the leave is a bound.
-        lives = any(self.read_by == thread.ident for thread in enumerate_threads())
-        return lives and self.read_by not in (None, get_ident())
 
     def give_up(self) -> bool:
         """Leave while on the way back; return whether it was."""

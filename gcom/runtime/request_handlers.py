@@ -23,6 +23,7 @@ from gcom.core.messages import events
 from gcom.core.messages.effects import Serve
 from gcom.errors import BadValue
 from gcom.runtime.step_lock import StepLock
+from gcom.runtime.waiting import change
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload, check_payload
@@ -49,6 +50,7 @@ class CallServer:
         self._handler: Handler | None = None
         self._early: deque[tuple[Stepped, Serve]] | None = deque()  # until the application has had time for a handler
         self._early_until_ms: int | None = None
+        self._in_loop = False  # an event loop takes the requests, and no thread serves them
         self._on_defect = on_defect
         self._requests: deque[tuple[Stepped, Serve]] = deque()
         self._ready = lock.condition()
@@ -66,6 +68,17 @@ class CallServer:
     def handler(self, handler: Handler | None) -> None:
         self._handler = handler
         self._serve_early()
+
+    def serve_in_loop(self, handler: Handler | None) -> None:
+        """Serve requests with a handler that an event loop calls, which asks for them by `next_request`."""
+        self._in_loop = True
+        self.handler = handler
+
+    async def next_request(self) -> tuple[Stepped, Serve]:
+        """Wait for a request that an event loop is to serve. Holds the lock."""
+        while not self._requests:
+            await change(self._ready, None)
+        return self._requests.popleft()
 
     def take(self, session: Stepped, request: Serve) -> bool:
         """Serve a request, now or once there is a handler; return whether there may be one."""
@@ -123,7 +136,7 @@ class CallServer:
     def _pass_on(self) -> None:
         """Wake or start a thread: the turn is free, or there is one request more."""
         self._ready.notify_all()
-        unserved = self._requests and not (self._at_work or self._returning or self._idle)
+        unserved = self._requests and not (self._in_loop or self._at_work or self._returning or self._idle)
         if unserved and len(self._threads) < NESTED_MAX:
             thread = Thread(target=self._run, name="gcom answering", daemon=True)
             # Where there is no thread to be had now, `serve_waiting` tries again at the next tick.

@@ -10,7 +10,8 @@ import pyarrow.parquet
 import pytest
 
 from gcom.audit.explain.result import AuditResult, result_of
-from gcom.audit.report.exports import COVERAGE, INCIDENTS, VERDICTS, junit_of, write_tables
+from gcom.audit.explain.tables import COVERAGE, INCIDENTS, VERDICTS
+from gcom.audit.report.exports import junit_of, write_tables
 from gcom.bench.audit.logs import LogPlan, write_member
 from tests.audit.here import audit
 from tests.audit.lives import Group, broken

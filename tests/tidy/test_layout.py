@@ -23,7 +23,16 @@ DOCSTRINGS = {
     source.module: ast.get_docstring(source.tree) or "" for source in MODULES if source.path.name == "__init__.py"
 }
 # What is built on. Programs (commands, benches, the demo, the chat) use their own files, and nobody else does.
-LIBRARY = ("gcom.audit.", "gcom.certificates", "gcom.core", "gcom.runtime", "gcom.sim", "gcom.trace", "gcom.values")
+LIBRARY = (
+    "gcom.audit.",
+    "gcom.certificates",
+    "gcom.core",
+    "gcom.runtime",
+    "gcom.sim",
+    "gcom.topics",
+    "gcom.trace",
+    "gcom.values",
+)
 LEVELS = (1, 2, 3)  # gcom.core | gcom.core.membership | gcom.core.membership.consensus
 
 

@@ -6,13 +6,18 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
 from gcom.audit.explain.incidents import Incident, incidents_of
+from gcom.audit.explain.tables import AuditTables, tables_of
 from gcom.audit.plan.run import PlanResult
 from gcom.audit.rules.judgement import Judgement, verdict_of
 from gcom.audit.rules.table import RULES
 from gcom.audit.summary.history import History
 
 WORST_FIRST = ("FAIL", "UNKNOWN", "VACUOUS", "PASS")
+# Of one rule over several groups: that one of them had no case does not take back what the others showed.
+_MOST_TELLING = ("FAIL", "UNKNOWN", "PASS", "VACUOUS")
 PASS, VIOLATED, UNDECIDED, IMPOSSIBLE = range(4)  # exit status
 _NAMES_MAX = 3  # groups that a headline names
 
@@ -86,6 +91,30 @@ class AuditResult:
     @property
     def incidents(self) -> list[Incident]:
         return [incident for group in self.groups for incident in group.incidents]
+
+    @property
+    def rules(self) -> dict[str, str]:
+        """Return the verdict of each promised rule: the worst over the groups that promise it and decide."""
+        found = {rule.rule: set[str]() for group in self.deciding for rule in group.rules if rule.expected}
+        for rule in (rule for group in self.deciding for rule in group.rules if rule.expected):
+            found[rule.rule].add(rule.verdict)
+        return {rule: min(verdicts, key=_MOST_TELLING.index) for rule, verdicts in found.items()}
+
+    def tables(self) -> AuditTables:
+        """Return verdicts, incidents and coverage as Arrow tables."""
+        return tables_of(self.as_json())
+
+    def to_pandas(self) -> AuditTables:
+        """Return verdicts, incidents and coverage as pandas DataFrames."""
+        import pandas as pd  # takes half a second, and the command has no use for it
+
+        # Else a column of integers in which one is absent would be one of floating point numbers.
+        integers = {pa.int64(): pd.Int64Dtype()}.get
+        return AuditTables(*(table.to_pandas(types_mapper=integers) for table in self.tables()))
+
+    def to_spark(self, spark: Any) -> AuditTables:
+        """Return verdicts, incidents and coverage as DataFrames of a Spark session, classic or Connect."""
+        return AuditTables(*(spark.createDataFrame(table) for table in self.tables()))
 
     @property
     def unjudged(self) -> list[str]:

@@ -85,14 +85,17 @@ class SparkEngine:
                 yield _batch([(*key, pack(found))], _found(by))
 
         # By default a task would be handed 10,000 rows at once; an excerpt may have a megabyte.
-        before = self._spark.conf.get(_AT_ONCE)
+        before = self._spark.conf.get(_AT_ONCE, None)  # None where nobody has set it
         self._spark.conf.set(_AT_ONCE, str(EXCERPTS_AT_ONCE))
         try:
             # Rows of one group go to one task, sorted on disk if they are many, and are judged as they come.
             ordered = rows.repartition(groups, *by).sortWithinPartitions(*by, "bucket", "chain", "nth")
             return self._collected(ordered.mapInArrow(of_partition, _schema(_found(by))))
         finally:
-            self._spark.conf.set(_AT_ONCE, before)
+            if before is None:
+                self._spark.conf.unset(_AT_ONCE)
+            else:
+                self._spark.conf.set(_AT_ONCE, before)
 
     def release(self) -> None:
         # The session may be its user's, who goes on with it.

@@ -28,7 +28,7 @@ from gcom.bench.latency import turns as latency_turns
 from gcom.bench.memory import growth as memory_growth
 from gcom.bench.performance import page
 from gcom.bench.performance import plan as performance
-from gcom.bench.performance.machine import Machine
+from gcom.bench.performance.computer import Computer
 from gcom.bench.processes import usage
 from gcom.bench.scale import sizes as group_sizes
 from gcom.bench.security import hostile as hostile_bench
@@ -87,7 +87,7 @@ def everything(out: Path, quick: bool, output: Output, as_json: bool) -> int:
     # First: a page that cannot be written, or a package that is missing, must not cost a quarter of an hour.
     page.refuse(out)
     usage.require()
-    machine = Machine.here()  # before the measurement, which is itself a load
+    machine = Computer.here()  # before the measurement, which is itself a load
     with _progress(None) as tell:
         findings = performance.measure(performance.plan(quick), tell)
     for row in findings.rows():

@@ -17,11 +17,12 @@ from gcom.runtime.api.group import Group
 from gcom.runtime.api.guards import seconds_of
 from gcom.runtime.faults import Faults
 from gcom.runtime.host import Host
-from gcom.runtime.membership import Uses
+from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.runtime.security.process import Listening
 from gcom.runtime.user_process.closable import Closable
 from gcom.runtime.user_process.entry import application_call, entering
+from gcom.runtime.waiting import run
 from gcom.values import names
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 from gcom.values.detection import Detection
@@ -162,20 +163,11 @@ class Node(Closable):
         Raises BadValue, UnknownGroup, GroupExists, NameTaken, NotInvited, VersionMismatch, RegistryUnavailable,
         Detached, GComTimeout.
         """
-        # Refused here: of a name that nobody can have the registry would only say that there is no such group.
-        names.group_name(group)
+        check_names(group, create)
         uses = Uses(receive, rejoin, get_state, set_state, merge_states, on_call)
-        if create is not None and not isinstance(create, Definition):
-            raise BadValue(f"create must be a gcom.Definition, or None; got {create!r}")
-        if create is not None and create.group != group:
-            raise LocalError(f"the definition is of group {create.group!r}, not {group!r}")
-        deadline = monotonic() + seconds_of(self._timeout_s if timeout_s is None else timeout_s)
-        # 1. A leader admits this process, and its INSTALL is lost. 2. It is silent to the others, and put out. 3. It
-        # asks again, and is told so. It had nothing to lose: as another process it may be let in at once.
-        for _ in range(JOIN_TRIES - 1):
-            with suppress(Detached):
-                return Group(self._host, self._host.enter(group, uses, create, max(0.0, deadline - monotonic())))
-        return Group(self._host, self._host.enter(group, uses, create, max(0.0, deadline - monotonic())))
+        with self._host.lock:
+            timeout_s = seconds_of(self._timeout_s if timeout_s is None else timeout_s)
+            return Group(self._host, run(enter(self._host, group, uses, create, timeout_s)))
 
     def _leave(self, group: Group) -> None:
         """Leave a group that nobody will hold: the call that entered it was interrupted."""
@@ -215,3 +207,24 @@ class Node(Closable):
 
     def __repr__(self) -> str:
         return f"<gcom.Node {self.name!r} at {names.place_of(self.address)}, registry {self.directory.address}>"
+
+
+def check_names(group: str, create: Definition | None) -> None:
+    """Raise BadValue or LocalError for a join that no registry need be asked about."""
+    # Of a name that nobody can have the registry would only say that there is no such group.
+    names.group_name(group)
+    if create is not None and not isinstance(create, Definition):
+        raise BadValue(f"create must be a gcom.Definition, or None; got {create!r}")
+    if create is not None and create.group != group:
+        raise LocalError(f"the definition is of group {create.group!r}, not {group!r}")
+
+
+async def enter(host: Host, group: str, uses: Uses, create: Definition | None, timeout_s: float) -> Membership:
+    """Become a member of a group (`Node.join`). Holds the lock."""
+    deadline = monotonic() + timeout_s
+    # 1. A leader admits this process, and its INSTALL is lost. 2. It is silent to the others, and put out. 3. It
+    # asks again, and is told so. It had nothing to lose: as another process it may be let in at once.
+    for _ in range(JOIN_TRIES - 1):
+        with suppress(Detached):
+            return await host.enter(group, uses, create, max(0.0, deadline - monotonic()))
+    return await host.enter(group, uses, create, max(0.0, deadline - monotonic()))

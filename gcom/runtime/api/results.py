@@ -16,6 +16,7 @@ from gcom.runtime.membership import Membership
 from gcom.runtime.session import Session
 from gcom.runtime.user_process.closable import Closable
 from gcom.runtime.user_process.entry import application_call
+from gcom.runtime.waiting import run
 from gcom.values import names
 from gcom.values.answers import Outcome, Wait, enough
 from gcom.values.run import data_of, text_of
@@ -58,16 +59,8 @@ class Result:
         return data_of(self.payload)
 
 
-class Results(Mapping[str, Result], Closable):
-    """The results of one group call, by process or name, in the order of the view; those that are not in are PENDING.
-
-    They come in until each member has one, the call's time is over, or `close`.
-
-        results = group.call("free space?", wait=gcom.NONE, timeout_s=5)
-        for result in results.arriving():
-            print(result.name, result.outcome, result.text)
-        print("no word from", results.pending)
-    """
+class ResultsSoFar(Mapping[str, Result]):
+    """The results that one group call has by now, by process or name, in the order of the view; the rest is PENDING."""
 
     def __init__(self, membership: Membership, session: Session, call: OpenCall) -> None:
         self._host = membership.host
@@ -115,7 +108,50 @@ class Results(Mapping[str, Result], Closable):
         rows = ", ".join(f"{member}: {outcome}" for member, (outcome, _) in list(self._call.answers.items()))
         return f"<gcom.Results {rows}>"
 
-    # waiting
+    # waiting, for threads and for asyncio; a handler that waits here lets the next request be served: two members that
+    # call each other would wait for ever
+
+    async def _until_more_than(self, count: int) -> bool:
+        """Wait until more results are in; return False if none will come. Holds the lock."""
+        arrived = self._call.arrived
+        with self._membership.call_server.stepping_aside():
+            while count == len(arrived) and not self._call.over:
+                await self._pause(None)
+            return count < len(arrived)
+
+    async def _until_enough(self, wait: Wait, deadline: float | None) -> None:
+        """Wait until that many answers are in; raises CallTimeout, CallDetached, NotAMember. Holds the lock."""
+        with self._membership.call_server.stepping_aside():
+            while not enough(wait, [outcome for outcome, _ in self._call.answers.values()]):
+                if self._call.over or not await self._pause(deadline):
+                    raise CallTimeout(f"{', '.join(self.pending)} did not answer in time", self)
+
+    async def _pause(self, deadline: float | None) -> bool:
+        """Wait for news; return False at the deadline. Raises CallDetached, NotAMember. Holds the lock."""
+        try:
+            # Looked at before each wait: what happened before it would wake nobody.
+            guards.raise_if_ended(self._membership, self._session)
+            guards.raise_if_detached(self._session, f"{', '.join(self.pending)} did not answer yet")
+        except Detached as error:
+            raise CallDetached(str(error), self) from error
+        return await self._session.wait_for_change(deadline)
+
+    def withdraw(self) -> None:
+        """Take no more results, within a call of the application's. Takes the lock."""
+        with self._session.changed:
+            self._session.calls.withdraw(self._call)
+
+
+class Results(ResultsSoFar, Closable):
+    """The results of one group call, by process or name, in the order of the view; those that are not in are PENDING.
+
+    They come in until each member has one, the call's time is over, or `close`.
+
+        results = group.call("free space?", wait=gcom.NONE, timeout_s=5)
+        for result in results.arriving():
+            print(result.name, result.outcome, result.text)
+        print("no word from", results.pending)
+    """
 
     def arriving(self) -> Iterator[Result]:
         """Yield results as they come, until each member has one or the call is over; members then `pending` have none.
@@ -133,11 +169,8 @@ class Results(Mapping[str, Result], Closable):
     @application_call()
     def _await_more_than(self, count: int) -> bool:
         """Wait until more results are in; return False if none will come."""
-        arrived = self._call.arrived
-        with self._session.changed, self._membership.call_server.stepping_aside():
-            while count == len(arrived) and not self._call.over:
-                self._pause(None)
-            return count < len(arrived)
+        with self._session.changed:
+            return run(self._until_more_than(count))
 
     @application_call()
     def wait(self, wait: Wait = Wait.ALL, timeout_s: float | None = None) -> Self:
@@ -150,39 +183,20 @@ class Results(Mapping[str, Result], Closable):
 
     def await_enough(self, wait: Wait, deadline: float | None) -> Self:
         """Do what `wait` does, within a call of the application's."""
-        # A handler that waits here lets the next request be served: two members that call each other would wait for
-        # ever.
-        with self._session.changed, self._membership.call_server.stepping_aside():
-            while not enough(wait, [outcome for outcome, _ in self._call.answers.values()]):
-                if self._call.over or not self._pause(deadline):
-                    raise CallTimeout(f"{', '.join(self.pending)} did not answer in time", self)
+        with self._session.changed:
+            run(self._until_enough(wait, deadline))
         return self
-
-    def _pause(self, deadline: float | None) -> bool:
-        """Wait for news; return False at the deadline. Raises CallDetached, NotAMember. Holds the lock."""
-        try:
-            # Looked at before each wait: what happened before it would wake nobody.
-            guards.raise_if_ended(self._membership, self._session)
-            guards.raise_if_detached(self._session, f"{', '.join(self.pending)} did not answer yet")
-        except Detached as error:
-            raise CallDetached(str(error), self) from error
-        return self._session.wait_for_change(deadline)
 
     @application_call()
     def close(self) -> None:
         """Take no more results: those that are not in stay PENDING, and requests that have not left are withdrawn."""
         self.withdraw()
 
-    def withdraw(self) -> None:
-        """Do what `close` does, within a call of the application's."""
-        with self._session.changed:
-            self._session.calls.withdraw(self._call)
-
 
 class CallTimeout(GComTimeout):
     """A group call whose answers did not all come in time; `results` has those that did."""
 
-    def __init__(self, text: str, results: Results) -> None:
+    def __init__(self, text: str, results: ResultsSoFar) -> None:
         super().__init__(text)
         self.results = results
 
@@ -190,6 +204,6 @@ class CallTimeout(GComTimeout):
 class CallDetached(Detached):
     """A loss of the group, or of the quorum, during a group call; `results` has what had come."""
 
-    def __init__(self, text: str, results: Results) -> None:
+    def __init__(self, text: str, results: ResultsSoFar) -> None:
         super().__init__(text)
         self.results = results

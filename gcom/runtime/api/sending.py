@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from math import isnan
 from time import monotonic
 from typing import Literal
 
@@ -13,15 +12,139 @@ from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.session import Session
 from gcom.runtime.user_process.entry import application_call
+from gcom.runtime.waiting import run
 from gcom.values import limits
 from gcom.values.definition import Multicast
 from gcom.values.run import are_bytes, check_payload
 
 HeldBy = Literal["sender", "majority", "all"]
+SentAs = tuple[Session, int]  # and the number of a message that was put into it
 ASK_S = 0.02  # as often a sender that waits asks the members what they hold
 
 
-class Sending(GroupHandle):
+class SendingWaits(GroupHandle):
+    """The waits of a group that multicasts, for threads and for asyncio."""
+
+    def _session_with_room(self) -> Session | None:
+        """Return the session if a message may be sent in it now; None: wait for room. Holds the lock."""
+        rights = self._host.rights
+        # Asked once for each set of rules: this is the path of every message.
+        if rights is not None and self._membership.may_send_by is not rights.in_force:
+            self._membership.raise_if_silent()
+        session = self._membership.session
+        # The usual case first: this is the path of every message.
+        if session.ended is not None or session.detached or session.leaving or not session.has_room:
+            return None
+        return session
+
+    async def _await_room(self, timeout_s: float | None, deadline: float | None) -> Session:
+        while True:
+            # Anew after each wait: this process may be in another session by now, or out of its group.
+            session = self._session_to_send_in()
+            if session.has_room:
+                return session
+            group = session.machine.group
+            if self._in_callback:
+                raise WouldBlock(f"the window of group {group!r} is full, and a callback must not wait for it")
+            if not await session.wait_for_room(deadline):
+                waits_for = session.machine.waits_for or "the members to read"
+                raise GComTimeout(f"no room to send in group {group!r} after {timeout_s} s: it waits for {waits_for}")
+
+    async def _await_held(self, sent: SentAs, held_by: HeldBy, timeout_s: float | None, deadline: float | None) -> None:
+        """Wait until enough members hold a message, and log that."""
+        session, number = sent
+        undone = f"{_named(session, number)} is not held by {held_by}"
+        await self._wait_for_acks(
+            session,
+            number,
+            lambda: self._is_held(session, number, held_by, undone),
+            undone,
+            deadline,
+            lambda: _why_not_held(session, number, held_by, timeout_s),
+        )
+        # Into the log as well: the audit holds the group to it, since
+        # what was confirmed must not be lost (rule CONTINUITY).
+        session.confirm(number, held_by)
+
+    async def _await_flushed(self, timeout_s: float | None) -> None:
+        deadline = deadline_of(timeout_s)
+        session, undone = self._session, "not all that was sent is held by all"
+        number, ends = session.last_number, session.machine.unicast_ends()
+
+        def arrived() -> bool:
+            if number and not self._is_held(session, number, "all", undone):
+                return False
+            if session.machine.unicasts_held(ends):
+                return True
+            guards.raise_if_ended(self._membership, session, undone)
+            return False
+
+        def why_not() -> str:
+            why = session.machine.waits_for or ", ".join(session.machine.lacking(number)) or "unicasts to arrive"
+            text = f"not all that was sent in group {session.machine.group!r} has arrived after {timeout_s} s"
+            return f"{text}: it waits for {why}"
+
+        await self._wait_for_acks(session, number, arrived, undone, deadline, why_not)
+        definition = session.machine.definition
+        if number and definition and definition.multicast is Multicast.RELIABLE and not session.is_lost(number):
+            # Into the log the last alone: a cut is a prefix, so who loses an earlier one loses this one, too.
+            session.confirm(number, "all")
+
+    async def _wait_for_acks(
+        self,
+        session: Session,
+        number: int,
+        arrived: Callable[[], bool],
+        undone: str,
+        deadline: float | None,
+        why_not: Callable[[], str],
+    ) -> None:
+        """Wait until something has arrived; the members are asked for what they hold up to a number. Holds the lock.
+
+        Raises Detached, which says with `undone` what came of it, and GComTimeout, with the words of `why_not`.
+        """
+        asked_s = monotonic()
+        with session.awaiting_acks():
+            while not arrived():
+                guards.raise_if_detached(session, undone)
+                # Acks come by themselves. But that a member knows the place, or has read the message, its next
+                # heartbeat would tell, too late for a sender that waits.
+                if monotonic() - asked_s >= ASK_S:
+                    session.ask_status(session.machine.lacking(number))
+                    asked_s = monotonic()
+                again = asked_s + ASK_S
+                changed = await session.wait_for_change(again if deadline is None else min(again, deadline))
+                if not changed and deadline is not None and monotonic() >= deadline:
+                    raise GComTimeout(why_not())
+
+    def _check_held_by(self, held_by: str) -> None:
+        definition = self._session.machine.definition
+        assert definition is not None, "a Group is made for a member"
+        group, multicast = definition.group, definition.multicast
+        if held_by not in ("majority", "all"):
+            raise BadValue(f"held_by must be sender, majority or all; got {held_by!r}")
+        if multicast is not Multicast.RELIABLE:
+            raise BadValue(f"held_by {held_by!r} needs RELIABLE; group {group!r} is {multicast}")
+        if self._in_callback:
+            raise WouldBlock(f"a callback of group {group!r} must not wait for what the members hold")
+
+    def _is_held(self, session: Session, number: int, held_by: HeldBy, undone: str) -> bool:
+        """Tell whether enough members hold a message.
+
+        Raises what says `undone`, if the session has ended and it may not have arrived.
+        """
+        machine, ended = session.machine, session.ended
+        lacking, count = len(machine.lacking(number)), len(session.members) - len(machine.newcomers(number))
+        # In a total order copies are not enough: until a majority holds its place, a view change may order it
+        # otherwise.
+        if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < count)):
+            return True
+        if ended is not None and (ended.settled is None or number > machine.number):
+            guards.raise_if_ended(self._membership, session, undone)
+        return ended is not None  # a leaver's messages are in the cut of the view that goes on
+
+
+class Sending(SendingWaits):
     """The methods of a group that multicast."""
 
     @property
@@ -89,17 +212,9 @@ class Sending(GroupHandle):
     def _with_room(self, timeout_s: float | None) -> Session:
         """Return the session, once there is room for a message. Holds the lock."""
         # A bad time is told where there is room, too, and not only on the day when there is none.
-        if type(timeout_s) is not float or isnan(timeout_s):
+        if type(timeout_s) is not float or not timeout_s >= 0:
             deadline_of(timeout_s)
-        rights = self._host.rights
-        # Asked once for each set of rules: this is the path of every message.
-        if rights is not None and self._membership.may_send_by is not rights.in_force:
-            self._membership.raise_if_silent()
-        session = self._membership.session
-        # The usual case first: this is the path of every message.
-        if session.ended is not None or session.detached or session.leaving or not session.has_room:
-            session = self._await_room(timeout_s, deadline_of(timeout_s))
-        return session
+        return self._session_with_room() or run(self._await_room(timeout_s, deadline_of(timeout_s)))
 
     @application_call()
     def flush(self, timeout_s: float | None = 10.0) -> None:
@@ -111,116 +226,18 @@ class Sending(GroupHandle):
 
         Raises GComTimeout, NotAMember, Detached.
         """
-        deadline = deadline_of(timeout_s)
         with self._host.lock:
-            session, undone = self._session, "not all that was sent is held by all"
-            number, ends = session.last_number, session.machine.unicast_ends()
-
-            def arrived() -> bool:
-                if number and not self._is_held(session, number, "all", undone):
-                    return False
-                if session.machine.unicasts_held(ends):
-                    return True
-                guards.raise_if_ended(self._membership, session, undone)
-                return False
-
-            def why_not() -> str:
-                why = session.machine.waits_for or ", ".join(session.machine.lacking(number)) or "unicasts to arrive"
-                text = f"not all that was sent in group {session.machine.group!r} has arrived after {timeout_s} s"
-                return f"{text}: it waits for {why}"
-
-            self._wait_for_acks(session, number, arrived, undone, deadline, why_not)
-            definition = session.machine.definition
-            if number and definition and definition.multicast is Multicast.RELIABLE and not session.is_lost(number):
-                # Into the log the last alone: a cut is a prefix, so who loses an earlier one loses this one, too.
-                session.confirm(number, "all")
+            run(self._await_flushed(timeout_s))
 
     def _send_and_wait(self, payload: bytes | str, timeout_s: float | None, held_by: HeldBy) -> int:
         # Before the message is put: after an error of these nothing was sent.
         self._check_held_by(held_by)
         deadline = deadline_of(timeout_s)
         with self._host.lock:
-            session = self._await_room(timeout_s, deadline)
+            session = run(self._await_room(timeout_s, deadline))
             number = session.put(payload)
-            undone = f"{_named(session, number)} is not held by {held_by}"
-            self._wait_for_acks(
-                session,
-                number,
-                lambda: self._is_held(session, number, held_by, undone),
-                undone,
-                deadline,
-                lambda: _why_not_held(session, number, held_by, timeout_s),
-            )
-            # Into the log as well: the audit holds the group to it, since
-            # what was confirmed must not be lost (rule CONTINUITY).
-            session.confirm(number, held_by)
+            run(self._await_held((session, number), held_by, timeout_s, deadline))
         return number
-
-    def _wait_for_acks(
-        self,
-        session: Session,
-        number: int,
-        arrived: Callable[[], bool],
-        undone: str,
-        deadline: float | None,
-        why_not: Callable[[], str],
-    ) -> None:
-        """Wait until something has arrived; the members are asked for what they hold up to a number. Holds the lock.
-
-        Raises Detached, which says with `undone` what came of it, and GComTimeout, with the words of `why_not`.
-        """
-        asked_s = monotonic()
-        with session.awaiting_acks():
-            while not arrived():
-                guards.raise_if_detached(session, undone)
-                # Acks come by themselves. But that a member knows the place, or has read the message, its next
-                # heartbeat would tell, too late for a sender that waits.
-                if monotonic() - asked_s >= ASK_S:
-                    session.ask_status(session.machine.lacking(number))
-                    asked_s = monotonic()
-                again = asked_s + ASK_S
-                changed = session.wait_for_change(again if deadline is None else min(again, deadline))
-                if not changed and deadline is not None and monotonic() >= deadline:
-                    raise GComTimeout(why_not())
-
-    def _check_held_by(self, held_by: str) -> None:
-        definition = self._session.machine.definition
-        assert definition is not None, "a Group is made for a member"
-        group, multicast = definition.group, definition.multicast
-        if held_by not in ("majority", "all"):
-            raise BadValue(f"held_by must be sender, majority or all; got {held_by!r}")
-        if multicast is not Multicast.RELIABLE:
-            raise BadValue(f"held_by {held_by!r} needs RELIABLE; group {group!r} is {multicast}")
-        if self._in_callback:
-            raise WouldBlock(f"a callback of group {group!r} must not wait for what the members hold")
-
-    def _await_room(self, timeout_s: float | None, deadline: float | None) -> Session:
-        while True:
-            # Anew after each wait: this process may be in another session by now, or out of its group.
-            session = self._session_to_send_in()
-            if session.has_room:
-                return session
-            group = session.machine.group
-            if self._in_callback:
-                raise WouldBlock(f"the window of group {group!r} is full, and a callback must not wait for it")
-            if not session.wait_for_room(deadline):
-                waits_for = session.machine.waits_for or "the members to read"
-                raise GComTimeout(f"no room to send in group {group!r} after {timeout_s} s: it waits for {waits_for}")
-
-    def _is_held(self, session: Session, number: int, held_by: HeldBy, undone: str) -> bool:
-        """Tell whether enough members hold a message.
-
-        Raises what says `undone`, if the session has ended and it may not have arrived.
-        """
-        machine, ended = session.machine, session.ended
-        lacking, count = len(machine.lacking(number)), len(session.members) - len(machine.newcomers(number))
-        # In a total order copies are not enough: until a majority holds its place, a view change may order it
-        # otherwise.
-        if machine.placed(number) and (not lacking or (held_by == "majority" and 2 * lacking < count)):
-            return True
-        if ended is not None and (ended.settled is None or number > machine.number):
-            guards.raise_if_ended(self._membership, session, undone)
-        return ended is not None  # a leaver's messages are in the cut of the view that goes on
 
 
 def _named(session: Session, number: int) -> str:

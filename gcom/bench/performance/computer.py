@@ -15,7 +15,7 @@ _PROCESSORS = Path("/proc/cpuinfo")
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class Computer:
     """The environment of a measurement; `load` is the machine's load average when it began."""
 
     processor: str
@@ -26,7 +26,7 @@ class Machine:
     commit: str
 
     @classmethod
-    def here(cls) -> Machine:
+    def here(cls) -> Computer:
         system, python = f"{platform.system()} {platform.release()}", platform.python_version()
         # The load before anything of ours runs: the page says so where others kept the machine busy.
         return cls(_processor(), os.cpu_count() or 1, system, python, os.getloadavg()[0], commit())

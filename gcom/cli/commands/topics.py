@@ -1,0 +1,173 @@
+"""`gcom topics`: look at the topics of a store, and change them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gcom.cli import options
+from gcom.cli.output import Output, harmless, notice
+from gcom.cli.wording import many
+from gcom.errors import BadValue
+
+if TYPE_CHECKING:  # commands import what they need
+    from gcom.topics import TopicMessage, TopicStore
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    help="Look at the topics of a store, and change them (docs/topics.md).",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Place = Annotated[str, typer.Option("--store", metavar="FILE", help="The store.", envvar="GCOM_STORE")]
+TopicName = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.", show_default=False)]
+
+
+@app.command("list")
+def list_topics(store: Place, as_json: options.Json = False) -> None:
+    """List the topics of a store, with how many messages each keeps.
+
+    \b
+    Examples:
+      gcom topics list --store app.db
+      GCOM_STORE=app.db gcom topics list --json
+    """
+    from gcom.cli.commands.directory import table
+
+    with _opened(store) as opened:
+        found = opened.topics()
+    output = Output()
+    if as_json:
+        for it in found:
+            output.row({"type": "topic", "topic": it.name, "first": it.first, "next": it.next, "messages": it.count})
+    elif found:
+        rows = [(it.name, f"{it.count:,}", str(it.first), str(it.next)) for it in found]
+        table(output, [("TOPIC", "MESSAGES", "FIRST", "NEXT"), *rows])
+    output.flush()
+    if not found:
+        notice(f"the store {store!r} has no topic; make one with: gcom topics create TOPIC --store {store}")
+
+
+@app.command()
+def show(topic: TopicName, store: Place, as_json: options.Json = False) -> None:
+    """Show a topic: its offsets, and its producers with the last sequence of each.
+
+    \b
+    Examples:
+      gcom topics show orders --store app.db
+      gcom topics show orders --store app.db --json
+    """
+    from gcom.cli.commands.directory import table
+
+    with _opened(store) as opened:
+        found = opened.existing(topic)
+        info, producers = found.info, found.producers()
+    output = Output()
+    if as_json:
+        row = {"type": "topic", "topic": info.name, "first": info.first, "next": info.next, "messages": info.count}
+        output.row({**row, "producers": {it.name: it.last_seq for it in producers}})
+    else:
+        output.text(f"{info.name}: {many(info.count, 'message')}, offsets {info.first} to {info.next - 1}")
+        if producers:
+            rows = [(it.name, "-" if it.last_seq is None else str(it.last_seq)) for it in producers]
+            table(output, [("PRODUCER", "LAST SEQUENCE"), *rows])
+    output.flush()
+
+
+@app.command()
+def create(topic: TopicName, store: Place) -> None:
+    """Create a topic, and the store if there is none. A topic that is there stays as it is.
+
+    \b
+    Example:
+      gcom topics create orders --store app.db
+    """
+    with _opened(store, make=True) as opened:
+        info = opened.topic(topic).info
+    notice(f"topic {topic!r} is there, with {many(info.count, 'message')}")
+
+
+@app.command()
+def delete(
+    topic: TopicName,
+    store: Place,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
+) -> int:
+    """Delete a topic with its messages, and forget its producers.
+
+    \b
+    Examples:
+      gcom topics delete orders --store app.db
+      gcom topics delete orders --store app.db --yes
+    """
+    with _opened(store) as opened:
+        count = opened.existing(topic).info.count
+        if not yes and not typer.confirm(f"Delete topic {topic!r} with {many(count, 'message')}?", err=True):
+            notice("nothing was changed")
+            return 1
+        count = opened.delete(topic)
+    notice(f"topic {topic!r} is deleted, with {many(count, 'message')}")
+    return 0
+
+
+@app.command()
+def peek(
+    topic: TopicName,
+    store: Place,
+    after: Annotated[int | None, typer.Option(metavar="OFFSET", help="From behind this offset.")] = None,
+    count: Annotated[int, typer.Option(min=1, metavar="N", help="How many messages at most.")] = 10,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more, until Ctrl-C; all of them.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Print messages of a topic, without taking them from anybody.
+
+    \b
+    Examples:
+      gcom topics peek orders --store app.db
+      gcom topics peek orders --store app.db --after 41 --count 1 --json
+      gcom topics peek orders --store app.db --follow
+    """
+    output = Output()
+    with _opened(store) as opened:
+        reader = opened.existing(topic).read(after, follow=follow)
+        for place, message in enumerate(reader):
+            if place >= count and not follow:
+                break
+            _print(output, message, as_json)
+            if follow:
+                output.flush()
+    output.flush()
+
+
+def _print(output: Output, message: TopicMessage, as_json: bool) -> None:
+    if not as_json:
+        text = harmless(message.text) if output.terminal else message.text
+        return output.text(f"{message.offset}: {text}".replace("\n", "\\n"))
+    at = datetime.fromtimestamp(message.at_ms / 1000, UTC).isoformat(timespec="milliseconds")
+    row: dict[str, object] = {"type": "message", "topic": message.topic, "offset": message.offset, "text": message.text}
+    try:
+        message.body.decode()
+    except UnicodeDecodeError:
+        row["base64"] = base64.b64encode(message.body).decode()
+    key = None if message.key is None else message.key.decode("utf-8", "replace")
+    more = {"key": key, "headers": dict(message.headers), "producer": message.producer, "seq": message.seq, "at": at}
+    return output.row(row | more)
+
+
+@contextmanager
+def _opened(place: str, make: bool = False) -> Iterator[TopicStore]:
+    """Open a store that is there; only `create` makes one, lest a slip of the pen leave an empty file."""
+    from gcom import topics
+
+    if not make and "://" not in place and not Path(place).is_file():
+        raise BadValue(
+            f"there is no store {place!r}: name its file, or make one with: gcom topics create TOPIC --store {place}"
+        )
+    with topics.open(place) as store:
+        yield store

@@ -1,0 +1,74 @@
+"""Topics: durable logs of messages in a database, in which each message of a producer is stored once.
+
+    from gcom import topics
+
+    with topics.open("app.db") as store, store.topic("orders").producer("import") as producer:
+        for position, row in source.read(after=producer.last_seq):
+            producer.send(row, seq=position)
+
+docs/topics.md is for users. Files that others use: `storage` has the databases, `values` the nouns, `errors` what is
+raised.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path as _Path
+
+from gcom.errors import BadValue as _BadValue
+from gcom.topics.errors import (
+    Fenced,
+    NewerSchema,
+    OutcomeUnknown,
+    SequenceGap,
+    SequenceReused,
+    StaleAck,
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreFull,
+    StoreStopped,
+    UnknownTopic,
+)
+from gcom.topics.producer import Producer, TopicSource
+from gcom.topics.reading import TopicReader
+from gcom.topics.storage.sqlite import WORDS as _WORDS
+from gcom.topics.storage.sqlite import SqliteDatabase as _SqliteDatabase
+from gcom.topics.storage.topics import ProducerInfo, TopicInfo
+from gcom.topics.store import Topic, TopicStore
+from gcom.topics.values import TopicMessage, TopicReceipt
+
+
+def open(place: str | _Path) -> TopicStore:
+    """Open a store, which is made if it is not there: a file of SQLite on a disk of this machine.
+
+    Raises BadValue for a place that cannot be one, StoreDamaged, NewerSchema, StoreBusy.
+    """
+    if isinstance(place, str) and "://" in place:
+        raise _BadValue(f"cannot open {place!r}: expected the path of a file")
+    return TopicStore(_SqliteDatabase(_Path(place)), _WORDS)
+
+
+__all__ = [
+    "Fenced",
+    "NewerSchema",
+    "OutcomeUnknown",
+    "Producer",
+    "ProducerInfo",
+    "SequenceGap",
+    "SequenceReused",
+    "StaleAck",
+    "StoreBusy",
+    "StoreClosed",
+    "StoreDamaged",
+    "StoreFull",
+    "StoreStopped",
+    "Topic",
+    "TopicInfo",
+    "TopicMessage",
+    "TopicReader",
+    "TopicReceipt",
+    "TopicSource",
+    "TopicStore",
+    "UnknownTopic",
+    "open",
+]

@@ -1,0 +1,113 @@
+"""The store beside a twin of dictionaries: whatever is sent, again, in batches and by whom, both say the same."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from gcom import topics
+from gcom.topics import Fenced, Producer, SequenceGap, SequenceReused, TopicReceipt
+
+NAMES = st.sampled_from(["x", "y"])
+TOPICS = st.sampled_from(["a", "b"])
+SEQS = st.integers(0, 12)
+BODIES = st.sampled_from(["1", "2"])
+Owner = tuple[str, str]  # topic, producer
+
+
+class StoreAndTwin(RuleBasedStateMachine):
+    """The twin knows each topic as a list, and each producer by its messages and its newest opening."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+        self.store = topics.open(self.folder / "app.db")
+        self.log: dict[str, list[str]] = {"a": [], "b": []}
+        self.stored: dict[Owner, dict[int, tuple[str, int]]] = {}
+        self.newest: dict[Owner, Producer] = {}
+        self.older: list[tuple[Owner, Producer]] = []
+
+    def teardown(self) -> None:
+        self.store.close()
+        shutil.rmtree(self.folder)
+
+    @initialize()
+    def begin(self) -> None:
+        for topic in self.log:
+            self.store.topic(topic)
+
+    @rule(topic=TOPICS, name=NAMES)
+    def open_anew(self, topic: str, name: str) -> None:
+        producer = self.store.topic(topic).producer(name)
+        known = self.stored.setdefault((topic, name), {})
+        assert producer.last_seq == max(known, default=None)
+        if (topic, name) in self.newest:
+            self.older.append(((topic, name), self.newest[topic, name]))
+        self.newest[topic, name] = producer
+
+    @rule(topic=TOPICS, name=NAMES, pairs=st.lists(st.tuples(SEQS, BODIES), min_size=1, max_size=4))
+    def send(self, topic: str, name: str, pairs: list[tuple[int, str]]) -> None:
+        if (topic, name) not in self.newest:
+            self.open_anew(topic, name)
+        producer = self.newest[topic, name]
+        expected = self.judged(topic, name, pairs)
+        found = outcome(lambda: producer.send_many(pairs))
+        assert found == expected if isinstance(expected, type) else found is not None
+        if not isinstance(expected, type):
+            assert isinstance(found, list)
+            assert [(it.offset, it.duplicate) for it in found] == expected
+
+    def judged(self, topic: str, name: str, pairs: list[tuple[int, str]]) -> list[tuple[int, bool]] | type:
+        """Say what must come of it, and take over what is new."""
+        known = dict(self.stored[topic, name])
+        log, answers = list(self.log[topic]), list[tuple[int, bool]]()
+        for seq, body in pairs:
+            if seq in known:
+                if known[seq][0] != body:
+                    return SequenceReused
+                answers.append((known[seq][1], True))
+            elif seq < max(known, default=-1):
+                return SequenceGap
+            else:
+                known[seq] = body, len(log)
+                answers.append((len(log), False))
+                log.append(body)
+        self.stored[topic, name], self.log[topic] = known, log
+        return answers
+
+    @rule(data=st.data(), seq=SEQS, body=BODIES)
+    def a_zombie_sends(self, data: st.DataObject, seq: int, body: str) -> None:
+        if self.older:
+            _, producer = data.draw(st.sampled_from(self.older))
+            assert outcome(lambda: producer.send_many([(seq, body)])) is Fenced
+
+    @rule()
+    def close_and_open(self) -> None:
+        self.store.close()
+        self.store = topics.open(self.folder / "app.db")
+        self.newest.clear()
+        self.older.clear()
+
+    @invariant()
+    def the_topics_are_the_twins(self) -> None:
+        for topic, log in self.log.items():
+            found = list(self.store.topic(topic).read())
+            assert [it.text for it in found] == log
+            assert [it.offset for it in found] == list(range(len(log)))
+
+
+def outcome(call: Callable[[], list[TopicReceipt]]) -> list[TopicReceipt] | type:
+    try:
+        return call()
+    except (Fenced, SequenceGap, SequenceReused) as error:
+        return type(error)
+
+
+StoreAndTwin.TestCase.settings = settings(stateful_step_count=20, max_examples=25)
+test_twin = StoreAndTwin.TestCase
