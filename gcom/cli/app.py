@@ -406,6 +406,7 @@ def demo(
         "gcom-demo"
     ),
     as_json: options.Json = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show progress, rates and latencies.")] = False,
 ) -> int:
     """Start a registry and three or more member processes, send real text through a group, and check every delivery.
 
@@ -419,7 +420,7 @@ def demo(
     """
     from gcom.cli import progress
 
-    return progress.demo(files or [], log_dir, Output(), as_json)
+    return progress.demo(files or [], log_dir, Output(), as_json, verbose=verbose)
 
 
 @app.command()

@@ -18,7 +18,7 @@ from gcom.errors import BadValue as _BadValue
 from gcom.topics.errors import (
     Fenced,
     NewerSchema,
-    OutcomeUnknown,
+    ReceiptUnknown,
     SequenceGap,
     SequenceReused,
     StaleAck,
@@ -51,9 +51,9 @@ def open(place: str | _Path) -> TopicStore:
 __all__ = [
     "Fenced",
     "NewerSchema",
-    "OutcomeUnknown",
     "Producer",
     "ProducerInfo",
+    "ReceiptUnknown",
     "SequenceGap",
     "SequenceReused",
     "StaleAck",

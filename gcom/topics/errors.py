@@ -12,7 +12,7 @@ LocalError
 Unavailable
 ├── StoreBusy           another process keeps the store locked
 ├── StoreFull           no room on the disk; nothing was stored
-├── OutcomeUnknown      the commit failed: the message is stored, or it is not
+├── ReceiptUnknown      the commit failed: the message is stored, or it is not
 └── StoreStopped        the disk failed before; nothing was stored
 """
 
@@ -61,7 +61,7 @@ class StoreFull(Unavailable):
     """The disk has no room; nothing was stored."""
 
 
-class OutcomeUnknown(Unavailable):
+class ReceiptUnknown(Unavailable):
     """The commit failed: the message is stored, or it is not. Sending it again with its sequence settles it."""
 
 

@@ -79,7 +79,7 @@ class Producer:
         """Store a message, and return its receipt once it is durable. Without `seq` it gets the next number.
 
         Raises BadValue, MessageTooLarge, Fenced, SequenceReused, SequenceGap, StoreBusy, StoreFull, StoreStopped; and
-        OutcomeUnknown, after which sending it again with the same `seq` settles whether it is stored.
+        ReceiptUnknown, after which sending it again with the same `seq` settles whether it is stored.
         """
         return self._submit([(body, seq)], key, headers, told=True).result()[0]
 

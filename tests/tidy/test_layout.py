@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import layout
-from tests.tidy.source import PACKAGES, ROOT, Source, sources
+from tests.tidy.source import PACKAGES, Source, sources
 
 FILES_MAX = 15  # per folder, without its `__init__.py`: what a reader takes in at a glance
 MODULES = sources(*PACKAGES)
@@ -124,6 +124,6 @@ def test_a_package_names_no_part_that_is_gone(package: str) -> None:
     assert not gone, f"the docstring of {package} has a line about {', '.join(gone)}: say where that is now"
 
 
-def test_the_readme_shows_the_tree() -> None:
-    text = (ROOT / "README.md").read_text("utf-8")
+def test_the_architecture_shows_the_tree() -> None:
+    text = layout.PAGE.read_text("utf-8")
     assert layout.section(text) == layout.render(), "make notes brings it up to date"

@@ -70,6 +70,7 @@ def logs(
         Path | None, typer.Option(metavar="STATE", help="Keep what is found of segments there, and read only new ones.")
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each rule of every group.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show the verdict alone, where it is PASS.")] = False,
     spark: Annotated[bool, typer.Option("--spark", help="Judge by Spark, however small the logs are.")] = False,
     master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master; local[*] if not given.")] = None,
     remote: Annotated[str | None, typer.Option(metavar="URL", help="A Spark Connect server, as sc://host.")] = None,
@@ -98,7 +99,7 @@ def logs(
 
     how = Judging(spark, master, remote, all_rules, incremental)
     outputs = Outputs(as_json, report, witness, junit, parquet)
-    return audit(folders, how, outputs, allow_unknown=allow_unknown, verbose=verbose)
+    return audit(folders, how, outputs, allow_unknown=allow_unknown, verbose=verbose, quiet=quiet)
 
 
 @app.command("compact")

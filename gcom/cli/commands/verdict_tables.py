@@ -27,8 +27,8 @@ def _line(text: str) -> str:
     return harmless(text).replace("\n", " ")
 
 
-def show(result: AuditResult, *, verbose: bool = False) -> None:
-    """Print the verdict and its parts.
+def show(result: AuditResult, *, verbose: bool = False, quiet: bool = False) -> None:
+    """Print the verdict and its parts; if `quiet`, nothing but the verdict and notes where it is PASS.
 
     A reader who has gone, as `head` does, has what it wanted: that changes neither the exit status nor the files.
     """
@@ -39,7 +39,8 @@ def show(result: AuditResult, *, verbose: bool = False) -> None:
         for line in advice:
             output.text(f"  {_line(line)}")
         output.flush()
-        _show_groups(result, output, verbose)
+        if not (quiet and result.verdict == "PASS"):
+            _show_groups(result, output, verbose)
         _show_incidents(result, output)
         output.flush()
     unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]

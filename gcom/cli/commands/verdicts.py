@@ -51,7 +51,15 @@ class Outputs:
                 raise OSError(wrong, os.strerror(wrong), str(path))
 
 
-def audit(folders: list[str], how: Judging, outputs: Outputs, *, allow_unknown: bool, verbose: bool = False) -> int:
+def audit(
+    folders: list[str],
+    how: Judging,
+    outputs: Outputs,
+    *,
+    allow_unknown: bool,
+    verbose: bool = False,
+    quiet: bool = False,
+) -> int:
     """Judge the logs, print and write what was found, and return the exit status."""
 
     def judge() -> int:
@@ -59,7 +67,7 @@ def audit(folders: list[str], how: Judging, outputs: Outputs, *, allow_unknown: 
         outputs.check()
         found = catalogue(list_segments(folders))
         result = judged(found, how)
-        show(result, verbose=verbose)
+        show(result, verbose=verbose, quiet=quiet)
         _write(result, found, outputs, ", ".join(folders), allow_unknown=allow_unknown)
         return result.exit_status(allow_unknown)
 

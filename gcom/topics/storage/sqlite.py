@@ -20,7 +20,7 @@ from threading import Lock
 from weakref import WeakSet
 
 from gcom.errors import BadValue, Forked, GComError, Unavailable
-from gcom.topics.errors import OutcomeUnknown, StoreBusy, StoreClosed, StoreDamaged, StoreFull, StoreStopped
+from gcom.topics.errors import ReceiptUnknown, StoreBusy, StoreClosed, StoreDamaged, StoreFull, StoreStopped
 from gcom.topics.storage.transaction import SqlRow, SqlValue, Transaction
 
 BUSY_S = 30.0  # for another process to end its transaction
@@ -162,7 +162,7 @@ class SqliteDatabase:
                 raise self._worded(error) from error
             # An error of the disk is never tried again: after a failed fsync the kernel may forget what it could not
             # write, and the next one succeeds (Rebello et al. 2020, "Can Applications Recover from fsync Failures?").
-            raise OutcomeUnknown(
+            raise ReceiptUnknown(
                 f"the disk of {self.name!r} failed at a commit ({error}): it is stored or not; open the store again"
             ) from error
         self._lock.give()

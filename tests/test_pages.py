@@ -1,4 +1,4 @@
-"""The lines of Python in the README and in pages of docs are run as they stand, and print what it says they print."""
+"""Each block of Python in the README and in docs runs as it stands, and prints what its page says that it prints."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.tidy.source import ROOT
+
 README = ROOT / "README.md"
-WATCHING = ROOT / "docs" / "watching.md"
-OPERATING = ROOT / "docs" / "operating.md"
-TOPICS = ROOT / "docs" / "topics.md"
+README_WORDS_MAX = 1_200
 LIMIT_S = 300.0
 _FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[^\S\n]*$", re.MULTILINE | re.DOTALL)
 
 
 def examples(text: str) -> list[tuple[str, str | None]]:
-    """Each block of Python, and the block of plain text that is the next one after it, if any."""
+    """Return each block of Python, with the block of plain text that is the next one after it, if any."""
     blocks = [(match[1], match[2]) for match in _FENCED.finditer(text)]
     following = [*blocks, ("", "")][1:]
     return [
@@ -46,25 +45,34 @@ def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_there_is_an_example_of_the_library() -> None:
-    assert any("import gcom" in code for code, _ in examples(README.read_text("utf-8")))
+def pages() -> list[Path]:
+    """Return the pages that have a block of Python."""
+    return [path for path in (README, *sorted((ROOT / "docs").rglob("*.md"))) if examples(path.read_text("utf-8"))]
 
 
 SHOWN = [
-    example
-    for page in (README, WATCHING, OPERATING, TOPICS)
-    for example in examples(page.read_text("utf-8")) or [("", "")]
+    pytest.param(example, id=f"{page.relative_to(ROOT)}-{place}")
+    for page in pages()
+    for place, example in enumerate(examples(page.read_text("utf-8")), 1)
 ]
 
 
-@pytest.mark.parametrize("example", SHOWN, ids=lambda _: "")
+@pytest.mark.parametrize("example", SHOWN)
 def test_the_examples_do_what_they_say(example: tuple[str, str | None], tmp_path: Path) -> None:
     code, output = example
-    assert code, "a page has no block of Python"
     done = run(code, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     if output is not None:
         assert done.stdout == output
+
+
+def test_the_pages_that_newcomers_read_have_examples() -> None:
+    named = {path.relative_to(ROOT).as_posix() for path in pages()}
+    assert {"README.md", "docs/index.md", "docs/concepts/orderings.md", "docs/tutorial/3-program.md"} <= named
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text("utf-8").split()) <= README_WORDS_MAX
 
 
 def test_blocks_are_found() -> None:
