@@ -2109,6 +2109,14 @@
         <translation>im Gespräch …</translation>
     </message>
     <message>
+        <source>One conversation, two promises about order</source>
+        <translation>Ein Gespräch, zwei Versprechen über die Reihenfolge</translation>
+    </message>
+    <message>
+        <source>The same lines over the same bad network. Red is wrong on a member’s screen.</source>
+        <translation>Dieselben Zeilen über dasselbe schlechte Netz. Rot ist auf einem Bildschirm falsch.</translation>
+    </message>
+    <message>
         <source>✗ {} wrong</source>
         <translation>✗ {} falsch</translation>
     </message>
