@@ -1715,6 +1715,10 @@
         <translation>Keine Registry antwortet: {}. Der Chat fragt von selbst wieder.</translation>
     </message>
     <message>
+        <source>The registry does not answer: nobody can join now.</source>
+        <translation>Die Registry antwortet nicht: jetzt kann niemand beitreten.</translation>
+    </message>
+    <message>
         <source>Nothing is heard of the leader {}: the group elects the next one. You can read, and what you write waits for the new view.</source>
         <translation>Vom Leiter {} ist nichts zu hören: die Gruppe wählt den nächsten. Du kannst lesen, und was du schreibst, wartet auf die neue Sicht.</translation>
     </message>
