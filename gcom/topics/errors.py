@@ -2,10 +2,13 @@
 
 LocalError
 ├── UnknownTopic        the store has no topic of that name
+├── UnknownSubscription the topic has no subscription of that name
 ├── SequenceReused      a sequence was used before, with another body
 ├── SequenceGap         a message before this one is missing
 ├── Fenced              a newer producer of that name is open
 ├── StaleAck            the message was handed to another consumer meanwhile
+├── HandlerCommitted    a handler ended the transaction that it was given
+├── InboxAhead          the application's database is ahead of the topic
 ├── StoreClosed         the store was closed
 └── StoreDamaged        the file is no store, or its contents do not match their checksums
     └── NewerSchema     a newer version of GCom made the store
@@ -23,6 +26,18 @@ from gcom.errors import LocalError, Unavailable
 
 class UnknownTopic(LocalError):
     """The store has no topic of that name."""
+
+
+class UnknownSubscription(LocalError):
+    """The topic has no subscription of that name: it was never made, or ended meanwhile."""
+
+
+class HandlerCommitted(LocalError):
+    """A handler committed, or rolled back, the transaction that it was given; nothing of its batch was kept."""
+
+
+class InboxAhead(LocalError):
+    """The application's database has effects of messages that the topic does not have: one of both is an old copy."""
 
 
 class SequenceReused(LocalError):
