@@ -6,17 +6,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import gcom
 from tests.tidy.source import ROOT
 
 README = ROOT / "README.md"
-# Pages whose programs need more than a registry: their own tests run them.
-ELSEWHERE = {"docs/asyncio.md", "docs/audit-python.md", "docs/audit-queries.md"}
 README_WORDS_MAX = 1_200
 LIMIT_S = 300.0
 _FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[^\S\n]*$", re.MULTILINE | re.DOTALL)
@@ -33,15 +29,15 @@ def examples(text: str) -> list[tuple[str, str | None]]:
     ]
 
 
-def run(code: str, folder: Path, registry: str) -> subprocess.CompletedProcess[str]:
-    """Run code in a fresh process, in an empty folder, as somebody whose registry runs and who set nothing else."""
+def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run code in a fresh process, in an empty folder, with the defaults of somebody who set nothing."""
     program = folder / "example.py"
     program.write_text(code, "utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("GCOM_", "PYTHON"))}
     return subprocess.run(
         [sys.executable, str(program)],
         cwd=folder,
-        env={**environment, "GCOM_REGISTRY": registry, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+        env={**environment, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -49,10 +45,14 @@ def run(code: str, folder: Path, registry: str) -> subprocess.CompletedProcess[s
     )
 
 
+# Their blocks need logs, or a session of Spark, which other tests give them.
+ELSEWHERE = {"docs/audit-queries.md": "tests/audit/queries.py", "docs/audit-python.md": "tests/audit/test_python.py"}
+
+
 def pages() -> list[Path]:
-    """Return the pages that have a block of Python, and whose blocks are run here."""
-    written = [README, *sorted((ROOT / "docs").rglob("*.md"))]
-    here = [path for path in written if path.relative_to(ROOT).as_posix() not in ELSEWHERE]
+    """Return the pages that have a block of Python which runs by itself."""
+    found = (README, *sorted((ROOT / "docs").rglob("*.md")))
+    here = [path for path in found if path.relative_to(ROOT).as_posix() not in ELSEWHERE]
     return [path for path in here if examples(path.read_text("utf-8"))]
 
 
@@ -63,20 +63,17 @@ SHOWN = [
 ]
 
 
-@pytest.fixture(scope="module")
-def registry() -> Iterator[str]:
-    """A registry for programs that start none of their own."""
-    with gcom.embedded() as started:
-        yield started.address
-
-
 @pytest.mark.parametrize("example", SHOWN)
-def test_the_examples_do_what_they_say(example: tuple[str, str | None], tmp_path: Path, registry: str) -> None:
+def test_the_examples_do_what_they_say(example: tuple[str, str | None], tmp_path: Path) -> None:
     code, output = example
-    done = run(code, tmp_path, registry)
+    done = run(code, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     if output is not None:
         assert done.stdout == output
+
+
+def test_other_tests_run_the_blocks_of_the_other_pages() -> None:
+    assert all(Path(page).name in (ROOT / test).read_text("utf-8") for page, test in ELSEWHERE.items())
 
 
 def test_the_pages_that_newcomers_read_have_examples() -> None:

@@ -1715,6 +1715,10 @@
         <translation>Keine Registry antwortet: {}. Der Chat fragt von selbst wieder.</translation>
     </message>
     <message>
+        <source>The registry does not answer: nobody can join now.</source>
+        <translation>Die Registry antwortet nicht: jetzt kann niemand beitreten.</translation>
+    </message>
+    <message>
         <source>Nothing is heard of the leader {}: the group elects the next one. You can read, and what you write waits for the new view.</source>
         <translation>Vom Leiter {} ist nichts zu hören: die Gruppe wählt den nächsten. Du kannst lesen, und was du schreibst, wartet auf die neue Sicht.</translation>
     </message>
@@ -2107,6 +2111,14 @@
     <message>
         <source>talking …</source>
         <translation>im Gespräch …</translation>
+    </message>
+    <message>
+        <source>One conversation, two promises about order</source>
+        <translation>Ein Gespräch, zwei Versprechen über die Reihenfolge</translation>
+    </message>
+    <message>
+        <source>The same lines over the same bad network. Red is wrong on a member’s screen.</source>
+        <translation>Dieselben Zeilen über dasselbe schlechte Netz. Rot ist auf einem Bildschirm falsch.</translation>
     </message>
     <message>
         <source>✗ {} wrong</source>

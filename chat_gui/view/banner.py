@@ -129,7 +129,10 @@ def _standing(state: GroupState, chat: Chat, now_ms: int) -> tuple[str, str]:
             return text.format(state.why), ""
         case GroupStanding.LEFT:
             button = translate("banner", "Create it…") if state.missing else translate("banner", "Join again")
-            return translate("banner", "Not in this group: {}.").format(state.why), button
+            text = translate("banner", "Not in this group: {}.").format(state.why)
+            if chat.registry_away:
+                text += " " + translate("banner", "The registry does not answer: nobody can join now.")
+            return text, button
         case GroupStanding.IN if leader := state.members.silent_leader:
             text = translate(
                 "banner",

@@ -22,6 +22,7 @@ from gcom.runtime.group_calls import OpenCall
 from gcom.runtime.membership import Membership
 from gcom.runtime.request_handlers import NESTED_MAX, Stepped, words
 from gcom.runtime.session import Session
+from gcom.runtime.user_process.callbacks import check_callback
 from gcom.runtime.user_process.entry import application_call
 from gcom.values import limits
 from gcom.values.answers import Wait
@@ -86,6 +87,7 @@ class AsyncCalling(AsyncHandle, CallingWaits):
         It returns bytes or text. Up to 16 requests are served at once, begun in the order in which they came: between
         two `await` of one handler another one may change what both use. What it raises is the caller's result.
         """
+        check_callback("the handler of calls", handler, 2, awaited=True)
         self._set_handler(handler)
         if handler is not None and (self._serving is None or self._serving.done()):
             self._serving = self._tasks.start(self._serve())

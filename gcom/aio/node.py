@@ -132,7 +132,7 @@ class AsyncNode:
         The options, and what is raised, are those of `gcom.Node.join`. The callbacks are functions or `async def`; the
         loop calls them between two events that it reads.
         """
-        given = Uses(receive, rejoin, get_state, set_state, merge_states)  # type: ignore[arg-type] # awaited in the loop
+        given = Uses(receive, rejoin, get_state, set_state, merge_states, awaited=True)  # type: ignore[arg-type] # awaited in the loop
         seconds = seconds_of(self._node.timeout_s if timeout_s is None else timeout_s)
         check_names(group, create)
         return Awaited(lambda: self._join(group, given, create, seconds))

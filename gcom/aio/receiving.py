@@ -8,7 +8,7 @@ loop call back. A receive that is cancelled meanwhile leaves that for the next o
 from __future__ import annotations
 
 from asyncio import Future, Task, current_task, wait
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -19,13 +19,15 @@ from gcom.aio.tasks import awaited
 from gcom.core.messages.effects import MergeState, SetState, StateUnavailable, TakeState
 from gcom.errors import AlreadyReceiving, StateFailed
 from gcom.runtime.api import guards
-from gcom.runtime.api.events import Departure, Event, Message, Unicast, ViewChange
+from gcom.runtime.api.events import Departure, Event, Message, Unicast
 from gcom.runtime.api.guards import deadline_of
+from gcom.runtime.api.listener import Callbacks
 from gcom.runtime.api.receiving import ReceivingWaits
 from gcom.runtime.queue_items import Entered, Gone, QueueItem
 from gcom.runtime.user_process.entry import application_call
 from gcom.values.view import View
 
+AboutState = TakeState | SetState | MergeState | StateUnavailable | Gone | Entered
 OF_STATE = (TakeState, SetState, MergeState, StateUnavailable, Gone, Entered)  # these may call the application back
 
 
@@ -109,9 +111,9 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
         What it raises is printed, and the next event goes on.
         """
         self._raise_beside_listener()
+        callbacks = Callbacks.checked(on_message, on_view, on_event, on_unicast, awaited=True)
         self._check_listening()
-        callbacks = {Message: on_message, Unicast: on_unicast, ViewChange: on_view}
-        self._listening = self._tasks.start(self._call_back(on_event, callbacks))
+        self._listening = self._tasks.start(self._call_back(callbacks))
 
     async def wait_for_state(self, timeout_s: float | None = 10.0) -> bool:
         """Wait until `set_state` has been called, by this task unless another one receives.
@@ -137,17 +139,22 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
         message = next(self._current, None)
         while message is None:
             if self._handling is None:
-                item = await self._waits.run(self._next_item(deadline), give_back=self._put_back)
-                if item is None:
-                    return None
-                if not isinstance(item, OF_STATE):
-                    if event := self._handle(item):
-                        return event
-                    continue
-                self._handling = self._worker.post(partial(self._handle, item))
+                found = await self._waits.run(self._next_found(deadline), give_back=self._put_back)
+                if not isinstance(found, OF_STATE):
+                    return found
+                self._handling = self._worker.post(partial(self._handle, found))
             if event := await self._handled_by_worker():
                 return event
         return message
+
+    async def _next_found(self, deadline: float | None) -> Event | AboutState | None:
+        """Return the next event, or what the worker has to make one of; None at the deadline. Holds the lock."""
+        while (item := await self._next_item(deadline)) is not None:
+            if isinstance(item, OF_STATE):
+                return item
+            if event := self._handled(item):
+                return event
+        return None
 
     async def _handled_by_worker(self) -> Event | None:
         """Return what the worker made of an item. Cancelled, it leaves that for the next call."""
@@ -161,10 +168,12 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
         return self._handled(item)
 
     @application_call()
-    def _put_back(self, item: QueueItem | None) -> None:
-        if item is not None:
+    def _put_back(self, found: Event | AboutState | None) -> None:
+        if isinstance(found, OF_STATE):
             with self._host.lock:
-                self._membership.queued.appendleft(item)
+                self._membership.queued.appendleft(found)
+        else:
+            self._give_back(found)
 
     def _put_back_state(self, state: SetState | None) -> None:
         if state is not None:
@@ -184,9 +193,7 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
         if self._listening is not None and not self._listening.done() and not self._in_callback:
             raise AlreadyReceiving(f"group {self._session.machine.group!r} has a receiver: a loop or a listener")
 
-    async def _call_back(
-        self, on_event: Callable[[Any], object] | None, callbacks: dict[type[Any], Callable[[Any], object] | None]
-    ) -> None:
+    async def _call_back(self, callbacks: Callbacks) -> None:
         event: Event | None = None
         with self._as_receiver():
             while not isinstance(event, Departure) or event.returning:
@@ -196,15 +203,12 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
                     guards.print_error()  # a departure follows
                     continue
                 if event is not None:
-                    of_kind = callbacks.get(type(event))
-                    given = event.view if isinstance(event, ViewChange) else event
-                    await self._call((on_event, event), (of_kind, given))
+                    await self._call(callbacks.for_event(event))
 
-    async def _call(self, *calls: tuple[Callable[[Any], object] | None, object]) -> None:
+    async def _call(self, calls: Iterable[Callable[[], object]]) -> None:
         try:
-            for callback, given in calls:
-                if callback is not None:
-                    await awaited(callback(given))
+            for call in calls:
+                await awaited(call())
         except Exception:  # outermost: what the application's callback raises is not this task's end
             guards.print_error()  # the library's log may be disabled, and an application's mistake must be seen
             logger.error("a callback of group {} failed", self._membership.session.machine.group)

@@ -9,12 +9,12 @@ from asyncio import (
     current_task,
     gather,
     get_running_loop,
-    iscoroutine,
     run_coroutine_threadsafe,
     wait,
 )
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from inspect import isawaitable
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar, cast
@@ -121,5 +121,5 @@ def in_loop(callback: Callable[P, object], tasks: Tasks) -> Callable[P, Any]:
 
 
 async def awaited(result: object) -> object:
-    """Return what a callback returned, or what its coroutine returns."""
-    return await result if iscoroutine(result) else result
+    """Return what a callback returned, or what that awaits."""
+    return await result if isawaitable(result) else result

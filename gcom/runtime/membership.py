@@ -29,6 +29,7 @@ from gcom.runtime.request_handlers import CallServer, Handler
 from gcom.runtime.session import Session
 from gcom.runtime.step_lock import DirectListener, StepLock
 from gcom.runtime.traces import TraceBuffer, TraceRecorder
+from gcom.runtime.user_process.callbacks import check_callback
 from gcom.runtime.user_process.entry import EnteredHost, called_outside
 from gcom.runtime.waiting import run
 from gcom.values.names import Process
@@ -46,13 +47,12 @@ class Uses:
     set_state: Callable[[bytes], object] | None = None
     merge_states: Callable[[bytes, bytes], bytes] | None = None
     on_call: Handler | None = None
+    awaited: bool = False  # the callbacks are called by an event loop, and may be async
 
     def __post_init__(self) -> None:
-        """Raise BadValue for callbacks that nobody would call."""
-        for name in ("get_state", "set_state", "merge_states", "on_call"):
-            callback = getattr(self, name)
-            if callback is not None and not callable(callback):
-                raise BadValue(f"{name} must be a function, or left out; got {callback!r}")
+        """Raise BadValue for callbacks that nobody can call, or would."""
+        for name, count in (("get_state", 0), ("set_state", 1), ("merge_states", 2), ("on_call", 2)):
+            check_callback(name, getattr(self, name), count, self.awaited)
         if self.merge_states and not (self.get_state and self.set_state):
             raise BadValue(
                 "merge_states is given what get_state returns, and set_state what it returns: give all three"

@@ -15,10 +15,16 @@ from __future__ import annotations
 from pathlib import Path as _Path
 
 from gcom.errors import BadValue as _BadValue
+from gcom.topics.effects.function import TopicFunction
+from gcom.topics.effects.inbox import Subscription
+from gcom.topics.effects.link import TopicLink
+from gcom.topics.effects.outbox import OutboxSender
 from gcom.topics.errors import (
     Fenced,
+    HandlerCommitted,
+    InboxAhead,
     NewerSchema,
-    OutcomeUnknown,
+    ReceiptUnknown,
     SequenceGap,
     SequenceReused,
     StaleAck,
@@ -27,14 +33,17 @@ from gcom.topics.errors import (
     StoreDamaged,
     StoreFull,
     StoreStopped,
+    UnknownSubscription,
     UnknownTopic,
 )
 from gcom.topics.producer import Producer, TopicSource
 from gcom.topics.reading import TopicReader
 from gcom.topics.storage.sqlite import WORDS as _WORDS
 from gcom.topics.storage.sqlite import SqliteDatabase as _SqliteDatabase
+from gcom.topics.storage.subscriptions import SubscriptionInfo
 from gcom.topics.storage.topics import ProducerInfo, TopicInfo
-from gcom.topics.store import Topic, TopicStore
+from gcom.topics.store import Topic, TopicStore, TopicTransaction
+from gcom.topics.subscription import TopicDelivery
 from gcom.topics.values import TopicMessage, TopicReceipt
 
 
@@ -50,10 +59,13 @@ def open(place: str | _Path) -> TopicStore:
 
 __all__ = [
     "Fenced",
+    "HandlerCommitted",
+    "InboxAhead",
     "NewerSchema",
-    "OutcomeUnknown",
+    "OutboxSender",
     "Producer",
     "ProducerInfo",
+    "ReceiptUnknown",
     "SequenceGap",
     "SequenceReused",
     "StaleAck",
@@ -62,13 +74,20 @@ __all__ = [
     "StoreDamaged",
     "StoreFull",
     "StoreStopped",
+    "Subscription",
+    "SubscriptionInfo",
     "Topic",
+    "TopicDelivery",
+    "TopicFunction",
     "TopicInfo",
+    "TopicLink",
     "TopicMessage",
     "TopicReader",
     "TopicReceipt",
     "TopicSource",
     "TopicStore",
+    "TopicTransaction",
+    "UnknownSubscription",
     "UnknownTopic",
     "open",
 ]

@@ -17,6 +17,11 @@ POINTS = (
     "append.written",  # the transaction is complete, and not committed
     "append.committed",  # it is committed, nobody knows
     "append.replied",  # the callers have their receipts
+    "effect.begun",  # a handler is done, and its transaction not committed
+    "effect.committed",  # it is committed, nothing of its outbox is sent
+    "outbox.sent",  # messages of an outbox are stored, and still in it
+    "outbox.receipted",  # they are taken out of it
+    "link.sent",  # messages of a link are at the other end
 )
 
 

@@ -2,17 +2,20 @@
 
 LocalError
 ├── UnknownTopic        the store has no topic of that name
+├── UnknownSubscription the topic has no subscription of that name
 ├── SequenceReused      a sequence was used before, with another body
 ├── SequenceGap         a message before this one is missing
 ├── Fenced              a newer producer of that name is open
 ├── StaleAck            the message was handed to another consumer meanwhile
+├── HandlerCommitted    a handler ended the transaction that it was given
+├── InboxAhead          the application's database is ahead of the topic
 ├── StoreClosed         the store was closed
 └── StoreDamaged        the file is no store, or its contents do not match their checksums
     └── NewerSchema     a newer version of GCom made the store
 Unavailable
 ├── StoreBusy           another process keeps the store locked
 ├── StoreFull           no room on the disk; nothing was stored
-├── OutcomeUnknown      the commit failed: the message is stored, or it is not
+├── ReceiptUnknown      the commit failed: the message is stored, or it is not
 └── StoreStopped        the disk failed before; nothing was stored
 """
 
@@ -23,6 +26,18 @@ from gcom.errors import LocalError, Unavailable
 
 class UnknownTopic(LocalError):
     """The store has no topic of that name."""
+
+
+class UnknownSubscription(LocalError):
+    """The topic has no subscription of that name: it was never made, or ended meanwhile."""
+
+
+class HandlerCommitted(LocalError):
+    """A handler committed, or rolled back, the transaction that it was given; nothing of its batch was kept."""
+
+
+class InboxAhead(LocalError):
+    """The application's database has effects of messages that the topic does not have: one of both is an old copy."""
 
 
 class SequenceReused(LocalError):
@@ -61,7 +76,7 @@ class StoreFull(Unavailable):
     """The disk has no room; nothing was stored."""
 
 
-class OutcomeUnknown(Unavailable):
+class ReceiptUnknown(Unavailable):
     """The commit failed: the message is stored, or it is not. Sending it again with its sequence settles it."""
 
 

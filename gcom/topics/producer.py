@@ -15,11 +15,12 @@ from gcom.topics.errors import SequenceGap
 from gcom.topics.storage import appends
 from gcom.topics.storage.appends import ProducerClaim, Target
 from gcom.topics.storage.commits import Commits
-from gcom.topics.storage.transaction import Transaction
+from gcom.topics.storage.transaction import StoreJob, Transaction
 from gcom.topics.values import NONE_SENT, Entry, TopicReceipt, checked_body, checked_seq
 
 RUN_BATCH = 256
 RUN_BATCHES = 4  # on their way at a time
+_NEXT = -1  # the sequence of a draft that takes the next one
 Body = bytes | str
 
 
@@ -53,7 +54,7 @@ class Producer:
 
     def __init__(self, commits: Commits, target: Target, name: str) -> None:
         self.name = name
-        self._commits = commits
+        self.commits = commits
         self._target = target
         self._lock = Lock()
         self._claim: ProducerClaim | None = None  # until it first asks or sends
@@ -79,7 +80,7 @@ class Producer:
         """Store a message, and return its receipt once it is durable. Without `seq` it gets the next number.
 
         Raises BadValue, MessageTooLarge, Fenced, SequenceReused, SequenceGap, StoreBusy, StoreFull, StoreStopped; and
-        OutcomeUnknown, after which sending it again with the same `seq` settles whether it is stored.
+        ReceiptUnknown, after which sending it again with the same `seq` settles whether it is stored.
         """
         return self._submit([(body, seq)], key, headers, told=True).result()[0]
 
@@ -101,6 +102,27 @@ class Producer:
         """Store messages together, all or none, each a body or (seq, body). Raises what `send` raises."""
         pairs = [it if isinstance(it, tuple) else (None, it) for it in bodies]
         return self._submit([(body, seq) for seq, body in pairs], None, None, told=True).result() if pairs else []
+
+    def send_entries(self, entries: Sequence[Entry]) -> list[TopicReceipt]:
+        """Store messages that have their sequences, keys and headers already, all or none."""
+        return self._enqueue(entries, told=True).result()
+
+    def staged(
+        self, body: Body, *, seq: int | None, key: Body | None, headers: Mapping[str, str] | None
+    ) -> StoreJob[TopicReceipt]:
+        """Return the job that stores a message in somebody's transaction, behind all that was sent before."""
+        head, key = codec.encode(headers), None if key is None else checked_body(key)
+        draft = Entry(_NEXT if seq is None else checked_seq(seq), checked_body(body), key, head)
+        with self._lock:
+            self._resume()
+            self._last, opened = None, self._claim
+        assert opened is not None, "it was opened to ask"
+
+        def job(tx: Transaction) -> TopicReceipt:
+            last = appends.last_seq(tx, opened)
+            return appends.append(tx, self._target, opened, last, _numbered([draft], last))[0]
+
+        return job
 
     def run(self, source: TopicSource, *, batch: int = RUN_BATCH, tell: Callable[[int], object] | None = None) -> int:
         """Store everything that a source has behind `last_seq`; return how many messages that were.
@@ -137,33 +159,36 @@ class Producer:
         self, pairs: Sequence[tuple[Body, int | None]], key: Body | None, headers: Mapping[str, str] | None, told: bool
     ) -> Future[list[TopicReceipt]]:
         head, key = codec.encode(headers), None if key is None else checked_body(key)
-        bodies = [(checked_body(body), None if seq is None else checked_seq(seq)) for body, seq in pairs]
+        drafts = [
+            Entry(_NEXT if seq is None else checked_seq(seq), checked_body(body), key, head) for body, seq in pairs
+        ]
+        return self._enqueue(drafts, told)
+
+    def _enqueue(self, drafts: Sequence[Entry], told: bool) -> Future[list[TopicReceipt]]:
         with self._lock:
             if self._claim is None:
-                return self._first(bodies, key, head)
+                return self._first(drafts)
             last = self._resume() if self._has_failed() or self._last is None else self._last
-            entries = _numbered(bodies, key, head, last)
-            self._check_skipped(bodies, entries[0].seq)
+            entries = _numbered(drafts, last)
+            self._check_skipped(drafts, entries)
             opened = self._claim
-            future = self._commits.submit(lambda tx: appends.append(tx, self._target, opened, last, entries))
+            future = self.commits.submit(lambda tx: appends.append(tx, self._target, opened, last, entries))
             self._last = max(last, entries[-1].seq)
             self._under_way.append(_UnderWay(entries, future, told))
             return future
 
-    def _first(
-        self, bodies: Sequence[tuple[bytes, int | None]], key: bytes | None, head: bytes
-    ) -> Future[list[TopicReceipt]]:
+    def _first(self, drafts: Sequence[Entry]) -> Future[list[TopicReceipt]]:
         """Open the producer and store its first messages in one transaction; return a future that is done."""
 
         def job(tx: Transaction) -> tuple[ProducerClaim, int, list[TopicReceipt]]:
             opened = appends.claim(tx, self._target.topic, self.name)
-            entries = _numbered(bodies, key, head, opened.seq)
+            entries = _numbered(drafts, opened.seq)
             receipts = appends.append(tx, self._target, opened, opened.seq, entries)
             return opened, max(opened.seq, entries[-1].seq), receipts
 
         done: Future[list[TopicReceipt]] = Future()
         try:
-            self._claim, self._last, receipts = self._commits.call(job)
+            self._claim, self._last, receipts = self.commits.call(job)
         except GComError as error:
             done.set_exception(error)
         else:
@@ -186,31 +211,33 @@ class Producer:
                 self._failed.update(entry.seq for entry in it.entries)
         self._under_way.clear()
         if self._claim is None:
-            self._claim = self._commits.call(lambda tx: appends.claim(tx, self._target.topic, self.name))
+            self._claim = self.commits.call(lambda tx: appends.claim(tx, self._target.topic, self.name))
             self._last = self._claim.seq
         else:
             opened = self._claim
-            self._last = self._commits.call(lambda tx: appends.last_seq(tx, opened))
+            self._last = self.commits.call(lambda tx: appends.last_seq(tx, opened))
         self._failed = {seq for seq in self._failed if seq > self._last}
         return self._last
 
-    def _check_skipped(self, bodies: Sequence[tuple[bytes, int | None]], first: int) -> None:
+    def _check_skipped(self, drafts: Sequence[Entry], entries: Sequence[Entry]) -> None:
         """Raise SequenceGap where the user's sequences go past one that was refused: it could never be stored then."""
-        if bodies[0][1] is None:
+        if drafts[0].seq == _NEXT:
             self._failed.clear()
-        if self._failed and min(self._failed) < first:
+        missing = self._failed - {entry.seq for entry in entries}
+        if missing and min(missing) < entries[-1].seq:
             raise SequenceGap(
-                f"sequence {min(self._failed)} was refused and not sent again, and {first} is after it: send it first"
+                f"sequence {min(missing)} was refused and not sent again, and {entries[-1].seq} is after it: "
+                f"send {min(missing)} first"
             )
-        self._failed.clear()
+        self._failed = missing
 
 
-def _numbered(bodies: Sequence[tuple[bytes, int | None]], key: bytes | None, head: bytes, last: int) -> list[Entry]:
-    """Return entries with sequences: the given ones, else those that follow the last one."""
+def _numbered(drafts: Sequence[Entry], last: int) -> list[Entry]:
+    """Return entries with sequences: their own, else those that follow the last one."""
     entries = []
-    for body, seq in bodies:
-        last = last + 1 if seq is None else seq
-        entries.append(Entry(last, body, key, head))
+    for draft in drafts:
+        last = last + 1 if draft.seq == _NEXT else draft.seq
+        entries.append(draft._replace(seq=last))
     return entries
 
 

@@ -29,7 +29,7 @@ class TopicReader:
         self._topic, self._name = topic
         self._follow = follow
         self._batch = batch
-        self._next = self._place(after)
+        self.next_offset = self._place(after)  # to be read from the store
         self._ready: list[TopicMessage] = []  # the next one last
 
     def __iter__(self) -> Iterator[TopicMessage]:
@@ -44,15 +44,21 @@ class TopicReader:
         """Return the next message, waiting for it as long as said; None if there was none."""
         return self._ready.pop() if self._ready or self._fetch(timeout_s) else None
 
+    def take(self, count: int, timeout_s: float | None = None) -> list[TopicMessage]:
+        """Return up to `count` messages, waiting for the first one as long as said."""
+        if not self._ready:
+            self._fetch(timeout_s)
+        return [self._ready.pop() for _ in range(min(count, len(self._ready)))]
+
     def _fetch(self, timeout_s: float | None) -> bool:
         """Wait for messages; tell whether there are some."""
         began = monotonic()
         while True:
             seen = self._commits.commits
             with self._database.reading() as tx:
-                found = topics.read(tx, self._topic, self._name, self._next, self._batch)
+                found = topics.read(tx, self._topic, self._name, self.next_offset, self._batch)
             if found:
-                self._next = found[-1].offset + 1
+                self.next_offset = found[-1].offset + 1
                 self._ready = found[::-1]
                 return True
             waited = monotonic() - began

@@ -55,6 +55,25 @@ def _given_up_by_proof(folder: Path) -> None:
     write(folder, told.logs)
 
 
+@breaks("`carries`, of an imported log: the rules that its records can carry, one or more")
+def _carries_nothing(folder: Path) -> None:
+    damaged(folder, lambda logs: logs[B][0].update(carries=[]))
+
+
+@breaks("A view with `carries` promises only rules that this names.")
+def _carries_the_rule_that_is_broken(folder: Path) -> None:
+    """And another process's view names none, so that its promises are not taken back by one log."""
+
+    def change(logs: Logs) -> None:
+        for who in (A, B):
+            for record in logs[who]:
+                if record["type"] == "view":
+                    record["carries"] = ["ONE_LEADER"]
+        logs[C].insert(2, deliver(2, C, 1, serial=4))
+
+    damaged(folder, change)
+
+
 @breaks("`succeeds` above view 1,", "The first view of an instance that follows others has `succeeds`:")
 def _succeeds_in_a_later_view(folder: Path) -> None:
     said = [{"instance": "h", "view": 1, "by": "ended"}]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gcom.audit.explain.result import result_of
-from gcom.audit.input.importing import SHIVIZ, import_shiviz
+from gcom.audit.imports.shiviz import SHIVIZ, import_shiviz
 from gcom.audit.rules.judgement import verdict_of
 from gcom.errors import BadValue, NotALog
 from tests.audit.here import audit

@@ -123,12 +123,12 @@ def _sizes(folder: Path) -> list[int]:
 def test_an_import_of_what_does_not_fit_could_not_run(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "app.log"
     log.write_text("\n12:00 started\n12:01 stopped\n")
-    assert import_log("shiviz", log, tmp_path / "logs", r"(?<host>\w+) (?<clock>{.*})") == 3
+    assert import_log("shiviz", [log], tmp_path / "logs", r"(?<host>\w+) (?<clock>{.*})", as_json=False) == 3
     told = capfd.readouterr().err
     assert f"{log}:2: no event in the file: expected" in told
     assert "got '12:00 started'; give a --regex" in told
     assert r"expected (?<host>\w+) (?<clock>{.*})" in told
-    assert import_log("shiviz", tmp_path / "nowhere", tmp_path / "logs", None) == 3
+    assert import_log("shiviz", [tmp_path / "nowhere"], tmp_path / "logs", None, as_json=False) == 3
     assert f"gcom: {tmp_path / 'nowhere'}: No such file" in capfd.readouterr().err
 
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 import gcom
 from chat_gui.model.conversation import Conversation
 from chat_gui.model.group_state import GroupStanding
-from chat_gui.model.updates import Arrived, Joined
+from chat_gui.model.updates import Arrived, Joined, Left
 from chat_gui.model.wire import ChatMessage, MessageKind
 from chat_gui.view.desktop.window_face import Mood, icon_of
 from chat_gui.view.window import ChatWindow
@@ -89,6 +89,9 @@ def test_title_and_icon_say_what_is_the_matter(window: ChatWindow) -> None:
     assert window.windowTitle() == "news (2) – registry away – GCom chat"
     assert window.windowIcon().cacheKey() == icon_of(Mood.OFFLINE).cacheKey()
     assert window.chat.groups["news"].standing is GroupStanding.IN
+    window.on_updates([Left("news", "expelled")])
+    assert window.windowTitle() == "news (2) – not in the group – registry away – GCom chat"
+    assert "The registry does not answer: nobody can join now." in window.tabs["news"].banner.text
     pictures = {mood: icon_of(mood).pixmap(32).toImage() for mood in Mood}
     assert all(pictures[a] != pictures[b] for a in Mood for b in Mood if a is not b)
 

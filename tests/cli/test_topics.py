@@ -61,6 +61,26 @@ def test_create_and_delete(folder: Path) -> None:
     assert [line.split()[0] for line in shown(folder, "list")] == ["TOPIC", "empty", "new"]
 
 
+def test_a_function(folder: Path) -> None:
+    (folder / "f.py").write_text("def process(x):\n    return x + '!'\n")
+    assert shown(folder, "function", "deploy", "f.py:process", "--in", "orders", "--out", "out", "--drain") == []
+    assert shown(folder, "peek", "out", "--count", "1") == ["0: a bicycle!"]
+    lines = [line.split() for line in shown(folder, "show", "orders")]
+    assert lines[-2:] == [["SUBSCRIPTION", "LAG", "HANDED", "OUT", "OLDEST"], ["function:process", "0", "0", "-"]]
+
+
+def test_retire_and_replay(folder: Path) -> None:
+    assert shown(folder, "retire", "orders", "import") == []
+    assert json.loads(shown(folder, "show", "orders", "--json")[0])["producers"] == {}
+    with topics.open(folder / "app.db") as store:
+        billing = store.topic("orders").subscribe("billing", after="earliest", tries=1)
+        next(billing).nack(why="no money")
+        billing.close()
+    assert shown(folder, "peek", "orders/billing/dead") == ["0: a bicycle"]
+    done = run_gcom("topics", "replay", "orders", "billing", "--store", "app.db", cwd=folder)
+    assert done.stderr.decode() == "gcom: 1 message will be handed out again\n"
+
+
 @pytest.mark.parametrize(
     ("words", "status", "text"),
     [
@@ -69,9 +89,14 @@ def test_create_and_delete(folder: Path) -> None:
         (["create", " x", "--store", "app.db"], 2, "topic name ' x' is not allowed"),
         (["list", "--store", "notes.txt"], 1, "no SQLite file"),
         (["list"], 2, "--store"),
+        (["retire", "orders", "nobody", "--store", "app.db"], 1, "has no producer 'nobody'"),
+        (["replay", "orders", "nobody", "--store", "app.db"], 1, "has no subscription 'nobody'"),
+        (["function", "deploy", "f", "--in", "orders", "--store", "app.db"], 2, "expected FILE:NAME"),
+        (["function", "deploy", "notes.py:g", "--in", "orders", "--store", "app.db"], 2, "has no function 'g'"),
     ],
 )
 def test_what_is_not_there(folder: Path, words: list[str], status: int, text: str) -> None:
+    (folder / "notes.py").write_text("x = 1")
     (folder / "notes.txt").write_text("no database\n" * 500)
     done = run_gcom("topics", *words, cwd=folder)
     assert done.returncode == status, done.stderr.decode()

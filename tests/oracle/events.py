@@ -37,6 +37,7 @@ class View:
     base: dict[Process, int]
     base_serial: int
     succeeds: tuple[Succession, ...] = ()
+    carries: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

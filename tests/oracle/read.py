@@ -203,6 +203,8 @@ def _is_whole(record: Record) -> bool:
         return False
     if any(record[name] not in words for name, words in _WORDS.items() if name in record):
         return False
+    if "carries" in record and not (record["carries"] and all(type(rule) is str for rule in record["carries"])):
+        return False
     if len(set(record.get("members", []))) < len(record.get("members", [])):
         return False
     if len(record.get("digests", [])) > record.get("count", 1):
@@ -277,7 +279,7 @@ _MAY_HAVE = {
     "send": ("digests",),
     "deliver": ("serial", "digests", "held"),
     "skip": ("sender", "number", "serial"),
-    "view": ("safe", "netsplit", "base", "base_serial", "succeeds"),
+    "view": ("safe", "netsplit", "base", "base_serial", "succeeds", "carries"),
     "leave": ("settled", "into"),
     "detach": ("into",),
     "lost": ("state",),
@@ -288,7 +290,7 @@ _KINDS: dict[str, type] = {
     **dict.fromkeys(("group", "instance", "sender", "leader", "ordering", "multicast", "netsplit"), str),
     **dict.fromkeys(("view", "sent_view", "number", "count", "serial", "settled", "base_serial", "t", "held"), int),
     **dict.fromkeys(("clock", "base", "state", "cut"), dict),
-    **dict.fromkeys(("members", "digests", "succeeds"), list),
+    **dict.fromkeys(("members", "digests", "succeeds", "carries"), list),
     **dict.fromkeys(("into", "by"), str),
     **dict.fromkeys(("safe", "has"), bool),
 }
@@ -464,6 +466,7 @@ def _view(item: Record, at: int, _: int) -> Event:
         item.get("base", {}),
         item.get("base_serial", 0),
         tuple(_succession(entry) for entry in item.get("succeeds", [])),
+        frozenset(item["carries"]) if "carries" in item else None,
     )
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from gcom import topics
 from gcom.errors import BadValue
-from gcom.topics import NewerSchema, OutcomeUnknown, StoreDamaged, StoreFull, StoreStopped
+from gcom.topics import NewerSchema, ReceiptUnknown, StoreDamaged, StoreFull, StoreStopped
 from gcom.topics.storage import sqlite
 
 
@@ -93,7 +93,7 @@ class BrokenDisk(sqlite.SqliteDatabase):
     def commit(self) -> None:
         super().commit()
         if self.broken:
-            raise OutcomeUnknown("the disk of this test failed at a commit")
+            raise ReceiptUnknown("the disk of this test failed at a commit")
 
 
 def test_an_error_of_the_disk_stops_the_store(place: str) -> None:
@@ -102,7 +102,7 @@ def test_an_error_of_the_disk_stops_the_store(place: str) -> None:
     producer = store.topic("orders").producer("import")
     producer.send("a", seq=1)
     database.broken = True
-    with pytest.raises(OutcomeUnknown):
+    with pytest.raises(ReceiptUnknown):
         producer.send("b", seq=2)
     with pytest.raises(StoreStopped, match="failed at a commit"):
         producer.send("b", seq=2)

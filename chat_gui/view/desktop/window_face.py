@@ -60,7 +60,7 @@ def title_of(chat: Chat, shown: Talk | None) -> str:
         GroupStanding.LEFT: translate("title", "not in the group"),
     }
     away = translate("title", "registry away") if chat.registry_away else ""
-    words = [f"{marks}{name}", states.get(state.standing, away), NAME]
+    words = [f"{marks}{name}", states.get(state.standing, ""), away, NAME]
     return " – ".join(word for word in words if word)
 
 

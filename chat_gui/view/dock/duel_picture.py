@@ -20,6 +20,7 @@ from chat_gui.view import colours
 PANEL, MARGIN, ARC = QSize(276, 402), 10, 16
 COLUMN, BETWEEN, ROW, BUBBLE = 96, 40, 26, 21
 HEAD, TOP, FOOT = 44, 66, 8
+HEADLINE, PAIR = 62, ("NONORDERED", "CAUSALTOTAL")
 PROMISES = {
     "NONORDERED": QT_TRANSLATE_NOOP("duel", "shown as it arrives"),
     "FIFO": QT_TRANSLATE_NOOP("duel", "each speaker’s own lines in order"),
@@ -87,22 +88,44 @@ def _columns(width: int) -> int:
 def render_duel(runs: Mapping[str, DuelRun], palette: QPalette, font: QFont, scale: float = 2.0) -> QImage:
     """Return a picture of a duel, two rows of three, for a file."""
     size = QSize(3 * PANEL.width(), 2 * PANEL.height())
-    image = QImage(size * scale, QImage.Format.Format_RGB32)
-    # Before the painter is made, which then counts in the units of a panel.
-    image.setDevicePixelRatio(scale)
-    image.fill(palette.color(QPalette.ColorRole.Base))
-    painter = QPainter(image)
+    image, painter = _paper(size, palette, scale)
     paint_duel(painter, runs, size.width(), palette, font)
     painter.end()
     return image
 
 
-def paint_duel(painter: QPainter, runs: Mapping[str, DuelRun], width: int, palette: QPalette, font: QFont) -> None:
-    """Paint the five panels and the legend, in as many columns as the width has room for."""
+def render_pair(runs: Mapping[str, DuelRun], palette: QPalette, font: QFont, scale: float = 2.0) -> QImage:
+    """Return the panels without an order and with the strongest one, side by side below a headline."""
+    size = QSize(2 * PANEL.width(), PANEL.height() + HEADLINE)
+    image, painter = _paper(size, palette, scale)
+    _Panel(painter, palette, font).headline(size.width())
+    painter.translate(0, HEADLINE)
+    paint_duel(painter, runs, size.width(), palette, font, PAIR)
+    painter.end()
+    return image
+
+
+def _paper(size: QSize, palette: QPalette, scale: float) -> tuple[QImage, QPainter]:
+    image = QImage(size * scale, QImage.Format.Format_RGB32)
+    # Before the painter is made, which then counts in the units of a panel.
+    image.setDevicePixelRatio(scale)
+    image.fill(palette.color(QPalette.ColorRole.Base))
+    return image, QPainter(image)
+
+
+def paint_duel(
+    painter: QPainter,
+    runs: Mapping[str, DuelRun],
+    width: int,
+    palette: QPalette,
+    font: QFont,
+    orderings: Sequence[str] = (*ORDERINGS, ""),
+) -> None:
+    """Paint a panel for each ordering, the legend for an empty name, in as many columns as the width has room for."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     columns = _columns(width)
     step = max(PANEL.width(), width // columns)
-    for at, ordering in enumerate((*ORDERINGS, "")):
+    for at, ordering in enumerate(orderings):
         row, column = divmod(at, columns)
         painter.save()
         painter.translate(column * step + (step - PANEL.width()) / 2, row * PANEL.height())
@@ -161,6 +184,14 @@ class _Panel:
         self._painter.setPen(colour)
         fitting = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, where.width())
         self._painter.drawText(where, flags, fitting)
+
+    def headline(self, width: int) -> None:
+        """Paint what the two panels of a pair have in common, and what red means."""
+        self._bold.setPixelSize(19)
+        said = translate("duel", "One conversation, two promises about order")
+        self._write(QRectF(0, 12, width, 26), said, self._bold, self._text, _CENTRE)
+        red = translate("duel", "The same lines over the same bad network. Red is wrong on a member’s screen.")
+        self._write(QRectF(0, 38, width, 18), red, self._font, self._faint, _CENTRE)
 
     # the screens
 

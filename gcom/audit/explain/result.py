@@ -53,6 +53,7 @@ class GroupResult:
     deliveries: int
     sends: int
     has_ends: bool  # a process's log shows how it went on, or nothing depends on that
+    carried: list[str] = field(default_factory=list)  # of an imported log, the rules that its records can carry
     history: History = field(default_factory=History)
     spread: dict[str, dict[int, int]] = field(default_factory=dict)  # violations of each rule by bin of the history
 
@@ -171,6 +172,9 @@ class AuditResult:
             count = sum(not group.deliveries for group in self.groups)
             names = ", ".join(silent[:_NAMES_MAX])
             found.append(f"nothing was delivered in {count} of {len(self.groups)} groups ({names}{more})")
+        carried = sorted({rule for group in self.groups for rule in group.carried}, key=[*RULES].index)
+        if carried:
+            found.append(f"imported records carry no rules but {', '.join(carried)}")
         if self.unjudged:
             some = f" in {len(self._unjudged)} of {len(self.groups)} groups" if len(self.groups) > 1 else ""
             found.append(f"without a case to judge{some}: {', '.join(self.unjudged)}")
@@ -250,6 +254,7 @@ def _group_result(judgement: Judgement) -> GroupResult:
         deliveries=judgement.deliveries,
         sends=judgement.sends,
         has_ends=not judgement.missing_records,
+        carried=[rule for rule in RULES if rule in judgement.expected] if "carries" in judgement.definition else [],
         history=judgement.history,
         spread={rule: found for rule in RULES if (found := judgement.history.violations(judgement.tallies[rule]))},
     )

@@ -51,7 +51,7 @@ _OPTIONAL = {
     "deliver": ("serial", "digests", "held"),
     "send": ("digests",),
     "skip": ("sender", "number", "serial"),
-    "view": ("safe", "netsplit", "base", "base_serial", "succeeds"),
+    "view": ("safe", "netsplit", "base", "base_serial", "succeeds", "carries"),
     "leave": ("settled", "into"),
     "detach": ("into",),
     "lost": ("state",),
@@ -61,7 +61,7 @@ _OF_TYPE: dict[type, tuple[str, ...]] = {
     int: _INTEGERS,
     str: ("group", "instance", "sender", "leader", "ordering", "multicast", "netsplit", "by", "from", "into"),
     bool: ("safe", "has"),
-    list: ("members", "digests", "succeeds"),
+    list: ("members", "digests", "succeeds", "carries"),
     dict: ("clock", "base", "cut", "state"),
 }
 _TYPE_OF = {name: kind for kind, names in _OF_TYPE.items() for name in names}
@@ -147,6 +147,8 @@ def _problem_of_lists(record: Record) -> str:
         return "members is not a list of processes"
     if _has_twice(record.get("members", ())):
         return "members has a process twice"
+    if "carries" in record and not (record["carries"] and all(type(rule) is str for rule in record["carries"])):
+        return "carries is not a list of rules"
     # A lone digest too many would be of no message; who wrote it did not know how many messages there are.
     if len(record.get("digests", ())) > record.get("count", 1):
         return f"{len(record['digests'])} digests of {record.get('count', 1)} messages"

@@ -123,7 +123,8 @@ class InstanceLogs:
         for summary in self.summaries.values():
             for view in summary.views:
                 kind = view["ordering"], view["multicast"], view.get("safe", False), view.get("netsplit", "PRIMARY")
-                found.setdefault(kind, view)
+                carried = tuple(view["carries"]) if "carries" in view else None
+                found.setdefault((*kind, carried), view)
         return list(found.values())
 
 

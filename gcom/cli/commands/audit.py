@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from gcom.cli import extras
+from gcom.cli import extras, options
 
 _READING, _SPARK, _REPORT = ("numpy", "pyarrow"), ("pyspark",), ("jinja2", extras.MATPLOTLIB)
 # A name that no user types: `gcom audit FOLDER` means it, and Typer wants each command to have one.
@@ -91,7 +91,7 @@ def logs(
     \b
     Beside it:
       gcom audit compact --help    write logs as Parquet, which it reads as well
-      gcom audit import --help     judge the vector clocks of another system's log
+      gcom audit import --help     judge logs of other systems: ShiViz, Jepsen, Kafka, NATS
     """
     extras.need("audit", *_READING, *(_SPARK if spark or master or remote else ()), *(_REPORT if report else ()))
     from gcom.cli.commands.judging import Judging
@@ -125,25 +125,32 @@ def compact(
 
 @app.command("import")
 def import_logs(
-    form: Annotated[str, typer.Argument(metavar="FORM", help="shiviz: events with vector clocks, as GoVector writes.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The log.")],
+    form: Annotated[str, typer.Argument(metavar="FORM", help="shiviz, jepsen, kafka or nats.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The log; of kafka and nats one or several.")],
     into: Annotated[Path, typer.Option("--into", metavar="FOLDER", help="A new folder for the delivery logs.")],
     regex: Annotated[
         str | None,
-        typer.Option(metavar="R", help="How an event looks: groups host, clock, event. [default: GoVector's]"),
+        typer.Option(metavar="R", help="With shiviz: groups host, clock and event. [default: GoVector's]"),
     ] = None,
+    as_json: options.Json = False,
 ) -> int:
     """Turn another system's log into delivery logs, as far as it says what they need; then audit these.
 
-    Each event becomes a message of its host, and what its clock knows of other hosts becomes deliveries; CAUSAL and
-    NO_CREATION then tell whether the clocks are possible.
+    shiviz reads events with vector clocks, as GoVector writes them, and tells whether the clocks are possible. jepsen
+    reads the history of a list-append test, in EDN. kafka and nats read what your consumers wrote of the records that
+    they were handed, a JSON object a line (docs/audit-import.md has the fields). Only the rules that the records can
+    carry are judged; which these are is said. Lines that fit nothing are counted and told; if they are half of all,
+    nothing is imported (status 3).
 
     \b
     Examples:
       gcom audit import shiviz govector.log --into logs/
+      gcom audit import jepsen store/latest/history.edn --into logs/
+      gcom audit import kafka consumer-1.jsonl consumer-2.jsonl --into logs/
+      gcom audit import nats consumers.jsonl --into logs/ --json
       gcom audit import shiviz app.log --regex "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})" --into logs/
     """
     extras.need("audit", *_READING)
     from gcom.cli.commands.verdicts import import_log
 
-    return import_log(form, file, into, regex)
+    return import_log(form, files, into, regex, as_json=as_json)

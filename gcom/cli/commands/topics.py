@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+import runpy
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +28,49 @@ app = typer.Typer(
 
 Place = Annotated[str, typer.Option("--store", metavar="FILE", help="The store.", envvar="GCOM_STORE")]
 TopicName = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.", show_default=False)]
+
+
+SubscriptionName = Annotated[str, typer.Argument(metavar="SUBSCRIPTION", help="Its name.", show_default=False)]
+function = typer.Typer(rich_markup_mode=None, help="Run functions over topics.")
+app.add_typer(function, name="function")
+
+
+@function.command()
+def deploy(
+    code: Annotated[str, typer.Argument(metavar="FILE:NAME", help="The function's file and name.", show_default=False)],
+    inputs: Annotated[list[str], typer.Option("--in", metavar="TOPIC", help="A topic to read; may be repeated.")],
+    store: Place,
+    output: Annotated[str | None, typer.Option("--out", metavar="TOPIC", help="The topic for what it returns.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Of its subscriptions. [default: its own]")] = None,
+    drain: Annotated[bool, typer.Option("--drain", help="End when the inputs are processed.")] = False,
+) -> None:
+    """Run a function over topics until Ctrl-C: each message once, killed at any time and started again.
+
+    The function gets the text of a message. It returns text, bytes, several of them, or None for no output.
+
+    \b
+    Examples:
+      gcom topics function deploy f.py:process --in a --out b --store app.db
+      gcom topics function deploy f.py:process --in a --in c --out b --store app.db --drain
+    """
+    process = _loaded(code)
+    with _opened(store) as opened:
+        running = opened.function(process, inputs, to=output, name=name)
+        notice(f"{code} reads {', '.join(inputs)}" + (f", and writes {output}" if output else ""))
+        count = running.run(follow=not drain)
+    notice(f"{many(count, 'message')} processed")
+
+
+def _loaded(code: str) -> Callable[[str], str]:
+    """Return the function that FILE:NAME means. The file is run, as `python FILE` would."""
+    file, _, name = code.rpartition(":")
+    if not file or not Path(file).is_file():
+        raise BadValue(f"{code!r} names no file: expected FILE:NAME, as in f.py:process")
+    found = runpy.run_path(file).get(name)
+    if not callable(found):
+        raise BadValue(f"{file!r} has no function {name!r}")
+    process: Callable[[str], str] = found
+    return process
 
 
 @app.command("list")
@@ -56,7 +100,7 @@ def list_topics(store: Place, as_json: options.Json = False) -> None:
 
 @app.command()
 def show(topic: TopicName, store: Place, as_json: options.Json = False) -> None:
-    """Show a topic: its offsets, and its producers with the last sequence of each.
+    """Show a topic: its offsets, its producers with the last sequence of each, and how far each subscription is.
 
     \b
     Examples:
@@ -67,16 +111,23 @@ def show(topic: TopicName, store: Place, as_json: options.Json = False) -> None:
 
     with _opened(store) as opened:
         found = opened.existing(topic)
-        info, producers = found.info, found.producers()
+        info, producers, subscriptions = found.info, found.producers(), found.subscriptions()
     output = Output()
     if as_json:
         row = {"type": "topic", "topic": info.name, "first": info.first, "next": info.next, "messages": info.count}
-        output.row({**row, "producers": {it.name: it.last_seq for it in producers}})
+        waiting = {it.name: {"lag": it.lag, "in_flight": it.in_flight, "oldest": it.oldest} for it in subscriptions}
+        output.row({**row, "producers": {it.name: it.last_seq for it in producers}, "subscriptions": waiting})
     else:
         output.text(f"{info.name}: {many(info.count, 'message')}, offsets {info.first} to {info.next - 1}")
         if producers:
             rows = [(it.name, "-" if it.last_seq is None else str(it.last_seq)) for it in producers]
             table(output, [("PRODUCER", "LAST SEQUENCE"), *rows])
+        if subscriptions:
+            lines = [
+                (it.name, f"{it.lag:,}", f"{it.in_flight:,}", "-" if it.oldest is None else str(it.oldest))
+                for it in subscriptions
+            ]
+            table(output, [("SUBSCRIPTION", "LAG", "HANDED OUT", "OLDEST"), *lines])
     output.flush()
 
 
@@ -113,6 +164,43 @@ def delete(
             return 1
         count = opened.delete(topic)
     notice(f"topic {topic!r} is deleted, with {many(count, 'message')}")
+    return 0
+
+
+@app.command()
+def retire(
+    topic: TopicName,
+    producer: Annotated[str, typer.Argument(metavar="PRODUCER", help="Its name.", show_default=False)],
+    store: Place,
+) -> int:
+    """Forget a producer, so that its sequences may be used again. Its messages stay.
+
+    \b
+    Example:
+      gcom topics retire orders import --store app.db
+    """
+    with _opened(store) as opened:
+        found = opened.existing(topic).retire(producer)
+    notice(f"producer {producer!r} is forgotten" if found else f"topic {topic!r} has no producer {producer!r}")
+    return 0 if found else 1
+
+
+@app.command()
+def replay(topic: TopicName, subscription: SubscriptionName, store: Place) -> int:
+    """Have the dead letters of a subscription handed out again, each once.
+
+    \b
+    Example:
+      gcom topics replay orders billing --store app.db
+    """
+    with _opened(store) as opened:
+        found = opened.existing(topic)
+        known = {it.name: it for it in found.subscriptions()}
+        if subscription not in known:
+            notice(f"topic {topic!r} has no subscription {subscription!r}: there are {', '.join(known) or 'none'}")
+            return 1
+        count = found.subscribe(subscription, shards=known[subscription].shards).replay()
+    notice(f"{many(count, 'message')} will be handed out again")
     return 0
 
 

@@ -11,21 +11,25 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from traceback import print_exc
 
 from gcom.audit.explain.evidence import evidence_of
 from gcom.audit.explain.lookup import LogLookup
 from gcom.audit.explain.result import IMPOSSIBLE, AuditResult
+from gcom.audit.imports.consumers import KAFKA, NATS, import_consumers
+from gcom.audit.imports.jepsen import import_jepsen
+from gcom.audit.imports.shiviz import SHIVIZ, import_shiviz
 from gcom.audit.input.catalogue import Catalogue, catalogue
-from gcom.audit.input.importing import SHIVIZ, import_shiviz
 from gcom.audit.input.reading import compact, list_segments
 from gcom.cli.commands.judging import Judging, judged, step_progress
 from gcom.cli.commands.verdict_tables import show
 from gcom.cli.output import Output, OutputClosed, notice
 from gcom.cli.wording import many
 from gcom.errors import AuditUnavailable, BadValue, GComError, NotALog
+
+_FORMS = ("shiviz", "jepsen", "kafka", "nats")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,18 +159,32 @@ def _saved(share: float) -> str:
     return f"{share:.1f} times the space, as each file has a head of its own: it pays for segments of megabytes"
 
 
-def import_log(form: str, file: Path, into: Path, regex: str | None) -> int:
-    if form != "shiviz":
-        raise BadValue(f"FORM must be shiviz, the one form that can be imported; got {form!r}")
-    return _attempt(lambda: _import(file, into, regex or SHIVIZ))
+def import_log(form: str, files: list[Path], into: Path, regex: str | None, *, as_json: bool) -> int:
+    if form not in _FORMS:
+        raise BadValue(f"FORM must be one of {', '.join(_FORMS)}; got {form!r}")
+    if regex is not None and form != "shiviz":
+        raise BadValue(f"--regex is for shiviz: expected none for {form}; leave it out")
+    if len(files) > 1 and form in ("shiviz", "jepsen"):
+        raise BadValue(f"{form} reads one file: expected FILE, got {len(files)}; import each into a folder of its own")
+    return _attempt(lambda: _import(form, files, into, regex, as_json))
 
 
-def _import(file: Path, into: Path, regex: str) -> int:
-    imported = import_shiviz(file, into, regex)
-    for note in imported.notes:
-        notice(note)
+def _import(form: str, files: list[Path], into: Path, regex: str | None, as_json: bool) -> int:
+    match form:
+        case "shiviz":
+            imported = import_shiviz(files[0], into, regex or SHIVIZ)
+        case "jepsen":
+            imported = import_jepsen(files[0], into)
+        case _:
+            imported = import_consumers(KAFKA if form == "kafka" else NATS, files, into)
     output = Output()
-    events = f"{many(imported.events, 'event')} of {many(imported.hosts, 'host')}"
-    output.text(f"{events} {'is' if imported.events == 1 else 'are'} in {into}: gcom audit {into}")
+    if as_json:
+        output.row({"form": form, "into": str(into), **asdict(imported)})
+    else:
+        for note in imported.notes:
+            notice(note)
+        events = f"{many(imported.events, 'event')} of {many(imported.processes, 'process')}"
+        output.text(f"{events} {'is' if imported.events == 1 else 'are'} in {into}: gcom audit {into}")
+        output.text(f"their records can carry {', '.join(imported.rules)}; no other rule is judged")
     output.flush()
     return 0

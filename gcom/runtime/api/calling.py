@@ -15,6 +15,7 @@ from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.api.results import Results
 from gcom.runtime.group_calls import OpenCall
 from gcom.runtime.session import Session
+from gcom.runtime.user_process.callbacks import check_callback
 from gcom.runtime.user_process.entry import application_call
 from gcom.runtime.waiting import run
 from gcom.values import limits, names
@@ -86,6 +87,7 @@ class Calling(CallingWaits):
         a call of its own, other requests are served: it must hold no lock then that a handler wants. What it raises is
         the caller's result, an error with its text.
         """
+        check_callback("the handler of calls", handler, 2)
         with self._host.lock:
             self._membership.call_server.handler = handler
         return handler

@@ -299,6 +299,7 @@ class Receiving(ReceivingWaits):
         answered up to 40 ms late. Raises AlreadyReceiving beside a loop or a listener; NotAMember or Detached after
         the last Departure.
         """
+        callbacks = Callbacks.checked(on_message, on_view, on_event, on_unicast)
         if not self._receiving.acquire(blocking=False):
             raise AlreadyReceiving(f"group {self._session.machine.group!r} has a receiver: a loop or a listener")
         try:
@@ -313,7 +314,6 @@ class Receiving(ReceivingWaits):
             over=self._receiving.release,
             on_defect=self._host.on_defect,
         )
-        callbacks = Callbacks(on_message, on_view, on_event, on_unicast)
         try:
             GroupListener(self._host.lock, self._membership, callbacks, source, direct).start()
         except RuntimeError as error:

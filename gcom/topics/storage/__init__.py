@@ -7,4 +7,6 @@
 - `schema`       the tables, their version and checksum
 - `topics`       topics: created, listed, deleted, read
 - `appends`      producers and their appends, judged and stored in one transaction
+- `subscriptions`  which messages were handed to whom, and which are acknowledged
+- `effects`      the application's own database: inbox, outbox, and what a handler may not do
 """

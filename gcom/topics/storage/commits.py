@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from gcom.errors import Forked, GComError, GComTimeout
 from gcom.topics.crash_points import CRASH_POINTS
-from gcom.topics.errors import OutcomeUnknown, StoreClosed, StoreStopped
+from gcom.topics.errors import ReceiptUnknown, StoreClosed, StoreStopped
 from gcom.topics.storage.database import Database
 from gcom.topics.storage.transaction import StoreJob
 
@@ -138,7 +138,7 @@ class Commits:
         try:
             self._database.commit()
         except GComError as error:
-            if isinstance(error, OutcomeUnknown):
+            if isinstance(error, ReceiptUnknown):
                 self._stop(error)
             return self._tell(batch, [_raising(error)] * len(batch))
         CRASH_POINTS.passed("append.committed")

@@ -22,7 +22,7 @@ class Database(Protocol):
         ...
 
     def commit(self) -> None:
-        """Commit. Raise StoreFull where nothing was stored, OutcomeUnknown where the disk failed."""
+        """Commit. Raise StoreFull where nothing was stored, ReceiptUnknown where the disk failed."""
         ...
 
     def rollback(self) -> None:

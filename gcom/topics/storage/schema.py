@@ -28,6 +28,15 @@ TABLES = (
     """CREATE TABLE gcom_message (
         place {id}, producer BIGINT, seq BIGINT, at_ms BIGINT NOT NULL, slot BIGINT NOT NULL, key {bytes}, head {bytes},
         body {bytes} NOT NULL, digest BIGINT NOT NULL)""",
+    """CREATE TABLE gcom_sub (
+        id {id}, topic BIGINT NOT NULL, name TEXT NOT NULL, shards BIGINT NOT NULL, start BIGINT NOT NULL,
+        tag BIGINT NOT NULL, UNIQUE (topic, name))""",
+    """CREATE TABLE gcom_shard (
+        sub BIGINT NOT NULL, no BIGINT NOT NULL, high BIGINT NOT NULL, holder TEXT NOT NULL, until_ms BIGINT NOT NULL,
+        PRIMARY KEY (sub, no)){plain}""",
+    """CREATE TABLE gcom_inflight (
+        sub BIGINT NOT NULL, off BIGINT NOT NULL, no BIGINT NOT NULL, tag BIGINT NOT NULL, tries BIGINT NOT NULL,
+        due_ms BIGINT NOT NULL, why TEXT NOT NULL, PRIMARY KEY (sub, off)){plain}""",
 )
 _STORE = "CREATE TABLE IF NOT EXISTS gcom_store (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 
@@ -45,7 +54,7 @@ def prepare(tx: Transaction, words: dict[str, str], name: str) -> str:
         known = {"version": str(VERSION), "checksum": checksum(), "id": secrets.token_hex(8)}
         for table in TABLES:
             tx.change(table.format(**words))
-        for key, value in {**known, "topics": "0", "producers": "0"}.items():
+        for key, value in {**known, "topics": "0", "producers": "0", "subs": "0"}.items():
             tx.change("INSERT INTO gcom_store (name, value) VALUES (?, ?)", key, value)
     if int(known["version"]) > VERSION:
         raise NewerSchema(
@@ -60,7 +69,7 @@ def prepare(tx: Transaction, words: dict[str, str], name: str) -> str:
 
 
 def count(tx: Transaction, what: str) -> int:
-    """Return the next number for a topic or a producer: none is used twice."""
+    """Return the next number for a topic, a producer or a subscription: none is used twice."""
     found = tx.changed(
         "UPDATE gcom_store SET value = CAST(CAST(value AS BIGINT) + 1 AS TEXT) WHERE name = ? RETURNING value", what
     )

@@ -20,7 +20,7 @@ from threading import Lock
 from weakref import WeakSet
 
 from gcom.errors import BadValue, Forked, GComError, Unavailable
-from gcom.topics.errors import OutcomeUnknown, StoreBusy, StoreClosed, StoreDamaged, StoreFull, StoreStopped
+from gcom.topics.errors import ReceiptUnknown, StoreBusy, StoreClosed, StoreDamaged, StoreFull, StoreStopped
 from gcom.topics.storage.transaction import SqlRow, SqlValue, Transaction
 
 BUSY_S = 30.0  # for another process to end its transaction
@@ -97,6 +97,30 @@ class FileLock:
         os.close(self._descriptor)
 
 
+def keep_open(*connections: sqlite3.Connection) -> None:
+    """Keep connections of the parent from being closed in the child of a fork."""
+    _OF_PARENTS.extend(connections)
+
+
+def code_of(error: sqlite3.Error) -> int:
+    """Return the primary code of SQLite's error."""
+    return (getattr(error, "sqlite_errorcode", None) or 0) & _PRIMARY
+
+
+def worded(name: str, error: sqlite3.Error) -> GComError:
+    """Return SQLite's error about a file in words."""
+    code = code_of(error)
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull(f"no room on the disk of {name!r}: nothing was stored; make room and try again")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreBusy(f"another program has kept {name!r} locked for {BUSY_S:g} s; nothing was stored")
+    if code in _DAMAGED:
+        return StoreDamaged(f"{name!r} is no SQLite file, or it is damaged ({error}); keep it, and use a backup")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return BadValue(f"cannot write {name!r} ({error}): expected a file, and a folder to write in")
+    return Unavailable(f"the database {name!r} refused: {error}")
+
+
 class SqliteDatabase:
     """One file, opened by one process. One thread writes; any thread reads."""
 
@@ -118,7 +142,7 @@ class SqliteDatabase:
             self._connection = self._connect()
         except sqlite3.Error as error:
             self._lock.close()
-            raise self._worded(error) from error
+            raise worded(self.name, error) from error
         except GComError:
             self._lock.close()
             raise
@@ -150,19 +174,19 @@ class SqliteDatabase:
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
             self._lock.give()
-            raise self._worded(error) from error
+            raise worded(self.name, error) from error
 
     def commit(self) -> None:
         try:
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
-            full = self._code(error) == sqlite3.SQLITE_FULL
+            full = code_of(error) == sqlite3.SQLITE_FULL
             self.rollback()
             if full:
-                raise self._worded(error) from error
+                raise worded(self.name, error) from error
             # An error of the disk is never tried again: after a failed fsync the kernel may forget what it could not
             # write, and the next one succeeds (Rebello et al. 2020, "Can Applications Recover from fsync Failures?").
-            raise OutcomeUnknown(
+            raise ReceiptUnknown(
                 f"the disk of {self.name!r} failed at a commit ({error}): it is stored or not; open the store again"
             ) from error
         self._lock.give()
@@ -183,7 +207,7 @@ class SqliteDatabase:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             self._connection.execute(f"PRAGMA busy_timeout={int(BUSY_S * 1000)}")
         except sqlite3.OperationalError as error:
-            if self._code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL):
+            if code_of(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL):
                 raise StoreStopped(f"the disk of {self.name!r} failed ({error}); open the store again") from error
         finally:
             self._lock.give()
@@ -202,7 +226,7 @@ class SqliteDatabase:
         try:
             yield SqliteTransaction(connection)
         except sqlite3.Error as error:
-            raise self._worded(error) from error
+            raise worded(self.name, error) from error
         finally:
             self._give_back(connection)
 
@@ -226,28 +250,10 @@ class SqliteDatabase:
                 f"{self.path.as_uri()}?mode=ro", uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False
             )
         except sqlite3.Error as error:
-            raise self._worded(error) from error
+            raise worded(self.name, error) from error
 
     def refusal(self, error: BaseException) -> GComError | None:
-        return self._worded(error) if isinstance(error, sqlite3.Error) else None
-
-    @staticmethod
-    def _code(error: sqlite3.Error) -> int:
-        return (getattr(error, "sqlite_errorcode", None) or 0) & _PRIMARY
-
-    def _worded(self, error: sqlite3.Error) -> GComError:
-        code = self._code(error)
-        if code == sqlite3.SQLITE_FULL:
-            return StoreFull(f"no room on the disk of {self.name!r}: nothing was stored; make room and try again")
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return StoreBusy(f"another program has kept {self.name!r} locked for {BUSY_S:g} s; nothing was stored")
-        if code in _DAMAGED:
-            return StoreDamaged(
-                f"{self.name!r} is no SQLite file, or it is damaged ({error}); keep it, and use a backup"
-            )
-        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            return BadValue(f"cannot write {self.name!r} ({error}): a store needs a file and a folder to write in")
-        return Unavailable(f"the database {self.name!r} refused: {error}")
+        return worded(self.name, error) if isinstance(error, sqlite3.Error) else None
 
     def close(self) -> None:
         """Close the file, which makes SQLite's last checkpoint: under the lock as well."""
@@ -267,7 +273,7 @@ class SqliteDatabase:
     def on_forked(self) -> None:
         """Be over, in the child of a fork: its copy of the lock would outlive the parent."""
         if not self._closed:
-            _OF_PARENTS.extend([self._connection, *self._readers])
+            keep_open(self._connection, *self._readers)
             self._lock.close()
 
 

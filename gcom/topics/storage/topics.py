@@ -96,6 +96,9 @@ def delete(tx: Transaction, name: str) -> int:
     tx.change("DELETE FROM gcom_receipt WHERE producer IN (SELECT id FROM gcom_producer WHERE topic = ?)", found.id)
     tx.change("DELETE FROM gcom_producer WHERE topic = ?", found.id)
     gone = tx.change("DELETE FROM gcom_message WHERE place >= ? AND place < ?", begin, end)
+    for table in ("gcom_inflight", "gcom_shard"):
+        tx.change(f"DELETE FROM {table} WHERE sub IN (SELECT id FROM gcom_sub WHERE topic = ?)", found.id)
+    tx.change("DELETE FROM gcom_sub WHERE topic = ?", found.id)
     tx.change("DELETE FROM gcom_topic WHERE id = ?", found.id)
     return gone
 
@@ -129,6 +132,25 @@ def read(tx: Transaction, topic: int, name: str, begin: int, count: int) -> list
         count,
     )
     return [message_of(row, topic, name) for row in found]
+
+
+def read_shard(
+    tx: Transaction, topic: int, name: str, begin: int, shard: tuple[int, int], count: int
+) -> list[TopicMessage]:
+    """Return up to `count` messages of one shard, given as (number of shards, its own), from an offset on."""
+    if shard[0] == 1:
+        return read(tx, topic, name, begin, count)
+    found = tx.rows(
+        f"{_MESSAGES} WHERE m.place >= ? AND m.place < ? AND m.slot % ? = ? ORDER BY m.place LIMIT ?",
+        *(place(topic, begin), place(topic + 1, 0), *shard, count),
+    )
+    return [message_of(row, topic, name) for row in found]
+
+
+def slot(tx: Transaction, topic: int, offset: int) -> int:
+    """Return the slot of a stored message."""
+    found = tx.row("SELECT slot FROM gcom_message WHERE place = ?", place(topic, offset))
+    return cast(int, found[0]) if found else 0
 
 
 def message_of(row: SqlRow, topic: int, name: str) -> TopicMessage:

@@ -19,12 +19,20 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 
+from gcom.audit.imports.writing import (
+    SHOWN_MAX,
+    Imported,
+    LogRecords,
+    check_new,
+    in_order,
+    read_text,
+    view_of,
+    write_logs,
+)
 from gcom.errors import BadValue, NotALog
-from gcom.trace.segment import Segment, folder_name
 
 SHIVIZ = r"(?P<host>\S*) (?P<clock>{.*})\n(?P<event>.*)"
-FILE_BYTES_MAX = 1 << 30  # it is read as a whole: one expression may match over many lines
-_SHOWN_MAX = 120  # letters of a line that does not fit
+SHIVIZ_RULES = in_order(("NO_CREATION", "FIFO", "CAUSAL", "CLOCK"))
 _FITS = "give a --regex that fits, with the groups host, clock and event"
 _GROUP, _INSTANCE = "imported", ""
 _Sums = dict[tuple[str, int], int]  # of the entries of each event's clock, by host and number
@@ -45,29 +53,17 @@ class ImportedEvent:
         return self.clock[self.host]
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    hosts: int
-    events: int
-    notes: list[str]
-
-
 def import_shiviz(file: Path, into: Path, regex: str = SHIVIZ) -> Imported:
     """Write the log as delivery logs under `into`, which must be empty. Raises BadValue, NotALog, or OSError."""
-    if into.exists() and any(into.iterdir()):
-        raise BadValue(f"{into} is not empty: expected a new folder for the delivery logs; name another")
-    # The text, its matches and one record per event are in memory together.
-    if file.stat().st_size > FILE_BYTES_MAX:
-        size = f"expected at most {FILE_BYTES_MAX:,} bytes, got {file.stat().st_size:,}"
-        raise BadValue(f"{file} is too large: {size}; cut it between two runs, and import each part")
-    events, notes = parse(file.read_text(errors="replace"), regex, str(file))
+    check_new(into)
+    events, notes = parse(read_text(file), regex, str(file))
     by_host: dict[str, list[ImportedEvent]] = {}
     for each in events:
         by_host.setdefault(each.host, []).append(each)
     for host, mine in by_host.items():
         notes += _sort(host, mine)
     notes += _write(by_host, into)
-    return Imported(len(by_host), len(events), notes)
+    return Imported(len(by_host), len(events), SHIVIZ_RULES, notes=notes)
 
 
 def parse(text: str, regex: str, name: str) -> tuple[list[ImportedEvent], list[str]]:
@@ -104,8 +100,8 @@ def _notes_of(strange: list[tuple[int, str]], lines: int, regex: str, name: str)
     fit = f"{len(strange):,} of {lines:,} lines fit no event"
     # Of a log with another layout a few lines may fit by chance: nothing that they say is worth judging.
     if 2 * len(strange) >= lines:
-        raise NotALog(f"{name}:{number}: {fit}: expected {regex}, got {first[:_SHOWN_MAX]!r}; {_FITS}")
-    return [f"{name}:{number}: {fit}, and are left out; the first is {first[:_SHOWN_MAX]!r}"]
+        raise NotALog(f"{name}:{number}: {fit}: expected {regex}, got {first[:SHOWN_MAX]!r}; {_FITS}")
+    return [f"{name}:{number}: {fit}, and are left out; the first is {first[:SHOWN_MAX]!r}"]
 
 
 def _event(match: re.Match[str], name: str, line: int) -> ImportedEvent:
@@ -152,7 +148,7 @@ def _nothing_in(text: str, regex: str, name: str) -> str:
     if first is None:
         return f"{name} is empty: expected events with vector clocks; name another file"
     number, line = first
-    return f"{name}:{number}: no event in the file: expected {regex}, got {line[:_SHOWN_MAX]!r}; {_FITS}"
+    return f"{name}:{number}: no event in the file: expected {regex}, got {line[:SHOWN_MAX]!r}; {_FITS}"
 
 
 def _compiled(regex: str) -> re.Pattern[str]:
@@ -174,36 +170,25 @@ def _write(by_host: dict[str, list[ImportedEvent]], into: Path) -> list[str]:
     # to more than those of all that it depends on.
     sums = {(each.host, each.own): sum(each.clock.values()) for mine in by_host.values() for each in mine}
     notes = []
+    logs: dict[str, LogRecords] = {}
     for host, mine in by_host.items():
         # A host that others know and that has no line of its own: its log is missing, so it is a member without a
         # log, and what it sent is unknown.
         strangers = sorted({other for each in mine for other in each.clock} - by_host.keys())
         if strangers:
             notes.append(f"{host} names {', '.join(strangers[:5])}, of which there are no events")
-        _write_host(host, mine, sums, [*by_host, *strangers], into)
+        members = sorted(f"{each}#1" for each in [*by_host, *strangers])
+        where = {"group": _GROUP, "instance": _INSTANCE, "view": 1}
+        logs[f"{host}#1"] = [{**where, **record} for record in _records(host, mine, sums, members)]
+    write_logs(logs, into)
     return notes
-
-
-def _write_host(host: str, mine: list[ImportedEvent], sums: _Sums, hosts: list[str], into: Path) -> None:
-    home = into / folder_name(host) / "1"
-    home.mkdir(parents=True)
-    segment = Segment(home, 0)
-    about = {"version": 1, "member": host, "incarnation": "1", "process": f"{host}#1", "segment": 0, "wall_ns": 0}
-    _append(segment, 1, {"type": "open", **about})
-    at = 1
-    for record in _records(host, mine, sums, sorted(f"{each}#1" for each in hosts)):
-        _append(segment, at, {"group": _GROUP, "instance": _INSTANCE, "view": 1, **record})
-        at += 1
-    # A file that ends is taken for a run that ended: else no rule about the end could fail, and
-    # all would be UNKNOWN.
-    segment.seal(at, "exit")
 
 
 def _records(host: str, mine: list[ImportedEvent], sums: _Sums, members: list[str]) -> Iterator[dict[str, object]]:
     """Yield the view, and per event what it was the first to know of, its send and its own delivery."""
     # GoVector knows no views and no retransmission: one view of all hosts, BASIC, and of the orders only
     # CAUSAL. So the audit expects of the log exactly what a vector clock claims.
-    yield {"type": "view", "members": members, "leader": members[0], "ordering": "CAUSAL", "multicast": "BASIC"}
+    yield view_of(members, SHIVIZ_RULES)
     clock: dict[str, int] = {}
     logged: dict[str, int] = {}
     for each in mine:
@@ -230,7 +215,3 @@ def _learned(event: ImportedEvent, clock: dict[str, int], sums: _Sums) -> list[t
     # An event that no line tells of sorts last: what it depends on is not known, and NO_CREATION blames its
     # delivery.
     return sorted(new, key=lambda each: (sums.get(each, 1 << 62), each))
-
-
-def _append(segment: Segment, at: int, record: dict[str, object]) -> None:
-    segment.append(json.dumps({"type": record["type"], "at": at, **record}, separators=(",", ":")))
