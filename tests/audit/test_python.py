@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -173,6 +174,16 @@ def test_spark_gives_each_delivery_once_with_what_its_sender_says(spark: Any, tm
         }
         assert row["sent"] < row["delivered"]
         assert row["sender"] not in row["clock"]
+
+
+def test_the_page_of_the_library_runs(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (queries.PAGE.parent / "audit-python.md").read_text("utf-8")
+    queries.write_logs(tmp_path / "logs")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        exec(block, {"spark": spark})
 
 
 def test_spark_answers_the_queries_of_the_page(spark: Any, tmp_path: Path) -> None:
