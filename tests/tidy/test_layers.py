@@ -69,6 +69,12 @@ LAYERS = (
         (*VALUES, "gcom.replicated.errors", "gcom.replicated.machine", "gcom.replicated.messages"),
         PURE | {"hashlib", "traceback"},
     ),
+    Layer("gcom.replicated.durable.rounds", ("gcom.replicated.durable.rounds",), PURE),
+    Layer(
+        "gcom.replicated.durable.agreement",
+        (*VALUES, "gcom.replicated.durable.rounds", "gcom.replicated.messages", "gcom.replicated.replica"),
+        PURE,
+    ),
     Layer("gcom.replicated", (*VALUES, "gcom", "gcom.replicated"), STDLIB | {"loguru", "msgpack"}),
     Layer(
         "gcom.demo", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench", "gcom.demo"), STDLIB | {"loguru", "rich"}
