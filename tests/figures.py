@@ -40,7 +40,7 @@ LINES_MOST = {
     "gcom/core": 13_050,
     "gcom/demo": 600,
     "gcom/metrics": 400,
-    "gcom/replicated": 2_600,
+    "gcom/replicated": 3_500,
     "gcom/runtime": 9_950,
     "gcom/sim": 5_900,
     "gcom/trace": 700,

@@ -18,7 +18,7 @@ import typer
 
 from gcom import __version__
 from gcom.cli import options
-from gcom.cli.commands import audit, bench, certs
+from gcom.cli.commands import audit, bench, certs, replicated
 from gcom.cli.output import Output, OutputClosed, notice, open_standard_descriptors
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import refusal
@@ -43,6 +43,7 @@ app = typer.Typer(
 app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
 app.add_typer(certs.app, name="certs")
+app.add_typer(replicated.app, name="replicated")
 
 
 def main(words: Sequence[str] | None = None) -> NoReturn:

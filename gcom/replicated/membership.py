@@ -103,12 +103,12 @@ class ReplicaGroup:
                         raise
                     self._changed.wait(left)
 
-    def tell_others(self, payload: bytes) -> None:
+    def tell_others(self, payload: bytes, timeout_s: float = 10.0) -> None:
         """Send something to each other member; one that departs meanwhile needs it no more."""
         for process in self.group.view.members:
             if process != self.group.process:
                 with suppress(UnknownMember):
-                    self.group.send_to(process, payload)
+                    self.group.send_to(process, payload, timeout_s)
 
     def later(self, job: Callable[[], None]) -> None:
         """Have the other thread do something that may wait."""

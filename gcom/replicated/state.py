@@ -23,12 +23,13 @@ from typing import Any, NamedTuple
 from loguru import logger
 
 import gcom
-from gcom.errors import GComError, GComTimeout, MalformedFrame, NotAMember, WouldBlock
+from gcom.errors import BadValue, GComError, GComTimeout, MalformedFrame, NotAMember, WouldBlock
 from gcom.replicated.answers import change_of, complete, fail
 from gcom.replicated.calls import OpenCalls, Retry, Settlement
 from gcom.replicated.changes import Change, StateReplaced
 from gcom.replicated.durable.log import DurableLog
 from gcom.replicated.errors import Diverged, OutcomeUnknown, StorageFailed
+from gcom.replicated.inspection import StateInspection
 from gcom.replicated.logs import MemoryLog, ReplicaLog
 from gcom.replicated.machine import MachineKind
 from gcom.replicated.membership import ReplicaGroup
@@ -50,7 +51,7 @@ class StateOptions(NamedTuple):
     stale: bool
 
 
-class ReplicatedState:
+class ReplicatedState(StateInspection):
     """A state that all members of a group have: `stock.replicas` of an opened machine. Any thread may use it."""
 
     def __init__(self, node: gcom.Node, name: str, kind: MachineKind, options: StateOptions) -> None:
@@ -101,54 +102,7 @@ class ReplicatedState:
                         f"{waits_for}"
                     )
 
-    # what an application sees
-
-    @property
-    def group(self) -> gcom.Group:
-        """The group: its view, its snapshot. It has its receiver already; do not leave it, but close the state."""
-        return self._group.group
-
-    @property
-    def index(self) -> int:
-        """The index of the last command that was applied here."""
-        return self._log.replica.index
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The processes that have the state, oldest first, as the last `on_members` said."""
-        return self._log.replica.members
-
-    @property
-    def process(self) -> str:
-        """This process, as commands of its callers know it (`context.process`); another one after a return."""
-        return self._group.group.process
-
-    @property
-    def ready(self) -> bool:
-        """Tell whether commands flow. A durable state before that is as this disk has it: it may be old."""
-        with self._lock:
-            return not self._log.waits_for and self._calls.window.opened
-
-    @property
-    def waits_for(self) -> str:
-        """Return what commands wait for, in words; empty: they flow."""
-        with self._lock:
-            return self._log.waits_for
-
-    def watch(self, on_change: Callable[[Change], object]) -> Callable[[], None]:
-        """Call back after each change, in their order; returns a function that ends that.
-
-        One thread at a time calls, without a lock: queries see at least that change. It must not wait for commands:
-        `submit` them.
-        """
-        with self._lock:
-            self._watchers.append(on_change)
-        return partial(self._unwatch, on_change)
-
-    def _unwatch(self, on_change: Callable[[Change], object]) -> None:
-        with self._lock:
-            if on_change in self._watchers:
-                self._watchers.remove(on_change)
+    # calls
 
     def barrier(self) -> Future[None]:
         """Return a Future that is done once this replica has all that was confirmed anywhere before this call."""
@@ -162,6 +116,29 @@ class ReplicatedState:
                 self._calls.unmark(mark)
             raise
         return future
+
+    def configure(self, *names: str, timeout_s: float | None = None) -> None:
+        """Change the names of the replicas, by one more or one fewer; returns once that is confirmed.
+
+        A new one must have opened the state with `data`; it is given the log. Raises BadValue, GComTimeout.
+        """
+        if self._durable is None or len(set(names) ^ set(self.configured)) > 1 or not names:
+            raise BadValue(f"give the names of the replicas with one more or one fewer than {self.configured}")
+        self._raise_if_callback("configure")
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        deadline = monotonic() + limit_s
+        while set(self.configured) != set(names):
+            with self._lock:
+                self._raise_if_over()
+                asked = self._durable.durable.names_to_ask(names)
+            if asked:  # else an earlier change is not settled
+                self._group.send(asked, deadline)
+            try:
+                self.barrier().result(max(0.0, deadline - monotonic()))
+            except FutureTimeout:
+                waits_for = self.waits_for or "a majority to sync it"
+                text = f"the replicas of {self._name!r} are not changed after {limit_s} s: it waits for {waits_for}"
+                raise GComTimeout(text) from None
 
     def submit(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Future[Any]:
         """Begin a command, or a fresh query; see `Submission`."""
@@ -411,7 +388,17 @@ class ReplicatedState:
 
     def tell_others_later(self, payload: bytes) -> None:
         """Have something said to each other member."""
-        self._group.later(partial(self._group.tell_others, payload))
+        if self._durable is not None and self._durable.in_writer():
+            # At once, when the lock is let go: callers wait for this, and a switch of threads is a part of their time.
+            self._settled.append(partial(self._tell_others, payload))
+        else:
+            self._group.later(partial(self._group.tell_others, payload))
+
+    def _tell_others(self, payload: bytes) -> None:
+        try:
+            self._group.tell_others(payload, 0.0)
+        except GComError:
+            self._group.later(partial(self._group.tell_others, payload))
 
     def on_written(self, written: Callable[[], None]) -> None:
         """Note what the log's writer has synced; by its thread."""

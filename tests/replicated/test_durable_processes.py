@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 import gcom
-from tests.replicated.durable_worker import NAMES, POINTS
+import gcom.replicated
+from gcom.cli.app import run as run_command
+from gcom.errors import BadValue
+from tests.replicated.durable_worker import NAMES, POINTS, Ledger
 from tests.running import Child, environment
 
 
@@ -71,3 +76,37 @@ def test_nothing_answered_is_lost_when_all_are_killed_and_a_disk_with_them(tmp_p
 @pytest.mark.soak
 def test_nor_in_thirty_rounds(tmp_path: Path) -> None:
     run(tmp_path, 30)
+
+
+def test_names_change_one_at_a_time_and_an_operator_can_give_replicas_up(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def opened(name: str, stack: ExitStack) -> Ledger:
+        node = stack.enter_context(gcom.connect(name, registry.address))
+        return stack.enter_context(
+            gcom.replicated.open(node, "ledger", Ledger, timeout_s=30, data=tmp_path / name, replicas=("a", "b"))
+        )
+
+    with gcom.embedded() as registry:
+        with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
+            a, _ = pool.map(lambda name: opened(name, stack), "ab")
+            assert a.add("one") == 1
+            c = opened("c", stack)  # a member with a folder, which counts for nothing yet
+            with pytest.raises(BadValue, match="one more or one fewer"):
+                a.replicas.configure("c", "d")
+            a.replicas.configure("a", "b", "c")
+            assert c.fresh().all() == ["one"]
+            assert c.replicas.configured == ("a", "b", "c")
+            c.replicas.configure("a", "c")
+            assert c.add("two") == 2
+        assert run_command(["replicated", "status", str(tmp_path / "c"), "--json"]) == 0
+        shown = json.loads(capfd.readouterr().out)
+        assert (shown["replicas"], shown["name"], shown["state"]) == (["a", "c"], "c", "ledger")
+        assert shown["index"] >= shown["confirmed"] > 0
+        recover = ["replicated", "recover", str(tmp_path / "c"), "--give-up"]
+        assert run_command([*recover, "b"]) == 2
+        assert run_command([*recover, "a"]) == 1  # it says first what may be lost
+        assert "what a synced beyond that is lost" in capfd.readouterr().err
+        assert run_command([*recover, "a", "--yes"]) == 0
+        with ExitStack() as stack:
+            assert opened("c", stack).add("three") == 3

@@ -44,7 +44,17 @@ class Layer:
 VALUES = ("gcom.errors", "gcom.values")
 BELOW_RUNTIME = (*VALUES, "gcom.core", "gcom.trace")
 SECURE = (*BELOW_RUNTIME, "gcom.certificates")  # the simulator knows no certificates
-PROGRAMS = (*SECURE, "gcom", "gcom.audit", "gcom.runtime", "gcom.sim", "gcom.demo", "gcom.bench", "gcom.metrics")
+PROGRAMS = (
+    *SECURE,
+    "gcom",
+    "gcom.audit",
+    "gcom.replicated",
+    "gcom.runtime",
+    "gcom.sim",
+    "gcom.demo",
+    "gcom.bench",
+    "gcom.metrics",
+)
 LAYERS = (
     Layer("gcom.errors", (), PURE),
     Layer("gcom.values", VALUES, PURE),

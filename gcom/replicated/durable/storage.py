@@ -11,7 +11,7 @@ import os
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from zlib import crc32
@@ -191,7 +191,9 @@ class LogStorage:
             raise StorageFailed(f"{self.folder} takes no more writes: {error}") from error
 
     def _put(self, run: sqlite3.Cursor, **values: object) -> None:
-        known = {"format": FORMAT, **self._owner} if self.facts.promised == 0 else {}
+        known: dict[str, object] = {}
+        if self.facts.promised == 0:  # the first time
+            known = {"format": FORMAT, **self._owner, "configuration": [0, list(self._names)]}
         rows = [(key, msgpack.packb(value)) for key, value in (known | values).items()]
         run.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
@@ -215,6 +217,36 @@ class LogStorage:
         self._database.close()
         self._high_water.close()
         os.close(self._lock)
+
+
+def look_into(folder: Path) -> dict[str, object]:
+    """Return what a folder's log says, also while a process uses it; raises BadValue where there is none."""
+    path = folder / LOG_FILE
+    if not path.is_file():
+        raise BadValue(f"{folder} has no {LOG_FILE}: give the folder `data` of a durable replica")
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            meta = {key: msgpack.unpackb(it) for key, it in database.execute("SELECT key, value FROM meta")}
+            snapshot = database.execute("SELECT idx FROM snapshot").fetchone()
+            entries, size = database.execute("SELECT count(*), coalesce(sum(length(payload)), 0) FROM entry").fetchone()
+    except (sqlite3.DatabaseError, ValueError) as error:
+        raise BadValue(f"{path} cannot be read: {error}; a replica that is started keeps it aside") from error
+    if not meta:
+        raise BadValue(f"{folder} has a log without any content: its replica has never been ready")
+    term, index = meta["last"]
+    return {
+        "state": meta["state"],
+        "name": meta["name"],
+        "replicas": meta.get("configuration", [0, []])[1],
+        "term": term,
+        "index": index,
+        "confirmed": meta["committed"],
+        "promised": meta["promised"],
+        "snapshot": snapshot[0] if snapshot else 0,
+        "entries": entries,
+        "bytes": size,
+        "damaged": sorted(it.name for it in folder.glob("damaged-*")),
+    }
 
 
 class HighWater:
