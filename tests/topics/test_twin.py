@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from gcom import topics
 from gcom.topics import Fenced, Producer, SequenceGap, SequenceReused, TopicReceipt
@@ -24,10 +21,10 @@ Owner = tuple[str, str]  # topic, producer
 class StoreAndTwin(RuleBasedStateMachine):
     """The twin knows each topic as a list, and each producer by its messages and its newest opening."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: str) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
-        self.store = topics.open(self.folder / "app.db")
+        self.place = place
+        self.store = topics.open(place)
         self.log: dict[str, list[str]] = {"a": [], "b": []}
         self.stored: dict[Owner, dict[int, tuple[str, int]]] = {}
         self.newest: dict[Owner, Producer] = {}
@@ -35,7 +32,6 @@ class StoreAndTwin(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.store.close()
-        shutil.rmtree(self.folder)
 
     @initialize()
     def begin(self) -> None:
@@ -90,7 +86,7 @@ class StoreAndTwin(RuleBasedStateMachine):
     @rule()
     def close_and_open(self) -> None:
         self.store.close()
-        self.store = topics.open(self.folder / "app.db")
+        self.store = topics.open(self.place)
         self.newest.clear()
         self.older.clear()
 
@@ -109,5 +105,9 @@ def outcome(call: Callable[[], list[TopicReceipt]]) -> list[TopicReceipt] | type
         return type(error)
 
 
-StoreAndTwin.TestCase.settings = settings(stateful_step_count=20, max_examples=25)
-test_twin = StoreAndTwin.TestCase
+def test_the_store_and_its_twin(new_place: Callable[[], str]) -> None:
+    class Machine(StoreAndTwin):
+        def __init__(self) -> None:
+            super().__init__(new_place())
+
+    run_state_machine_as_test(Machine, settings=settings(stateful_step_count=15, max_examples=20))

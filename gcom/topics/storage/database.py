@@ -15,7 +15,12 @@ class Database(Protocol):
 
     name: str
     durable: str  # of a receipt: what a commit survives
-    writer: Transaction
+    stops: bool  # a commit that failed may have left the disk in any state: nothing more is written
+
+    @property
+    def writer(self) -> Transaction:
+        """Return the statements of the connection that writes."""
+        ...
 
     def begin(self) -> None:
         """Begin the one write transaction. Raise StoreBusy where another process has it for too long."""

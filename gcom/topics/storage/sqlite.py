@@ -26,7 +26,7 @@ from gcom.topics.storage.transaction import SqlRow, SqlValue, Transaction
 BUSY_S = 30.0  # for another process to end its transaction
 CHECKPOINT_BYTES = 4 * 1024 * 1024  # of the WAL: 30 ms on the machine of docs/performance.md
 READERS_KEPT = 8
-WORDS = {"id": "INTEGER PRIMARY KEY", "bytes": "BLOB", "plain": " WITHOUT ROWID"}  # of SQLite, in the tables
+WORDS = {"id": "INTEGER PRIMARY KEY", "bytes": "BLOB", "plain": " WITHOUT ROWID", "alone": "SELECT 1"}
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _PRIMARY = 0xFF  # an error code without its details
 # SQLite's files must not be closed by a process that did not open them: that would drop the parent's locks.
@@ -123,6 +123,8 @@ def worded(name: str, error: sqlite3.Error) -> GComError:
 
 class SqliteDatabase:
     """One file, opened by one process. One thread writes; any thread reads."""
+
+    stops = True
 
     def __init__(self, path: Path) -> None:
         self.path = path = path.absolute().resolve()  # one file, one lock, whatever link leads there
