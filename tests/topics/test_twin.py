@@ -29,6 +29,7 @@ class StoreAndTwin(RuleBasedStateMachine):
         self.stored: dict[Owner, dict[int, tuple[str, int]]] = {}
         self.newest: dict[Owner, Producer] = {}
         self.older: list[tuple[Owner, Producer]] = []
+        self.first: dict[str, int] = {"a": 0, "b": 0}
 
     def teardown(self) -> None:
         self.store.close()
@@ -59,12 +60,15 @@ class StoreAndTwin(RuleBasedStateMachine):
             assert isinstance(found, list)
             assert [(it.offset, it.duplicate) for it in found] == expected
 
-    def judged(self, topic: str, name: str, pairs: list[tuple[int, str]]) -> list[tuple[int, bool]] | type:
+    def judged(self, topic: str, name: str, pairs: list[tuple[int, str]]) -> list[tuple[int | None, bool]] | type:
         """Say what must come of it, and take over what is new."""
         known = dict(self.stored[topic, name])
-        log, answers = list(self.log[topic]), list[tuple[int, bool]]()
+        log, answers = list(self.log[topic]), list[tuple[int | None, bool]]()
+        trimmed = max((seq for seq, (_, offset) in known.items() if offset < self.first[topic]), default=-1)
         for seq, body in pairs:
-            if seq in known:
+            if seq <= trimmed:
+                answers.append((None, True))  # its body is no longer known
+            elif seq in known:
                 if known[seq][0] != body:
                     return SequenceReused
                 answers.append((known[seq][1], True))
@@ -83,6 +87,12 @@ class StoreAndTwin(RuleBasedStateMachine):
             _, producer = data.draw(st.sampled_from(self.older))
             assert outcome(lambda: producer.send_many([(seq, body)])) is Fenced
 
+    @rule(topic=TOPICS, count=st.integers(0, 5))
+    def trim(self, topic: str, count: int) -> None:
+        first = max(self.first[topic], len(self.log[topic]) - count)
+        assert self.store.topic(topic).trim(count=count) == first - self.first[topic]
+        self.first[topic] = first
+
     @rule()
     def close_and_open(self) -> None:
         self.store.close()
@@ -94,8 +104,8 @@ class StoreAndTwin(RuleBasedStateMachine):
     def the_topics_are_the_twins(self) -> None:
         for topic, log in self.log.items():
             found = list(self.store.topic(topic).read())
-            assert [it.text for it in found] == log
-            assert [it.offset for it in found] == list(range(len(log)))
+            assert [it.text for it in found] == log[self.first[topic] :]
+            assert [it.offset for it in found] == list(range(self.first[topic], len(log)))
 
 
 def outcome(call: Callable[[], list[TopicReceipt]]) -> list[TopicReceipt] | type:

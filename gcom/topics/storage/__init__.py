@@ -9,5 +9,6 @@
 - `topics`       topics: created, listed, deleted, read
 - `appends`      producers and their appends, judged and stored in one transaction
 - `subscriptions`  which messages were handed to whom, and which are acknowledged
+- `trimming`     the oldest messages go, and their producers stay known
 - `effects`      the application's own database: inbox, outbox, and what a handler may not do
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 from gcom.errors import GComError
@@ -44,6 +45,10 @@ class Database(Protocol):
 
     def refusal(self, error: BaseException) -> GComError | None:
         """Return the error in words; None for an exception that is not the database's."""
+        ...
+
+    def backup(self, path: Path) -> None:
+        """Copy everything into a new file; raise BadValue where the database has tools of its own for that."""
         ...
 
     def close(self) -> None:

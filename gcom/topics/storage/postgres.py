@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock
 from typing import Any, LiteralString, cast
 
@@ -201,6 +202,10 @@ class PostgresDatabase:
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
             return BadValue(f"PostgreSQL at {self.name!r} does not permit it: {words}")
         return Unavailable(f"PostgreSQL at {self.name!r} refused, and nothing was stored: {words}; try again")
+
+    def backup(self, path: Path) -> None:
+        """Refuse: PostgreSQL's own tools do it."""
+        raise BadValue(f"cannot copy PostgreSQL at {self.name!r} into {str(path)!r}: use pg_dump")
 
     def close(self) -> None:
         if os.getpid() != self._process:

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from weakref import WeakSet
@@ -256,6 +256,21 @@ class SqliteDatabase:
 
     def refusal(self, error: BaseException) -> GComError | None:
         return worded(self.name, error) if isinstance(error, sqlite3.Error) else None
+
+    def backup(self, path: Path) -> None:
+        """Copy the file as it is at one moment. It gets its name only once it is whole."""
+        if path.exists():
+            raise BadValue(f"{str(path)!r} is there already: name a new file for the copy")
+        part = path.with_name(f"{path.name}.part")
+        try:
+            part.unlink(missing_ok=True)
+            with self.reading() as tx, closing(sqlite3.connect(part)) as copy:
+                tx.connection.backup(copy)
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            part.rename(path)
+        except OSError as error:
+            raise BadValue(f"cannot write {str(path)!r}: {error.strerror}") from error
 
     def close(self) -> None:
         """Close the file, which makes SQLite's last checkpoint: under the lock as well."""
