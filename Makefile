@@ -51,8 +51,9 @@ translations: setup ## bring the chat's texts up to date in chat_gui/translation
 	@$(BIN)/pyside6-lupdate -no-obsolete -locations none $$(find chat_gui -name '*.py' | sort) -source-language en -target-language de -ts chat_gui/translations/gcom-chat_de.ts
 	@$(BIN)/pyside6-lrelease chat_gui/translations/gcom-chat_de.ts -qm chat_gui/translations/gcom-chat_de.qm
 
-traces: setup ## play the golden traces of tests/traces, and write what comes out; look at the diff
+traces: setup ## play the golden traces of tests/traces, and write what comes out, and its pictures; look at the diff
 	@$(BIN)/python -m tests.traces
+	@$(BIN)/python -m tests.diagrams
 
 figures: setup ## count files, lines, comments, and the calls that one message costs, beside what they should be
 	@$(BIN)/python -m tests.figures

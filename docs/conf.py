@@ -40,6 +40,8 @@ add_module_names = False
 
 def literal_blocks(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001
     """Mark indented blocks of docstrings as code, as their readers take them."""
+    if what == "module" and name != "gcom.errors":
+        del lines[1:]  # the example after it has lost its indent, and the module's page has a longer one
     found: list[str] = []
     inside = False
     for line in lines:

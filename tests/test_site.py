@@ -10,13 +10,18 @@ from pathlib import Path
 import pytest
 
 import gcom
-from gcom import errors
+import gcom.replicated.errors
+import gcom.sessions.errors
+import gcom.topics.errors
+from gcom import aio, audit, errors, topics
 from gcom.cli.app import app
 from registry.cli import app as registry_app
-from tests import links
+from tests import diagrams, links
 from tests.tidy.source import ROOT
 
 DOCS = ROOT / "docs"
+ABOVE = (gcom.replicated, gcom.sessions, topics, aio, audit)
+ERRORS = (errors, gcom.replicated.errors, gcom.sessions.errors, topics.errors)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -40,6 +45,21 @@ def test_links_of_pages_beside_the_site_lead_somewhere(page: str) -> None:
     assert [link for link in found if not (ROOT / link).exists()] == []
 
 
+@pytest.mark.parametrize(("name", "text"), diagrams.pictures().items())
+def test_the_pictures_of_traces_are_up_to_date(name: str, text: str) -> None:
+    assert (diagrams.PICTURES / name).read_text("utf-8") == text, "make traces draws them anew"
+
+
+def test_a_picture_has_a_row_for_each_line_of_its_trace() -> None:
+    trace = "form a b\n  view 2: a, b\nkill b\n  t=5  a -> b   <Fetch>\n       a        suspect b (dead)\n"
+    assert [(row.actor, row.target, row.time) for row in diagrams.rows(trace)] == [
+        ("", "", ""),
+        ("a", "b", "5"),
+        ("a", "", ""),
+    ]
+    assert "&lt;Fetch&gt;" in diagrams.draw(trace)
+
+
 def _listed(page: str) -> set[str]:
     """Return what stands in code in the first column of a page's tables."""
     rows = re.findall(r"^\| ([^|]+) \|", (DOCS / "reference" / page).read_text("utf-8"), re.MULTILINE)
@@ -47,7 +67,8 @@ def _listed(page: str) -> set[str]:
 
 
 def test_every_error_has_its_remedy() -> None:
-    kinds = [*vars(errors).values(), gcom.CallDetached, gcom.CallTimeout]
+    of_modules = [kind for module in ERRORS for kind in vars(module).values()]
+    kinds = [*of_modules, gcom.CallDetached, gcom.CallTimeout]
     names = {kind.__name__ for kind in kinds if isinstance(kind, type) and issubclass(kind, errors.GComError)}
     assert names - {"GComError"} <= _listed("errors.md")
 
@@ -67,3 +88,5 @@ def test_every_public_name_has_its_place() -> None:
     pages = "".join((DOCS / "reference" / page).read_text("utf-8") for page in ("library.md", "events.md", "errors.md"))
     constants = {"ALL", "FIRST", "MAJORITY", "NONE", "GComError", "Event"}
     assert [name for name in gcom.__all__ if name not in constants and not re.search(rf"\b{name}\b", pages)] == []
+    # All names of these are taken from their `__all__`.
+    assert [module.__name__ for module in ABOVE if f".. automodule:: {module.__name__}\n" not in pages] == []

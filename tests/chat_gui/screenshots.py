@@ -36,7 +36,6 @@ from chat_gui.view.dock.duel_picture import PANEL, render_pair
 from chat_gui.view.dock.tables_pages import HeldPage
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.window import ChatWindow
-from tests.chat_gui import headline
 
 Take = Callable[[str, QWidget | QImage], None]
 
@@ -281,7 +280,6 @@ def main() -> None:
         environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": str(scale)}
         command = [sys.executable, "-m", "tests.chat_gui.screenshots", str(folder), scheme, str(scale)]
         subprocess.run(command, env=environment, check=True)
-    headline.take(folder)
 
 
 if __name__ == "__main__":
