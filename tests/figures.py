@@ -41,7 +41,7 @@ LINES_MOST = {
     "gcom/core": 13_050,
     "gcom/demo": 600,
     "gcom/metrics": 400,
-    "gcom/replicated": 2_600,
+    "gcom/replicated": 3_500,
     "gcom/sessions": 1_500,
     "gcom/bank": 600,
     "gcom/runtime": 9_950,

@@ -19,7 +19,7 @@ import typer
 
 from gcom import __version__
 from gcom.cli import options
-from gcom.cli.commands import audit, bank, bench, certs, topics
+from gcom.cli.commands import audit, bank, bench, certs, replicated, topics
 from gcom.cli.output import Output, OutputClosed, log_to_stderr, notice, open_standard_descriptors
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import refusal
@@ -45,6 +45,7 @@ app.add_typer(audit.app, name="audit")
 app.add_typer(bank.app, name="bank")
 app.add_typer(bench.app, name="bench")
 app.add_typer(certs.app, name="certs")
+app.add_typer(replicated.app, name="replicated")
 app.add_typer(topics.app, name="topics")
 
 

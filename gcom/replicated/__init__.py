@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from gcom.replicated.changes import Change, CommandApplied, MembersChanged, StateReplaced
 from gcom.replicated.errors import CommandRefused as Refused
-from gcom.replicated.errors import Diverged, Forgotten, MachineFailed, OutcomeUnknown
+from gcom.replicated.errors import Diverged, Forgotten, MachineFailed, OutcomeUnknown, StorageFailed
 from gcom.replicated.handle import open
 from gcom.replicated.machine import CommandContext, Machine, command, query
 from gcom.replicated.state import ReplicatedState
@@ -39,6 +39,7 @@ __all__ = [
     "Refused",
     "ReplicatedState",
     "StateReplaced",
+    "StorageFailed",
     "Submission",
     "command",
     "open",

@@ -7,6 +7,7 @@ GComError
 └── Unavailable
     ├── OutcomeUnknown      the command may be applied, or may not: `retry()` finds out
     │   └── Forgotten       ... and no replica remembers its caller: nobody can find out
+    ├── StorageFailed       the disk takes no more: this replica has ended, the others go on
     └── Diverged            the state here differs from the other replicas'
 """
 
@@ -46,6 +47,10 @@ class OutcomeUnknown(Unavailable):
 
 class Forgotten(OutcomeUnknown):
     """A command whose caller no replica remembers: a retry could apply it twice, so nothing is done."""
+
+
+class StorageFailed(Unavailable):
+    """The folder of a durable replica takes no more writes: it is full, or broken. This replica has ended."""
 
 
 class Diverged(Unavailable):

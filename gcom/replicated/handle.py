@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import gcom
+from gcom.errors import BadValue
 from gcom.replicated.machine import Machine, MachineKind
-from gcom.replicated.state import ReplicatedState
+from gcom.replicated.state import ReplicatedState, StateOptions
 from gcom.replicated.submission import Submission
 from gcom.values.detection import Detection
 
@@ -30,6 +32,9 @@ def open(
     *,
     timeout_s: float = 10.0,
     detection: Detection | float | str = "lan",
+    data: str | Path | None = None,
+    replicas: tuple[str, ...] = (),
+    stale: bool = False,
 ) -> M:
     """Enter the replicated state of that name, and return an object with the machine's methods.
 
@@ -38,10 +43,19 @@ def open(
 
     `machine` is a class, or a function without arguments, that makes the state as it is at first: all members must give
     the same. `timeout_s`: how long opening, a command or a fresh query waits; `stock.within(60).take(...)`: longer.
-    `detection`: as of a group. Raises BadValue, and what `Node.join` and `Group.wait_for_state` raise.
+    `detection`: as of a group.
+
+    `replicas`, the names of nodes, make it durable: each has a folder `data` with a log, and a command is confirmed
+    once a majority of these names has synced it. All members must give the same; others are members without a log.
+    Opening waits until a majority is there; with `stale` it returns without, and queries answer from this disk.
+
+    Raises BadValue, StorageFailed, and what `Node.join` and `Group.wait_for_state` raise.
     """
     kind = MachineKind.of(machine)
-    state = ReplicatedState(node, name, kind, timeout_s, detection)
+    if data is not None and not replicas:
+        raise BadValue('data needs replicas, the names of the nodes that have a folder: replicas=("a", "b", "c")')
+    options = StateOptions(timeout_s, detection, None if data is None else Path(data), replicas, stale)
+    state = ReplicatedState(node, name, kind, options)
     return cast(M, _handle(_handle_class(kind), _Options(state, False, timeout_s)))
 
 

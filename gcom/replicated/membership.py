@@ -15,7 +15,7 @@ from typing import Protocol
 from loguru import logger
 
 import gcom
-from gcom.errors import Detached, GComError, GComTimeout, NotAMember, WouldBlock
+from gcom.errors import Detached, GComError, GComTimeout, NotAMember, UnknownMember, WouldBlock
 
 
 class GroupUser(Protocol):
@@ -31,7 +31,7 @@ class GroupUser(Protocol):
 class ReplicaGroup:
     """A TOTAL, safe group, in which this process stays until `close`."""
 
-    def __init__(self, node: gcom.Node, definition: gcom.Definition, user: GroupUser, timeout_s: float) -> None:
+    def __init__(self, node: gcom.Node, definition: gcom.Definition, user: GroupUser) -> None:
         self._node = node
         self._definition = definition
         self._user = user
@@ -42,10 +42,14 @@ class ReplicaGroup:
         self._thread = Thread(target=self._work, name=f"gcom replicated {definition.group}", daemon=True)
         self._listener: int | None = None
         self._entered = 0  # how often
-        self.group: gcom.Group = self._join(timeout_s)
+        self.group: gcom.Group
+
+    def enter(self, timeout_s: float) -> None:
+        """Join, and begin to call back."""
+        self._join(timeout_s)
         self._thread.start()
 
-    def _join(self, timeout_s: float) -> gcom.Group:
+    def _join(self, timeout_s: float) -> None:
         user, name = self._user, self._definition.group
         self._entered += 1
         entry = self._entered
@@ -60,9 +64,9 @@ class ReplicaGroup:
                 user.on_event(event)
                 self._notify()
 
+        self.group = entered  # before the first event
         entered.listen(on_event=on_event)
         self._entering = False
-        return entered
 
     def _notify(self) -> None:
         with self._changed:
@@ -99,6 +103,13 @@ class ReplicaGroup:
                         raise
                     self._changed.wait(left)
 
+    def tell_others(self, payload: bytes, timeout_s: float = 10.0) -> None:
+        """Send something to each other member; one that departs meanwhile needs it no more."""
+        for process in self.group.view.members:
+            if process != self.group.process:
+                with suppress(UnknownMember):
+                    self.group.send_to(process, payload, timeout_s)
+
     def later(self, job: Callable[[], None]) -> None:
         """Have the other thread do something that may wait."""
         self._jobs.put(job)
@@ -122,12 +133,13 @@ class ReplicaGroup:
         self._entering = True
         self._entered += 1
         self.group.leave()
-        self.group = self._join(timeout_s)
+        self._join(timeout_s)
 
     def close(self, timeout_s: float) -> None:
         """Leave for good."""
         self._closing = True
         self._jobs.put(None)
         self._notify()
-        with suppress(GComError):
-            self.group.leave(timeout_s)
+        if self._entered:
+            with suppress(GComError):
+                self.group.leave(timeout_s)

@@ -60,7 +60,71 @@ class DigestTold:
     digest: bytes
 
 
-ReplicaMessage = CallerOpened | CallerClosed | CommandSent | MembersNoted | ReadMarked | DigestTold
+# of durable states
+
+
+@dataclass(frozen=True, slots=True)
+class HelloSaid:
+    """The facts of the sender's disk, in the round of a view, after so many rounds were asked for in it."""
+
+    view: int
+    asked: int
+    promised: int
+    term: int
+    index: int
+    lost: bool
+    version: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """The sender has that term on its disk: it takes no log of a lower one."""
+
+    view: int
+    asked: int
+    term: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """A part of the log that a round has chosen."""
+
+    view: int
+    asked: int
+    term: int
+    number: int
+    count: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RoundAsked:
+    """All begin a round: the sender's disk is ahead of the log in force, or its term is above this floor."""
+
+    view: int
+    floor: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamesSet:
+    """Other configured names, one more or one fewer than those of that version."""
+
+    version: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SyncedTold:
+    """The sender's disk has the log up to an entry of that term. It goes by unicast."""
+
+    term: int
+    index: int
+
+
+Ordered = CallerOpened | CallerClosed | CommandSent | MembersNoted
+OfRound = HelloSaid | Promised | LogPart | RoundAsked
+ReplicaMessage = Ordered | OfRound | NamesSet | SyncedTold | ReadMarked | DigestTold
 _KINDS: dict[str, type[ReplicaMessage]] = {
     "o": CallerOpened,
     "x": CallerClosed,
@@ -68,6 +132,12 @@ _KINDS: dict[str, type[ReplicaMessage]] = {
     "m": MembersNoted,
     "r": ReadMarked,
     "d": DigestTold,
+    "h": HelloSaid,
+    "p": Promised,
+    "l": LogPart,
+    "a": RoundAsked,
+    "n": NamesSet,
+    "s": SyncedTold,
 }
 _LETTERS = {kind: letter for letter, kind in _KINDS.items()}
 _FIELDS: dict[type, tuple[type, ...]] = {
@@ -77,6 +147,12 @@ _FIELDS: dict[type, tuple[type, ...]] = {
     MembersNoted: (int, tuple),
     ReadMarked: (str, int),
     DigestTold: (int, bytes),
+    HelloSaid: (int, int, int, int, int, bool, int, tuple),
+    Promised: (int, int, int),
+    LogPart: (int, int, int, int, int, bytes),
+    RoundAsked: (int, int),
+    NamesSet: (int, tuple),
+    SyncedTold: (int, int),
 }
 
 
@@ -93,8 +169,8 @@ def decode(data: bytes) -> ReplicaMessage:
         kind = _KINDS[letter]
         if tuple(map(type, fields)) != _FIELDS[kind]:
             raise ValueError(f"{kind.__name__} of {fields!r:.80}")
-        if kind is MembersNoted and not all(isinstance(it, str) for it in fields[1]):
-            raise ValueError("a member is a text")
+        if isinstance(fields[-1], tuple) and not all(isinstance(it, str) for it in fields[-1]):
+            raise ValueError("a name is a text")
         return kind(*fields)
     except (ValueError, TypeError, KeyError, msgpack.exceptions.UnpackException) as error:
         raise MalformedFrame(f"no message of a replicated state: {error}") from error

@@ -1,196 +1,197 @@
-"""`ReplicatedState`: a replica in a group, and the commands that this process sends.
+"""`ReplicatedState`: a replica in a group, and the calls that this process makes.
 
-Threads: the application's, which call; the group's listener, which applies what is delivered; and one that sends where
-a listener must not wait. `_lock` guards the replica and the window, and nobody sends while holding it; `_sending` keeps
-commands in the order of their numbers.
+Threads: the application's, which call; the group's listener, which applies what is delivered; one that sends where a
+listener must not wait; and of a durable state one that writes its log. `_lock` guards replica and calls, and nobody
+sends while holding it; `_sending` keeps commands in the order of their numbers, and nobody waits for an answer while
+holding that.
 """
 
 from __future__ import annotations
 
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from secrets import token_hex
-from threading import Condition, RLock
+from pathlib import Path
+from threading import Condition, Lock, RLock, get_ident
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from loguru import logger
 
 import gcom
-from gcom.errors import GComError, GComTimeout, MalformedFrame, NotAMember, WouldBlock
-from gcom.replicated.answers import change_of, complete, fail, settle
+from gcom.errors import BadValue, GComError, GComTimeout, MalformedFrame, NotAMember, WouldBlock
+from gcom.replicated.answers import change_of, complete, fail
+from gcom.replicated.calls import OpenCalls, Retry, Settlement
 from gcom.replicated.changes import Change, StateReplaced
-from gcom.replicated.errors import Diverged, Forgotten, OutcomeUnknown
+from gcom.replicated.durable.log import DurableLog
+from gcom.replicated.errors import Diverged, OutcomeUnknown, StorageFailed
+from gcom.replicated.inspection import StateInspection
+from gcom.replicated.logs import MemoryLog, ReplicaLog
 from gcom.replicated.machine import MachineKind
 from gcom.replicated.membership import ReplicaGroup
-from gcom.replicated.messages import (
-    CallerClosed,
-    CallerOpened,
-    CommandSent,
-    DigestTold,
-    MembersNoted,
-    ReadMarked,
-    decode,
-    encode,
-)
-from gcom.replicated.replica import Applied, Replica
-from gcom.replicated.window import CallerWindow, PendingCommand
+from gcom.replicated.messages import CallerClosed, CommandSent, DigestTold, MembersNoted, ReadMarked, decode, encode
+from gcom.replicated.replica import Applied
+from gcom.replicated.window import PendingCommand
 from gcom.values.detection import Detection
 
-Settlement = Callable[[], None]
-FOREVER_S = 3600.0  # a wait without any limit cannot be interrupted on every system, so it is in parts
+FOREVER_S = 3600.0  # a wait without any limit cannot be interrupted on every system
 
 
-class ReplicatedState:
+class StateOptions(NamedTuple):
+    """The choices of `open`."""
+
+    timeout_s: float
+    detection: Detection | float | str
+    data: Path | None
+    replicas: tuple[str, ...]
+    stale: bool
+
+
+class ReplicatedState(StateInspection):
     """A state that all members of a group have: `stock.replicas` of an opened machine. Any thread may use it."""
 
-    def __init__(
-        self, node: gcom.Node, name: str, kind: MachineKind, timeout_s: float, detection: Detection | float | str
-    ) -> None:
+    def __init__(self, node: gcom.Node, name: str, kind: MachineKind, options: StateOptions) -> None:
         self._kind = kind
         self._name = name
-        self.timeout_s = timeout_s
+        self._options = options
+        self.timeout_s = options.timeout_s
         self._lock = Condition(RLock())
         self._sending = RLock()
-        self._replica = Replica(kind)
-        self._window = CallerWindow(token_hex(8))
-        self._adopted: dict[tuple[str, int], PendingCommand] = {}  # other callers' commands, retried here
-        self._marks: dict[int, Future[Any]] = {}
-        self._mark = 0
-        self._reader = token_hex(8)  # in whose name this process marks
+        self._calls = OpenCalls(kind, self._retry_of)
+        self._settled: list[Settlement] = []  # to be told to callers once the lock is let go
+        self._changes: deque[Change] = deque()  # to be told to who watches
+        self._telling = Lock()
+        self._teller: int | None = None
         self._watchers: list[Callable[[Change], object]] = []
         self._failure: GComError | None = None
         self._closed = False
-        definition = gcom.Definition(name, "TOTAL", "RELIABLE", safe=True, detection=detection)
-        self._group = ReplicaGroup(node, definition, self, timeout_s)
+        self._durable: DurableLog | None = None
+        definition = gcom.Definition(name, "TOTAL", "RELIABLE", safe=True, detection=options.detection)
         with ExitStack() as stack:
+            self._log: ReplicaLog = self._make_log(node)
+            stack.callback(self._log.close)
+            self._group = ReplicaGroup(node, definition, self)
+            self._group.enter(options.timeout_s)
             stack.callback(self.close)
-            deadline = monotonic() + timeout_s
-            self._group.group.wait_for_state(timeout_s)
-            with self._sending:
-                self._open_caller(deadline)
+            self._enter(monotonic() + options.timeout_s)
             stack.pop_all()
 
-    # what an application sees
+    def _make_log(self, node: gcom.Node) -> ReplicaLog:
+        data, replicas = self._options.data, self._options.replicas
+        if not replicas:
+            return MemoryLog(self._kind, self)
+        self._durable = DurableLog(self._kind, self, self._name, node.name, data, replicas)
+        return self._durable
 
-    @property
-    def group(self) -> gcom.Group:
-        """The group: its view, its snapshot. It has its receiver already; do not leave it, but close the state."""
-        return self._group.group
-
-    @property
-    def index(self) -> int:
-        """The index of the last command that was applied here."""
-        return self._replica.index
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The processes that have the state, oldest first, as the last `on_members` said."""
-        return self._replica.members
-
-    @property
-    def process(self) -> str:
-        """This process, as commands of its callers know it (`context.process`); another one after a return."""
-        return self._group.group.process
-
-    def watch(self, on_change: Callable[[Change], object]) -> Callable[[], None]:
-        """Call back after each change, in their order; returns a function that ends that.
-
-        The thread that applies commands calls, without a lock: queries see at least that change. It must not wait for
-        commands: `submit` them.
-        """
+    def _enter(self, deadline: float) -> None:
+        self._group.group.wait_for_state(self.timeout_s)
+        self._group.later(self._send_again)
         with self._lock:
-            self._watchers.append(on_change)
-        return partial(self._unwatch, on_change)
+            while not self.ready:
+                self._raise_if_over()
+                if not self._lock.wait(deadline - monotonic()):
+                    if self._options.stale:
+                        return
+                    waits_for = self._log.waits_for or "its group"
+                    raise GComTimeout(
+                        f"the replicated state {self._name!r} is not ready after {self.timeout_s} s: it waits for "
+                        f"{waits_for}"
+                    )
 
-    def _unwatch(self, on_change: Callable[[Change], object]) -> None:
-        with self._lock:
-            if on_change in self._watchers:
-                self._watchers.remove(on_change)
+    # calls
 
     def barrier(self) -> Future[None]:
         """Return a Future that is done once this replica has all that was confirmed anywhere before this call."""
-        self._raise_if_over()
-        future: Future[None] = Future()
         with self._lock:
-            self._mark += 1
-            number = self._mark
-            self._marks[number] = future
+            self._raise_if_over()
+            mark, future = self._calls.mark()
         try:
-            self._group.send(encode(ReadMarked(self._reader, number)), monotonic() + self.timeout_s)
+            self._group.send(encode(mark), monotonic() + self.timeout_s)
         except GComError:
             with self._lock:
-                self._marks.pop(number, None)
+                self._calls.unmark(mark)
             raise
         return future
 
+    def configure(self, *names: str, timeout_s: float | None = None) -> None:
+        """Change the names of the replicas, by one more or one fewer; returns once that is confirmed.
+
+        A new one must have opened the state with `data`; it is given the log. Raises BadValue, GComTimeout.
+        """
+        if self._durable is None or len(set(names) ^ set(self.configured)) > 1 or not names:
+            raise BadValue(f"give the names of the replicas with one more or one fewer than {self.configured}")
+        self._raise_if_callback("configure")
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        deadline = monotonic() + limit_s
+        while set(self.configured) != set(names):
+            with self._lock:
+                self._raise_if_over()
+                asked = self._durable.durable.names_to_ask(names)
+            if asked:  # else an earlier change is not settled
+                self._group.send(asked, deadline)
+            try:
+                self.barrier().result(max(0.0, deadline - monotonic()))
+            except FutureTimeout:
+                waits_for = self.waits_for or "a majority to sync it"
+                text = f"the replicas of {self._name!r} are not changed after {limit_s} s: it waits for {waits_for}"
+                raise GComTimeout(text) from None
+
     def submit(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Future[Any]:
         """Begin a command, or a fresh query; see `Submission`."""
-        if name in self._kind.queries:
-            self._kind.check(name, arguments, keywords)
-            found: Future[Any] = Future()
-            self.barrier().add_done_callback(partial(self._answer_query, found, name, arguments, keywords))
-            return found
-        return self._begin(name, arguments, keywords, monotonic() + self.timeout_s).future
+        if name not in self._kind.queries:
+            return self._begin(name, arguments, keywords, monotonic() + self.timeout_s).future
+        self._kind.check(name, arguments, keywords)
+        found: Future[Any] = Future()
+        answer = partial(self._answer_query, found, partial(self.query, name, arguments, keywords, False, None))
+        self.barrier().add_done_callback(answer)
+        return found
 
     def command(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], timeout_s: float | None) -> Any:
         """Carry out a command; raises what it raised, OutcomeUnknown, and what Group.send raises."""
-        if self._group.in_callback:
-            raise WouldBlock(f"a callback of {self._name!r} must not wait for a command: use submit.{name}")
+        self._raise_if_callback(name)
         timeout_s = FOREVER_S if timeout_s is None else timeout_s
         deadline = monotonic() + timeout_s
-        pending = self._begin(name, arguments, keywords, deadline)
-        return self._wait(pending, deadline, timeout_s)
+        return self._wait(self._begin(name, arguments, keywords, deadline), deadline, timeout_s)
 
     def query(
         self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], fresh: bool, timeout_s: float | None
     ) -> Any:
         """Answer a query from this replica; with `fresh`, once it has all that was confirmed before."""
-        self._raise_if_over()
         if fresh:
-            if self._group.in_callback:
-                raise WouldBlock(f"a callback of {self._name!r} must not wait for a fresh query: use submit.{name}")
+            self._raise_if_callback(name)
             try:
                 self.barrier().result(FOREVER_S if timeout_s is None else timeout_s)
             except FutureTimeout:
                 raise GComTimeout(f"no fresh answer of {self._name!r} after {timeout_s} s") from None
         with self._lock:
-            found = self._kind.queries[name](self._replica.machine, *arguments, **keywords)
-        return self._kind.codec.copy(found)
+            self._raise_if_over()
+            found = self._kind.queries[name](self._log.replica.machine, *arguments, **keywords)
+            return self._kind.codec.copy(found)
 
-    def _answer_query(
-        self,
-        found: Future[Any],
-        name: str,
-        arguments: tuple[Any, ...],
-        keywords: dict[str, Any],
-        barrier: Future[None],
-    ) -> None:
+    def _answer_query(self, found: Future[Any], query: Callable[[], Any], barrier: Future[None]) -> None:
         try:
             barrier.result()
-            complete(found, self.query(name, arguments, keywords, False, None))
+            complete(found, query())
         except Exception as error:  # outermost: of the application's query, whose error is its caller's
             fail(found, error)
 
     def close(self) -> None:
         """Leave the group. Commands without an answer end with OutcomeUnknown. May be called again."""
         with self._lock:
-            self._closed, was = True, self._closed
-            idle = not self._window.pending and self._window.opened
-        if was:
-            return
-        group = getattr(self, "_group", None)
-        if group is None:
-            return
-        if idle and not self._failure:
+            if self._closed:
+                return
+            self._closed = True
+            idle = not self._calls.window.pending and self.ready and not self._failure
+        if idle:
             # Best effort: a caller that is not closed is forgotten at the bound.
             with suppress(GComError):
-                group.group.send(encode(CallerClosed(self._window.caller)), 0.0)
-        group.close(self.timeout_s)
+                self._group.group.send(encode(CallerClosed(self._calls.window.caller)), 0.0)
+        self._group.close(self.timeout_s)
+        self._log.close()
         self._end(NotAMember(f"the replicated state {self._name!r} was closed"))
 
     # commands
@@ -200,31 +201,37 @@ class ReplicatedState:
     ) -> PendingCommand:
         self._kind.check(name, arguments, keywords)
         packed = self._kind.codec.pack([list(arguments), keywords])
-        with self._sending:
-            with self._lock:
-                while self._window.full or not self._window.opened:
+        while True:
+            self._await_room(deadline)
+            with self._sending:
+                with self._lock:
                     self._raise_if_over()
-                    if self._group.in_callback:
-                        raise WouldBlock(f"{len(self._window.pending)} commands of {self._name!r} have no answer yet")
-                    if not self._lock.wait(deadline - monotonic()):
-                        raise GComTimeout(
-                            f"no room for a command of {self._name!r}: {len(self._window.pending)} have no answer yet"
-                        )
+                    window = self._calls.window
+                    if window.full or not window.opened:
+                        continue  # another thread was first
+                    pending = window.begin(name, packed)
+                sent = False
+                try:
+                    self._group.send(encode(pending.message), deadline)
+                    window.sent(pending)
+                    sent = True
+                finally:
+                    # Also by an interrupt: had it been sent all the same, it is applied, and none waits for it.
+                    if not sent:
+                        with self._lock:
+                            window.withdraw(pending)
+                            self._lock.notify_all()
+                return pending
+
+    def _await_room(self, deadline: float) -> None:
+        with self._lock:
+            while (window := self._calls.window).full or not window.opened:
                 self._raise_if_over()
-                window = self._window
-                pending = window.begin(name, packed)
-            sent = False
-            try:
-                self._group.send(encode(pending.message), deadline)
-                window.sent(pending)
-                sent = True
-            finally:
-                # Also by an interrupt: had it been sent all the same, it is applied, and no later command waits for it.
-                if not sent:
-                    with self._lock:
-                        window.withdraw(pending)
-                        self._lock.notify_all()
-        return pending
+                waits_for = self._log.waits_for or f"{len(window.pending)} commands to be answered"
+                if self._in_callback():
+                    raise WouldBlock(f"a callback of {self._name!r} must not wait for {waits_for}")
+                if not self._lock.wait(deadline - monotonic()):
+                    raise GComTimeout(f"no command was sent in {self._name!r}: it waits for {waits_for}")
 
     def _wait(self, pending: PendingCommand, deadline: float, timeout_s: float) -> Any:
         try:
@@ -239,7 +246,7 @@ class ReplicatedState:
                 self._retry_of(pending),
             ) from None
 
-    def _retry_of(self, pending: PendingCommand) -> Callable[[Any, float | None], Any]:
+    def _retry_of(self, pending: PendingCommand) -> Retry:
         def again(via: Any, timeout_s: float | None) -> Any:
             there: ReplicatedState = self if via is None else via.replicas
             found = pending
@@ -252,90 +259,77 @@ class ReplicatedState:
 
     def resubmit(self, message: CommandSent) -> PendingCommand:
         """Send a command again, whoever sent it first; it is applied once in all."""
-        pending = PendingCommand(message)
-        key = message.caller, message.number
         with self._lock:
-            self._adopted[key] = pending
+            pending = self._calls.adopt(message)
         try:
             self._raise_if_over()
             self._group.send(encode(message), monotonic() + self.timeout_s)
         except GComError as error:
             with self._lock:
-                self._adopted.pop(key, None)
+                self._calls.disown(message)
             raise OutcomeUnknown(f"{message.name} was not sent again: {error}", self._retry_of(pending)) from error
         return pending
-
-    def _open_caller(self, deadline: float) -> None:
-        """Make a new caller known: none of its commands is sent before. Holds `_sending`."""
-        with self._lock:
-            window = self._window = CallerWindow(token_hex(8))
-        self._group.send(encode(CallerOpened(window.caller)), deadline)
-        with self._lock:
-            while not window.opened:
-                self._raise_if_over()
-                if not self._lock.wait(min(1.0, deadline - monotonic())) and monotonic() >= deadline:
-                    raise GComTimeout(f"the replicated state {self._name!r} is not ready after {self.timeout_s} s")
-
-    def _open_caller_anew(self) -> None:
-        with self._sending:
-            if not self._window.opened:
-                self._open_caller(monotonic() + self.timeout_s)
 
     def _send_again(self) -> None:
         """Send all that has no answer, in its order: replicas pass over what they have."""
         with self._sending:
             with self._lock:
-                commands = [it.message for it in (*self._adopted.values(), *self._window.pending.values())]
-                marks = list(self._marks)
+                if self._failure or self._log.waits_for:
+                    return  # when that is over, it is sent again
+                payloads = self._calls.unanswered()
             deadline = monotonic() + self.timeout_s
-            for message in commands:
-                self._group.send(encode(message), deadline)
-            for number in marks:
-                self._group.send(encode(ReadMarked(self._reader, number)), deadline)
+            for payload in payloads:
+                self._group.send(payload, deadline)
 
     def _announce_members(self) -> None:
         view = self._group.group.view
-        if self._group.leads and self._replica.members != view.members:
+        if self._group.leads and self.members != view.members:
             self._group.send(encode(MembersNoted(view.number, view.members)), monotonic() + self.timeout_s)
 
     # callbacks of the group, by the thread that listens
 
     def get_state(self) -> bytes:
-        """Return the replica's bytes, for a member that joins."""
+        """Return the log's bytes, for a member that joins."""
         with self._lock:
-            return self._replica.dump()
+            return self._log.dump()
 
     def set_state(self, data: bytes) -> None:
         """Take the others' state."""
-        with self._settling() as settled:
-            self._replica.load(data)
+        with self._settling():
             if isinstance(self._failure, Diverged):
                 self._failure = None
-            settled += self._reconcile()
-        self._tell(StateReplaced(self._replica.index))
-        self._group_later(self._send_again)
+            self._log.load(data)
 
     def on_event(self, event: gcom.Event) -> None:
         """Deal with an event of the group."""
         match event:
             case gcom.Message():
                 self._on_message(event)
-            case gcom.ViewChange() | gcom.QuorumRegained():
-                self._group_later(self._announce_members)
-            case gcom.Returned() | gcom.Settled(arrived=False):
-                self._group_later(self._send_again)
-                self._group_later(self._announce_members)
-            case gcom.StateLost(reason=reason):
-                self._begin_anew(reason)
-            case gcom.StateUnmerged(reason=reason):
-                logger.warning("replicated state {}: what this process had is given up: {}", self._name, reason)
+                return
             case gcom.Departure(returning=False, reason=reason):
                 self._end(NotAMember(f"the group of the replicated state {self._name!r} is over here: {reason}"))
-
-    def _group_later(self, job: Callable[[], None]) -> None:
-        # An event, or the state, may come while the group is still being entered: then there is nothing to send again.
-        if (group := getattr(self, "_group", None)) is not None:
-            group.later(job)
+                return
+            case gcom.StateUnmerged(reason=reason):
+                logger.warning("replicated state {}: what this process had is given up: {}", self._name, reason)
+        with self._settling():
+            match event:
+                case gcom.Unicast(sender):
+                    with suppress(MalformedFrame):
+                        self._log.told(sender, decode(event.data))
+                case gcom.ViewChange(view):
+                    self._log.on_view(view.number, self.process)
+                    self._group.later(self._announce_members)
+                case gcom.Returned():
+                    self._log.on_instance()
+                case gcom.QuorumRegained() | gcom.Settled(arrived=False):
+                    self._log.on_quorum()
+                    self._group.later(self._announce_members)
+                case gcom.StateLost(reason=reason):
+                    if self.index:
+                        logger.warning("the replicated state {} is lost: {}", self._name, reason)
+                    self._log.on_own_state(lost=True)
+                case gcom.StateRestored():
+                    self._log.on_own_state(lost=False)
 
     def _on_message(self, message: gcom.Message) -> None:
         try:
@@ -343,115 +337,90 @@ class ReplicatedState:
         except MalformedFrame as error:
             logger.warning("replicated state {}: {} sent {}", self._name, message.sender, error)
             return
-        match found:
-            case ReadMarked(reader, number):
-                if reader == self._reader and (future := self._marks.pop(number, None)):
-                    complete(future, None)
-            case DigestTold(index, digest):
-                with self._lock:
-                    differs = self._replica.on_digest(message.sender, index, digest)
-                if differs:
-                    self._diverge(index)
-            case MembersNoted(view) if view != message.view:
-                pass  # it waited at its sender, and another view came: another note follows
-            case _:
-                self._apply(message.sender, found)
+        with self._settling():
+            match found:
+                case ReadMarked(reader, number):
+                    self._log.mark(reader, number)
+                case DigestTold(index, digest):
+                    if self._log.replica.on_digest(message.sender, index, digest):
+                        self._diverge(index)
+                case _:
+                    self._log.deliver(message.sender, message.view, message.data, found)
 
-    def _apply(self, process: str, message: CallerOpened | CallerClosed | CommandSent | MembersNoted) -> None:
-        with self._settling() as settled:
-            applied = self._replica.apply(process, message)
-            digest = self._replica.take_digest()
-            settled += self._settlements(applied)
-            change = change_of(self._kind, applied) if self._watchers else None
+    # callbacks of the log, with the lock held
+
+    def on_applied(self, applied: Applied) -> None:
+        """Answer a caller here, and tell who watches."""
+        self._settled += self._calls.on_applied(applied)
+        self._lock.notify_all()
+        replica = self._log.replica
+        if (digest := replica.take_digest()) and len(replica.members) > 1:
+            self._group.later(partial(self._multicast, encode(DigestTold(*digest))))
         if applied.defect:
             logger.error("the machine of replicated state {} failed:\n{}", self._name, applied.defect)
-        if digest and len(self._replica.members) > 1:
-            self._group_later(partial(self._tell_digest, *digest))
-        if change:
-            self._tell(change)
+        if self._watchers and (change := change_of(self._kind, applied)):
+            self._changes.append(change)
+        if not self._calls.window.opened and applied.fate == "forgotten":
+            self._group.later(self._send_again)
 
-    def _tell_digest(self, index: int, digest: bytes) -> None:
-        self._group.send(encode(DigestTold(index, digest)), monotonic() + self.timeout_s)
+    def on_read(self, caller: str, number: int) -> None:
+        """Answer a fresh query here."""
+        self._settled += self._calls.on_read(caller, number)
 
-    def _settlements(self, applied: Applied) -> list[Settlement]:
-        """Return what callers here are told of a message. Holds the lock."""
-        match applied.message:
-            case CallerOpened(caller) if caller == self._window.caller:
-                self._window.opened = True
-                self._lock.notify_all()
-            case CommandSent(caller, number):
-                mine = caller == self._window.caller
-                if mine and applied.fate == "forgotten":
-                    return self._forget("the replicas forgot this caller")
-                found = self._adopted.get((caller, number)) or (self._window.pending.get(number) if mine else None)
-                if found is None or (mine and applied.fate == "early"):
-                    return []  # it is sent again, behind the one that it follows
-                self._adopted.pop((caller, number), None)
-                if mine:
-                    self._window.pending.pop(number, None)
-                    self._lock.notify_all()
-                return [self._settlement(found, applied)]
-        return []
+    def on_state_taken(self) -> None:
+        """Answer the callers whose answers came with a state."""
+        replica = self._log.replica
+        self._settled += self._calls.on_state(replica.callers.get(self._calls.window.caller), replica.index)
+        self._changes.append(StateReplaced(replica.index))
 
-    def _settlement(self, found: PendingCommand, applied: Applied) -> Settlement:
-        name = found.message.name
-        if applied.fate == "forgotten":
-            return partial(fail, found.future, Forgotten(f"no replica remembers the caller of {name}"))
-        if applied.fate == "early" or not applied.answer:
-            why = "an earlier command of its caller is unknown, too: retry that first"
-            text = f"{name} was not applied: {why}" if applied.fate == "early" else f"the answer to {name} is gone"
-            return partial(fail, found.future, OutcomeUnknown(text, self._retry_of(found)))
-        return partial(settle, self._kind, found.future, applied.answer)
-
-    def _reconcile(self) -> list[Settlement]:
-        """Compare what is pending with a state that came: it has the answers of what was applied. Holds the lock."""
-        window = self._window
-        if not window.opened:
-            return []
-        record = self._replica.callers.get(window.caller)
-        if record is None:
-            return self._forget("the state that came knows nothing of this caller")
-        done = [number for number in window.pending if number <= record.last]
-        applied = Applied(self._replica.index, "", CallerOpened(window.caller))
+    def on_live(self) -> None:
+        """Send again what may not have arrived."""
         self._lock.notify_all()
-        return [
-            self._settlement(
-                it := window.pending.pop(number),
-                Applied(applied.index, "", it.message, "repeated", record.answers.get(number, b"")),
-            )
-            for number in done
-        ]
+        self._group.later(self._send_again)
+        self._group.later(self._announce_members)
 
-    def _forget(self, why: str) -> list[Settlement]:
-        """Give up all commands without an answer, and begin as another caller. Holds the lock."""
-        lost = [*self._window.pending.values()]
-        self._window = CallerWindow(token_hex(8))
-        self._lock.notify_all()
-        self._group_later(self._open_caller_anew)
-        return [partial(fail, it.future, Forgotten(f"{it.message.name}: {why}; it may be applied")) for it in lost]
+    def multicast_later(self, payload: bytes) -> None:
+        """Have something said to all."""
+        self._group.later(partial(self._multicast, payload))
 
-    def _begin_anew(self, reason: str) -> None:
-        with self._settling() as settled:
-            if self._replica.index:
-                logger.warning("the replicated state {} is lost, and begins anew: {}", self._name, reason)
-            self._replica = Replica(self._kind)
-            if self._window.opened:
-                settled += self._forget("the state was lost")
-        self._tell(StateReplaced(0))
-        self._group_later(self._announce_members)
+    def _multicast(self, payload: bytes) -> None:
+        self._group.send(payload, monotonic() + self.timeout_s)
+
+    def tell_others_later(self, payload: bytes) -> None:
+        """Have something said to each other member."""
+        if self._durable is not None and self._durable.in_writer():
+            # At once, when the lock is let go: callers wait for this, and a switch of threads is a part of their time.
+            self._settled.append(partial(self._tell_others, payload))
+        else:
+            self._group.later(partial(self._group.tell_others, payload))
+
+    def _tell_others(self, payload: bytes) -> None:
+        try:
+            self._group.tell_others(payload, 0.0)
+        except GComError:
+            self._group.later(partial(self._group.tell_others, payload))
+
+    def on_written(self, written: Callable[[], None]) -> None:
+        """Note what the log's writer has synced; by its thread."""
+        with self._settling():
+            written()
+
+    def on_storage_failed(self, error: StorageFailed) -> None:
+        """End: a replica that cannot write promises nothing any more. By the writer's thread."""
+        self._end(error)
+        self._group.later(partial(self._group.close, self.timeout_s))
 
     # ends
 
     def _diverge(self, index: int) -> None:
-        with self._lock:
-            if self._failure:
-                return
-            self._failure = Diverged(
-                f"the state of {self._name!r} differed from the other replicas' at index {index}: its machine is not "
-                "deterministic (time, random, the order of a set?); the others' state is on its way"
-            )
+        if self._failure:
+            return
+        self._failure = Diverged(
+            f"the state of {self._name!r} differed from the other replicas' at index {index}: its machine is not "
+            "deterministic (time, random, the order of a set?); the others' state is on its way"
+        )
         logger.error("{}", self._failure)
-        self._group_later(self._take_others_state)
+        self._group.later(self._take_others_state)
 
     def _take_others_state(self) -> None:
         try:
@@ -460,30 +429,41 @@ class ReplicatedState:
             self._end(Diverged(f"{self._failure}; but it cannot be had: {error}"))
 
     def _end(self, failure: GComError) -> None:
-        with self._settling() as settled:
+        with self._settling():
             self._failure = failure
-            lost = [*self._window.pending.values(), *self._adopted.values()]
-            for it in lost:
-                text = f"{failure}, before {it.message.name} had an answer: it may be applied; retry(via=...) finds out"
-                settled.append(partial(fail, it.future, OutcomeUnknown(text, self._retry_of(it))))
-            settled += [partial(fail, it, failure) for it in self._marks.values()]
-            self._window.pending.clear()
-            self._adopted.clear()
-            self._marks.clear()
+            self._settled += self._calls.end(failure)
             self._lock.notify_all()
 
     def _raise_if_over(self) -> None:
         if self._failure is not None:
             raise self._failure
 
+    def _in_callback(self) -> bool:
+        """Tell whether this thread applies commands: one that it waited for would never come."""
+        writes = self._durable is not None and self._durable.in_writer()
+        return self._group.in_callback or writes or self._teller == get_ident()
+
+    def _raise_if_callback(self, name: str) -> None:
+        if self._in_callback():
+            raise WouldBlock(f"a callback of {self._name!r} must not wait for {name}: use submit.{name}")
+
     @contextmanager
-    def _settling(self) -> Iterator[list[Settlement]]:
-        """Hold the lock; carry out the settlements once it is let go, since Futures call the application back."""
-        settled: list[Settlement] = []
+    def _settling(self) -> Iterator[None]:
+        """Hold the lock; once it is let go, tell callers and those who watch, who may call again."""
         with self._lock:
-            yield settled
+            yield
+            settled, self._settled = self._settled, []
         for it in settled:
             it()
+        # One thread at a time, in the order of the changes; whoever finds another at it leaves them to that one.
+        while self._changes and self._telling.acquire(blocking=False):
+            try:
+                self._teller = get_ident()
+                while self._changes:
+                    self._tell(self._changes.popleft())
+            finally:
+                self._teller = None
+                self._telling.release()
 
     def _tell(self, change: Change) -> None:
         for watcher in list(self._watchers):

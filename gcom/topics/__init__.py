@@ -48,13 +48,24 @@ from gcom.topics.values import TopicMessage, TopicReceipt
 
 
 def open(place: str | _Path) -> TopicStore:
-    """Open a store, which is made if it is not there: a file of SQLite on a disk of this machine.
+    """Open a store, which is made if it is not there.
 
-    Raises BadValue for a place that cannot be one, StoreDamaged, NewerSchema, StoreBusy.
+    `place` is the path of a SQLite file on a disk of this machine, or `postgresql://…`, for which GCom is installed as
+    gcom[postgres]. Raises BadValue for a place that cannot be one, StoreDamaged, NewerSchema, StoreBusy, Unavailable.
     """
+    if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
+        return _open_postgres(place)
     if isinstance(place, str) and "://" in place:
-        raise _BadValue(f"cannot open {place!r}: expected the path of a file")
+        raise _BadValue(f"cannot open {place!r}: expected the path of a file, or postgresql://…")
     return TopicStore(_SqliteDatabase(_Path(place)), _WORDS)
+
+
+def _open_postgres(place: str) -> TopicStore:
+    try:
+        from gcom.topics.storage.postgres import WORDS, PostgresDatabase  # needs what is not always installed
+    except ImportError as error:
+        raise _BadValue(f"PostgreSQL needs the package psycopg ({error}): pip install 'gcom[postgres]'") from error
+    return TopicStore(PostgresDatabase(place), WORDS)
 
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -13,13 +14,14 @@ from gcom.topics.effects.inbox import Subscription
 from gcom.topics.effects.link import TopicLink
 from gcom.topics.producer import Body, Producer
 from gcom.topics.reading import After, TopicReader
-from gcom.topics.storage import appends, schema, subscriptions, topics
+from gcom.topics.storage import appends, schema, subscriptions, topics, trimming
 from gcom.topics.storage.appends import Target
 from gcom.topics.storage.commits import Commits
 from gcom.topics.storage.database import Database
 from gcom.topics.storage.subscriptions import SubscriptionInfo, Terms
 from gcom.topics.storage.topics import ProducerInfo, TopicInfo
 from gcom.topics.storage.transaction import StoreJob, Transaction
+from gcom.topics.storage.trimming import Keep
 from gcom.topics.subscription import TopicDelivery
 from gcom.topics.values import Entry, TopicMessage, TopicReceipt, checked_body, checked_name
 
@@ -113,6 +115,30 @@ class Topic:
             _, following = topics.bounds(tx, self._number, self.name)
             return subscriptions.infos(tx, self._number, following)
 
+    def trim(
+        self,
+        *,
+        before: int | None = None,
+        count: int | None = None,
+        age_s: float | None = None,
+        size_bytes: int | None = None,
+        unread_too: bool = False,
+    ) -> int:
+        """Delete the oldest messages: those before an offset, beyond a count or a size, or older than an age.
+
+        Messages that a subscription has not acknowledged stay, unless `unread_too`. A producer's duplicates stay known;
+        their receipts then have no offset. Returns how many messages went. Raises BadValue.
+        """
+        numbers = [it for it in (before, count, age_s, size_bytes) if it is not None]
+        if not numbers or min(numbers) < 0:
+            raise BadValue(f"trim needs before, count, age_s or size_bytes, each at least 0; got {numbers or 'none'}")
+        keep = Keep(before, count, None if age_s is None else int(age_s * 1000), size_bytes, unread_too)
+        gone, more = 0, True
+        while more:
+            part, more = self._commits.call(lambda tx: trimming.trim(tx, self._number, self.name, keep))
+            gone += part
+        return gone
+
     def retire(self, producer: str) -> bool:
         """Forget a producer: its messages stay, and its sequences may be used again. Return whether there was one."""
         return self._commits.call(lambda tx: topics.retire(tx, self._number, producer))
@@ -194,6 +220,10 @@ class TopicStore:
     def delete(self, name: str) -> int:
         """Delete a topic with its messages and producers; return how many messages it had. Raises UnknownTopic."""
         return self._commits.call(lambda tx: topics.delete(tx, name))
+
+    def backup(self, path: str | Path) -> None:
+        """Copy the store into a new file, as it is at one moment, while programs go on. Raises BadValue."""
+        self._database.backup(Path(path))
 
     def close(self) -> None:
         """Store what was submitted, and let go of the file. May be called again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -183,7 +184,8 @@ def test_the_page_of_the_library_runs(spark: Any, tmp_path: Path, monkeypatch: p
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(blocks) == 3
     for block in blocks:
-        exec(block, {"spark": spark})
+        Path("example.py").write_text(block, "utf-8")
+        runpy.run_path("example.py", {"spark": spark})
 
 
 def test_spark_answers_the_queries_of_the_page(spark: Any, tmp_path: Path) -> None:

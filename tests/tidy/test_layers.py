@@ -49,6 +49,7 @@ PROGRAMS = (
     *SECURE,
     "gcom",
     "gcom.audit",
+    "gcom.replicated",
     "gcom.runtime",
     "gcom.sim",
     "gcom.demo",
@@ -81,6 +82,12 @@ LAYERS = (
         (*VALUES, "gcom.replicated.errors", "gcom.replicated.machine", "gcom.replicated.messages"),
         PURE | {"hashlib", "traceback"},
     ),
+    Layer("gcom.replicated.durable.rounds", ("gcom.replicated.durable.rounds",), PURE),
+    Layer(
+        "gcom.replicated.durable.agreement",
+        (*VALUES, "gcom.replicated.durable.rounds", "gcom.replicated.messages", "gcom.replicated.replica"),
+        PURE,
+    ),
     Layer("gcom.replicated", (*VALUES, "gcom", "gcom.replicated"), STDLIB | {"loguru", "msgpack"}),
     Layer("gcom.sessions", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions"), STDLIB | {"msgpack"}),
     Layer("gcom.bank", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions", "gcom.bank"), STDLIB),
@@ -93,6 +100,7 @@ LAYERS = (
     Layer("gcom.bench.latency.echo", ("gcom.bench",), STDLIB | {"Pyro5"}),  # the baseline is bare Pyro5
     Layer("gcom.bench", (*SECURE, "gcom", "gcom.runtime", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
     Layer("gcom.topics.judge", ("gcom.errors", "gcom.topics.errors", "gcom.topics.values"), PURE),
+    Layer("gcom.topics.storage.postgres", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"psycopg"}),
     Layer("gcom.topics", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"loguru"}),
     Layer("gcom.aio", AIO, STDLIB | {"loguru"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),

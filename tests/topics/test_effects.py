@@ -14,6 +14,7 @@ import pytest
 from gcom import topics
 from gcom.errors import BadValue, Forked
 from gcom.topics import Fenced, HandlerCommitted, InboxAhead, OutboxSender, Topic, TopicMessage, TopicStore
+from gcom.topics.storage import topics as sql
 
 Tx = sqlite3.Connection
 
@@ -175,9 +176,9 @@ def test_an_old_copy_is_found(orders: Topic, ledger: str) -> None:
         orders.subscribe("ledger").run(write, ledger, follow=False)
 
 
-def test_places_that_cannot_be(orders: Topic, ledger: str, place: str) -> None:
-    with pytest.raises(BadValue, match="store's own file"):
-        orders.subscribe("ledger").run(write, place, follow=False)
+def test_places_that_cannot_be(orders: Topic, ledger: str, file_place: str) -> None:
+    with topics.open(file_place) as own, pytest.raises(BadValue, match="store's own file"):
+        own.topic("x").subscribe("ledger").run(write, file_place, follow=False)
     with pytest.raises(BadValue, match="exclusive"):
         orders.subscribe("ledger", competing=True).run(write, ledger, follow=False)
 
@@ -229,3 +230,24 @@ def test_a_link_between_stores(orders: Topic, tmp_path: Path) -> None:
         found = list(copies.read())
     assert [it.text for it in found] == [str(number) for number in range(601)]
     assert (found[0].key, found[0].headers, found[0].seq) == (b"k", {"kind": "x"}, 0)
+
+
+def test_what_is_committed_while_a_consumer_looks_is_not_passed_over(
+    orders: Topic, ledger: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1. It asks how far the topic is. 2. A message is committed. 3. It reads, and must not count that as seen."""
+    real, late = sql.bounds, ["b", "c"]
+
+    def bounds(*given: Any) -> tuple[int, int]:
+        found = real(*given)
+        if late and orders.info.count:
+            orders.send(late.pop(0))
+        return found
+
+    orders.subscribe("ledger", where={})
+    orders.send("a")
+    monkeypatch.setattr(sql, "bounds", bounds)
+    orders.subscribe("ledger").run(write, ledger, batch=10, follow=False)
+    monkeypatch.undo()
+    orders.subscribe("ledger").run(write, ledger, follow=False)
+    assert rows(ledger) == [it.text for it in orders.read()]

@@ -96,8 +96,8 @@ class BrokenDisk(sqlite.SqliteDatabase):
             raise ReceiptUnknown("the disk of this test failed at a commit")
 
 
-def test_an_error_of_the_disk_stops_the_store(place: str) -> None:
-    database = BrokenDisk(Path(place))
+def test_an_error_of_the_disk_stops_the_store(file_place: str) -> None:
+    database = BrokenDisk(Path(file_place))
     store = topics.TopicStore(database, sqlite.WORDS)
     producer = store.topic("orders").producer("import")
     producer.send("a", seq=1)
@@ -107,16 +107,16 @@ def test_an_error_of_the_disk_stops_the_store(place: str) -> None:
     with pytest.raises(StoreStopped, match="failed at a commit"):
         producer.send("b", seq=2)
     store.close()
-    with topics.open(place) as again:
+    with topics.open(file_place) as again:
         assert again.topic("orders").producer("import").send("b", seq=2).duplicate
 
 
-def test_a_message_that_was_altered_is_named(place: str) -> None:
-    with topics.open(place) as store:
+def test_a_message_that_was_altered_is_named(file_place: str) -> None:
+    with topics.open(file_place) as store:
         store.topic("orders").send_many(["a", "b", "c"])
-    with closing(sqlite3.connect(place)) as file, file:
+    with closing(sqlite3.connect(file_place)) as file, file:
         file.execute("UPDATE gcom_message SET body = x'00' WHERE place % 1099511627776 = 1")
-    with topics.open(place) as store, pytest.raises(StoreDamaged, match="message 1 of topic 'orders'"):
+    with topics.open(file_place) as store, pytest.raises(StoreDamaged, match="message 1 of topic 'orders'"):
         list(store.topic("orders").read())
 
 
@@ -127,12 +127,12 @@ def test_a_message_that_was_altered_is_named(place: str) -> None:
         ("UPDATE gcom_store SET value = 'x' WHERE name = 'checksum'", StoreDamaged, "not those of version 1"),
     ],
 )
-def test_tables_of_another_version(place: str, change: str, error: type[Exception], words: str) -> None:
-    topics.open(place).close()
-    with closing(sqlite3.connect(place)) as file, file:
+def test_tables_of_another_version(file_place: str, change: str, error: type[Exception], words: str) -> None:
+    topics.open(file_place).close()
+    with closing(sqlite3.connect(file_place)) as file, file:
         file.execute(change)
     with pytest.raises(error, match=words):
-        topics.open(place)
+        topics.open(file_place)
 
 
 def test_places_that_hold_no_store(tmp_path: Path) -> None:
@@ -146,11 +146,11 @@ def test_places_that_hold_no_store(tmp_path: Path) -> None:
             topics.open(place)
 
 
-def test_beside_an_applications_own_tables(place: str) -> None:
-    with closing(sqlite3.connect(place)) as file, file:
+def test_beside_an_applications_own_tables(file_place: str) -> None:
+    with closing(sqlite3.connect(file_place)) as file, file:
         file.execute("CREATE TABLE message (text TEXT)")
         file.execute("INSERT INTO message VALUES ('mine')")
-    with topics.open(place) as store:
+    with topics.open(file_place) as store:
         store.topic("orders").send("a")
-    with closing(sqlite3.connect(place)) as file:
+    with closing(sqlite3.connect(file_place)) as file:
         assert file.execute("SELECT text FROM message").fetchall() == [("mine",)]

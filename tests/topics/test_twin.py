@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from gcom import topics
 from gcom.topics import Fenced, Producer, SequenceGap, SequenceReused, TopicReceipt
@@ -24,18 +21,18 @@ Owner = tuple[str, str]  # topic, producer
 class StoreAndTwin(RuleBasedStateMachine):
     """The twin knows each topic as a list, and each producer by its messages and its newest opening."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: str) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
-        self.store = topics.open(self.folder / "app.db")
+        self.place = place
+        self.store = topics.open(place)
         self.log: dict[str, list[str]] = {"a": [], "b": []}
         self.stored: dict[Owner, dict[int, tuple[str, int]]] = {}
         self.newest: dict[Owner, Producer] = {}
         self.older: list[tuple[Owner, Producer]] = []
+        self.first: dict[str, int] = {"a": 0, "b": 0}
 
     def teardown(self) -> None:
         self.store.close()
-        shutil.rmtree(self.folder)
 
     @initialize()
     def begin(self) -> None:
@@ -63,12 +60,15 @@ class StoreAndTwin(RuleBasedStateMachine):
             assert isinstance(found, list)
             assert [(it.offset, it.duplicate) for it in found] == expected
 
-    def judged(self, topic: str, name: str, pairs: list[tuple[int, str]]) -> list[tuple[int, bool]] | type:
+    def judged(self, topic: str, name: str, pairs: list[tuple[int, str]]) -> list[tuple[int | None, bool]] | type:
         """Say what must come of it, and take over what is new."""
         known = dict(self.stored[topic, name])
-        log, answers = list(self.log[topic]), list[tuple[int, bool]]()
+        log, answers = list(self.log[topic]), list[tuple[int | None, bool]]()
+        trimmed = max((seq for seq, (_, offset) in known.items() if offset < self.first[topic]), default=-1)
         for seq, body in pairs:
-            if seq in known:
+            if seq <= trimmed:
+                answers.append((None, True))  # its body is no longer known
+            elif seq in known:
                 if known[seq][0] != body:
                     return SequenceReused
                 answers.append((known[seq][1], True))
@@ -87,10 +87,16 @@ class StoreAndTwin(RuleBasedStateMachine):
             _, producer = data.draw(st.sampled_from(self.older))
             assert outcome(lambda: producer.send_many([(seq, body)])) is Fenced
 
+    @rule(topic=TOPICS, count=st.integers(0, 5))
+    def trim(self, topic: str, count: int) -> None:
+        first = max(self.first[topic], len(self.log[topic]) - count)
+        assert self.store.topic(topic).trim(count=count) == first - self.first[topic]
+        self.first[topic] = first
+
     @rule()
     def close_and_open(self) -> None:
         self.store.close()
-        self.store = topics.open(self.folder / "app.db")
+        self.store = topics.open(self.place)
         self.newest.clear()
         self.older.clear()
 
@@ -98,8 +104,8 @@ class StoreAndTwin(RuleBasedStateMachine):
     def the_topics_are_the_twins(self) -> None:
         for topic, log in self.log.items():
             found = list(self.store.topic(topic).read())
-            assert [it.text for it in found] == log
-            assert [it.offset for it in found] == list(range(len(log)))
+            assert [it.text for it in found] == log[self.first[topic] :]
+            assert [it.offset for it in found] == list(range(self.first[topic], len(log)))
 
 
 def outcome(call: Callable[[], list[TopicReceipt]]) -> list[TopicReceipt] | type:
@@ -109,5 +115,9 @@ def outcome(call: Callable[[], list[TopicReceipt]]) -> list[TopicReceipt] | type
         return type(error)
 
 
-StoreAndTwin.TestCase.settings = settings(stateful_step_count=20, max_examples=25)
-test_twin = StoreAndTwin.TestCase
+def test_the_store_and_its_twin(new_place: Callable[[], str]) -> None:
+    class Machine(StoreAndTwin):
+        def __init__(self) -> None:
+            super().__init__(new_place())
+
+    run_state_machine_as_test(Machine, settings=settings(stateful_step_count=15, max_examples=20))

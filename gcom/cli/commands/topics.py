@@ -168,6 +168,44 @@ def delete(
 
 
 @app.command()
+def trim(
+    topic: TopicName,
+    store: Place,
+    before: Annotated[int | None, typer.Option(min=0, metavar="OFFSET", help="Messages below it go.")] = None,
+    count: Annotated[int | None, typer.Option(min=0, metavar="N", help="The newest N stay.")] = None,
+    age: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="Older ones go.")] = None,
+    size: Annotated[int | None, typer.Option(min=0, metavar="BYTES", help="So much of the newest stays.")] = None,
+    unread_too: Annotated[bool, typer.Option("--unread-too", help="Also what subscriptions have not done.")] = False,
+) -> None:
+    """Delete the oldest messages of a topic. What was sent stays known: duplicates are refused as before.
+
+    \b
+    Examples:
+      gcom topics trim orders --count 100000 --store app.db
+      gcom topics trim orders --age 604800 --size 1000000000 --store app.db
+    """
+    with _opened(store) as opened:
+        found = opened.existing(topic)
+        gone = found.trim(before=before, count=count, age_s=age, size_bytes=size, unread_too=unread_too)
+        notice(f"{many(gone, 'message')} deleted; topic {topic!r} keeps {many(found.info.count, 'message')}")
+
+
+@app.command()
+def backup(
+    copy: Annotated[Path, typer.Argument(metavar="COPY", help="The new file.", show_default=False)], store: Place
+) -> None:
+    """Copy a store into a new file, as it is at one moment, while programs use it.
+
+    \b
+    Example:
+      gcom topics backup copy.db --store app.db
+    """
+    with _opened(store) as opened:
+        opened.backup(copy)
+    notice(f"the store {store!r} is copied into {str(copy)!r}")
+
+
+@app.command()
 def retire(
     topic: TopicName,
     producer: Annotated[str, typer.Argument(metavar="PRODUCER", help="Its name.", show_default=False)],

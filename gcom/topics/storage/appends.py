@@ -41,12 +41,11 @@ class Target:
 
 def claim(tx: Transaction, topic: int, name: str) -> ProducerClaim:
     """Open a producer: its earlier openings are fenced from now on."""
-    found = tx.changed(
-        "UPDATE gcom_producer SET epoch = epoch + 1 WHERE topic = ? AND name = ? RETURNING id, epoch, seq", topic, name
-    )
-    if found is not None:
-        return ProducerClaim(*cast(tuple[int, int, int], found))
+    if (found := _claim_again(tx, topic, name)) is not None:
+        return found
     opened = ProducerClaim(count(tx, "producers"), 1, NONE_SENT)
+    if (found := _claim_again(tx, topic, name)) is not None:  # another process made it before this one counted
+        return found
     tx.change(
         "INSERT INTO gcom_producer (id, topic, name, epoch, seq, trimmed) VALUES (?, ?, ?, ?, ?, ?)",
         opened.id,
@@ -57,6 +56,13 @@ def claim(tx: Transaction, topic: int, name: str) -> ProducerClaim:
         NONE_SENT,
     )
     return opened
+
+
+def _claim_again(tx: Transaction, topic: int, name: str) -> ProducerClaim | None:
+    found = tx.changed(
+        "UPDATE gcom_producer SET epoch = epoch + 1 WHERE topic = ? AND name = ? RETURNING id, epoch, seq", topic, name
+    )
+    return None if found is None else ProducerClaim(*cast(tuple[int, int, int], found))
 
 
 def last_seq(tx: Transaction, opened: ProducerClaim) -> int:

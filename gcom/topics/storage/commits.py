@@ -138,7 +138,7 @@ class Commits:
         try:
             self._database.commit()
         except GComError as error:
-            if isinstance(error, ReceiptUnknown):
+            if isinstance(error, ReceiptUnknown) and self._database.stops:
                 self._stop(error)
             return self._tell(batch, [_raising(error)] * len(batch))
         CRASH_POINTS.passed("append.committed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 from gcom.errors import GComError
@@ -15,7 +16,12 @@ class Database(Protocol):
 
     name: str
     durable: str  # of a receipt: what a commit survives
-    writer: Transaction
+    stops: bool  # a commit that failed may have left the disk in any state: nothing more is written
+
+    @property
+    def writer(self) -> Transaction:
+        """Return the statements of the connection that writes."""
+        ...
 
     def begin(self) -> None:
         """Begin the one write transaction. Raise StoreBusy where another process has it for too long."""
@@ -39,6 +45,10 @@ class Database(Protocol):
 
     def refusal(self, error: BaseException) -> GComError | None:
         """Return the error in words; None for an exception that is not the database's."""
+        ...
+
+    def backup(self, path: Path) -> None:
+        """Copy everything into a new file; raise BadValue where the database has tools of its own for that."""
         ...
 
     def close(self) -> None:

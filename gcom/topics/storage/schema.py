@@ -48,6 +48,7 @@ def checksum() -> str:
 
 def prepare(tx: Transaction, words: dict[str, str], name: str) -> str:
     """Make the tables where there are none; return the store's own id. Raise NewerSchema, StoreDamaged."""
+    tx.row(words["alone"])
     tx.change(_STORE)
     known = {str(key): str(value) for key, value in tx.rows("SELECT name, value FROM gcom_store")}
     if not known:

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from weakref import WeakSet
@@ -26,7 +26,7 @@ from gcom.topics.storage.transaction import SqlRow, SqlValue, Transaction
 BUSY_S = 30.0  # for another process to end its transaction
 CHECKPOINT_BYTES = 4 * 1024 * 1024  # of the WAL: 30 ms on the machine of docs/performance.md
 READERS_KEPT = 8
-WORDS = {"id": "INTEGER PRIMARY KEY", "bytes": "BLOB", "plain": " WITHOUT ROWID"}  # of SQLite, in the tables
+WORDS = {"id": "INTEGER PRIMARY KEY", "bytes": "BLOB", "plain": " WITHOUT ROWID", "alone": "SELECT 1"}
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _PRIMARY = 0xFF  # an error code without its details
 # SQLite's files must not be closed by a process that did not open them: that would drop the parent's locks.
@@ -123,6 +123,8 @@ def worded(name: str, error: sqlite3.Error) -> GComError:
 
 class SqliteDatabase:
     """One file, opened by one process. One thread writes; any thread reads."""
+
+    stops = True
 
     def __init__(self, path: Path) -> None:
         self.path = path = path.absolute().resolve()  # one file, one lock, whatever link leads there
@@ -254,6 +256,21 @@ class SqliteDatabase:
 
     def refusal(self, error: BaseException) -> GComError | None:
         return worded(self.name, error) if isinstance(error, sqlite3.Error) else None
+
+    def backup(self, path: Path) -> None:
+        """Copy the file as it is at one moment. It gets its name only once it is whole."""
+        if path.exists():
+            raise BadValue(f"{str(path)!r} is there already: name a new file for the copy")
+        part = path.with_name(f"{path.name}.part")
+        try:
+            part.unlink(missing_ok=True)
+            with self.reading() as tx, closing(sqlite3.connect(part)) as copy:
+                tx.connection.backup(copy)
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            part.rename(path)
+        except OSError as error:
+            raise BadValue(f"cannot write {str(path)!r}: {error.strerror}") from error
 
     def close(self) -> None:
         """Close the file, which makes SQLite's last checkpoint: under the lock as well."""

@@ -66,9 +66,12 @@ class SubscriptionInfo:
 
 def ensure(tx: Transaction, topic: int, topic_name: str, name: str, shards: int, start: int) -> Sub:
     """Return a subscription, which is made if it is not there. Raise BadValue where it has other shards."""
-    found = tx.row("SELECT id, shards, start FROM gcom_sub WHERE topic = ? AND name = ?", topic, name)
+    known = "SELECT id, shards, start FROM gcom_sub WHERE topic = ? AND name = ?"
+    found = tx.row(known, topic, name)
     if found is None:
-        number = schema.count(tx, "subs")
+        number = schema.count(tx, "subs")  # from here on nobody else makes one
+        found = tx.row(known, topic, name)
+    if found is None:
         tx.change(
             "INSERT INTO gcom_sub (id, topic, name, shards, start, tag) VALUES (?, ?, ?, ?, ?, 0)",
             *(number, topic, name, shards, start),
@@ -228,12 +231,12 @@ def look(
     tx: Transaction, sub: Sub, no: int, last: int, where: Mapping[str, str], count: int
 ) -> tuple[list[TopicMessage], int]:
     """Return messages of a shard behind an offset, and the last offset that was looked at for them."""
-    found = topics.read_shard(tx, sub.topic, sub.topic_name, last + 1, (sub.shards, no), LOOK if where else count)
-    if len(found) < (LOOK if where else count):
-        _, following = topics.bounds(tx, sub.topic, sub.topic_name)
-        upto = max(following - 1, last)
-    else:
-        upto = found[-1].offset
+    # First the end, then the messages before it: what is committed in between must not be passed over.
+    _, following = topics.bounds(tx, sub.topic, sub.topic_name)
+    most = LOOK if where else count
+    found = topics.read_shard(tx, sub.topic, sub.topic_name, last + 1, (sub.shards, no), most)
+    found = [it for it in found if it.offset < following]
+    upto = max(following - 1, last) if len(found) < most else found[-1].offset
     wanted = [it for it in found if all(it.headers.get(name) == value for name, value in where.items())]
     if len(wanted) > count:
         wanted, upto = wanted[:count], wanted[count].offset - 1

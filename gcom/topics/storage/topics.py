@@ -71,7 +71,9 @@ def ensure(tx: Transaction, name: str) -> int:
     """Return the number of a topic, which is made if it is not there. Numbers are never used again."""
     if (found := find(tx, name)) is not None:
         return found
-    number = schema.count(tx, "topics")
+    number = schema.count(tx, "topics")  # from here on nobody else makes one
+    if (found := find(tx, name)) is not None:
+        return found
     tx.change("INSERT INTO gcom_topic (id, name, first, next, at_ms, keep) VALUES (?, ?, 0, 0, 0, '')", number, name)
     return number
 
@@ -92,6 +94,7 @@ def listed(tx: Transaction) -> list[TopicInfo]:
 def delete(tx: Transaction, name: str) -> int:
     """Delete a topic with its messages, and forget its producers; return how many messages it had."""
     found = info(tx, name)
+    tx.row(f"SELECT id FROM gcom_topic WHERE id = ?{tx.lock}", found.id)
     begin, end = place(found.id, 0), place(found.id + 1, 0)
     tx.change("DELETE FROM gcom_receipt WHERE producer IN (SELECT id FROM gcom_producer WHERE topic = ?)", found.id)
     tx.change("DELETE FROM gcom_producer WHERE topic = ?", found.id)
