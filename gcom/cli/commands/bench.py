@@ -109,7 +109,7 @@ def latency(
       gcom bench latency --ordering total --safe --rate 200 --members 5 --json
     """
     from gcom.bench.latency.turns import LatencySetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     setup = LatencySetup(definition, members, senders, rate, size, seconds, baseline, loop)
@@ -140,7 +140,7 @@ def scale(
       gcom bench scale --members 3,16 --ordering total --json
     """
     from gcom.bench.scale.sizes import ScaleSetup, parse_sizes
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     sizes = parse_sizes(members)
@@ -168,7 +168,7 @@ def everything(
       gcom bench all --out docs/performance.md
       gcom bench all --quick --out /tmp/performance.md --json
     """
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     return bench_tables.everything(out, quick, Output(), as_json)
 
@@ -204,7 +204,7 @@ def failover(
       gcom bench failover --trials 5 --json | jq -c 'select(.met == false)'
     """
     from gcom.bench.failover.trials import FailoverSetup, Kill
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering or bench_tables.HARDEST, multicast, None, safe, None)
     setup = FailoverSetup(definition, members, trials, Kill.parse(kill), seed)
@@ -230,7 +230,7 @@ def memory(
       gcom bench memory --messages 1000000 --ordering fifo --json
     """
     from gcom.bench.memory.growth import MemorySetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     return bench_tables.memory(MemorySetup(definition, members, messages), Output(), as_json)
@@ -257,7 +257,7 @@ def idle(
       gcom bench idle --members 5 --groups 20 --json
     """
     from gcom.bench.idle.cost import IdleSetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     return bench_tables.idle(IdleSetup(definition, members, groups, seconds), Output(), as_json)
@@ -291,7 +291,7 @@ def audit(
       gcom bench audit --twice --json
     """
     from gcom.bench.audit.run import AuditBenchSetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, None, None, False, None)
     setup = AuditBenchSetup(definition, members, deliveries, run_length, twice, broken, spark)
@@ -320,7 +320,7 @@ def registry(
       gcom bench registry --clients 2 --groups 100 --seconds 3 --json
     """
     from gcom.bench.directory.measuring import DirectoryBenchSetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     setup = DirectoryBenchSetup(options.definition("bench", None, None, None, False, None), clients, groups, seconds)
     return bench_tables.registry(setup, Output(), as_json)
@@ -351,7 +351,7 @@ def tls(
       gcom bench tls --ordering total --members 5
     """
     from gcom.bench.security.tls import TlsBenchSetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     return bench_tables.tls(TlsBenchSetup(definition, members, size, rate, rounds, seconds), Output(), as_json)
@@ -379,7 +379,7 @@ def hostile(
       gcom bench hostile --connections 200 --rounds 2 --json
     """
     from gcom.bench.security.hostile import HostileBenchSetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, None, None, False, None)
     return bench_tables.hostile(HostileBenchSetup(definition, members, connections, rate, rounds), Output(), as_json)
