@@ -30,6 +30,14 @@ def test_by_default_the_project_in_the_current_folder_is_sent(tmp_path: Path, mo
     ]
 
 
+def test_of_a_large_project_the_first_files_are_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    for number in range(20):
+        (tmp_path / "docs" / f"page{number:02}.md").write_text("a line")
+    assert [text.name for text in chosen_texts([])] == [f"page{number:02}" for number in range(14)]
+
+
 def test_elsewhere_there_is_a_built_in_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     texts = chosen_texts([])
