@@ -43,6 +43,7 @@ LINES_MOST = {
     "gcom/metrics": 400,
     "gcom/runtime": 9_950,
     "gcom/sim": 5_900,
+    "gcom/testing": 150,
     "gcom/trace": 700,
     "gcom/values": 1_400,
     "registry": 2_800,

@@ -74,6 +74,7 @@ LAYERS = (
     Layer("gcom.bench.latency.echo", ("gcom.bench",), STDLIB | {"Pyro5"}),  # the baseline is bare Pyro5
     Layer("gcom.bench", (*SECURE, "gcom", "gcom.runtime", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
     Layer("gcom.aio", AIO, STDLIB | {"loguru"}),
+    Layer("gcom.testing", ("gcom",), STDLIB | {"pytest"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),
     Layer("gcom", (*VALUES, "gcom.certificates", "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),
