@@ -47,6 +47,7 @@ LINES_MOST = {
     "gcom/runtime": 9_950,
     "gcom/sim": 5_900,
     "gcom/topics": 4_700,
+    "gcom/testing": 150,
     "gcom/trace": 700,
     "gcom/values": 1_400,
     "registry": 2_800,
