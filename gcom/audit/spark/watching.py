@@ -54,8 +54,7 @@ class LogWatch:
             )
         self._spark, self._state, self._tell = spark, state, tell
         self._folders = [absolute(folder) for folder in folders]
-        for folder in self._folders:
-            _check(folder, state)
+        check_folders(folders, state)
         # First, as it refuses a folder that holds anything else.
         self._cache = IncrementalCache(state / "segments")
         self._told_file = state / "told.json"
@@ -118,10 +117,14 @@ class LogWatch:
         return StreamingQueryException
 
 
+def check_folders(folders: list[str], state: Path) -> None:
+    """Raise NotALog or BadValue for folders that cannot be watched, before Spark is started for them."""
+    for folder in map(absolute, folders):
+        if not is_remote(folder):
+            _check(folder, state)
+
+
 def _check(folder: str, state: Path) -> None:
-    """Raise NotALog or BadValue for a folder that cannot be watched."""
-    if is_remote(folder):
-        return
     if not local(folder).is_dir():
         raise NotALog(f"{folder} is no folder: expected one in which delivery logs are, or will be; {WRITTEN_BY}")
     if state.resolve().is_relative_to(local(folder).resolve()):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gcom.audit.explain.result import UNDECIDED
-from gcom.audit.spark.watching import LogWatch, WatchReport
+from gcom.audit.spark.watching import LogWatch, WatchReport, check_folders
 from gcom.cli.commands.judging import Judging, in_thread, spark_of, step_progress
 from gcom.cli.commands.verdicts import attempt
 from gcom.cli.output import Output, harmless, notice
@@ -20,6 +20,7 @@ def watch(folders: list[str], state: Path, how: Judging, every_s: float | None, 
     told = _Told(as_json)
 
     def work() -> int:
+        check_folders(folders, state)
         with step_progress() as tell, spark_of(how, tell) as spark:
             watching = LogWatch(spark, folders, state, told)
             notice("watching for sealed segments: Ctrl-C ends it" if every_s is not None else "judging what is new")
