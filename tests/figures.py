@@ -34,7 +34,7 @@ LIMIT_S = 30.0
 LINES_MOST = {
     "gcom": 400,
     "gcom/aio": 1_000,
-    "gcom/audit": 10_300,
+    "gcom/audit": 12_500,
     "gcom/bench": 5_250,
     "gcom/certificates": 1_000,
     "gcom/cli": 4_300,
