@@ -25,6 +25,7 @@
     └── Unavailable             retrying may help
         ├── RegistryUnavailable
         │   └── RegistryStarting    it waits for groups that are there to register
+        ├── StorageUnavailable  a disk or a file here is full, read-only, locked, or fails
         ├── AuditUnavailable    no PySpark, no Java, or no Spark where it was said to be
         ├── MemberDeparted      a member departed before it answered
         ├── Detached            this process lost its group, or hears no quorum of it
@@ -150,6 +151,10 @@ class Detached(Unavailable):
 
 class GComTimeout(Unavailable, TimeoutError):
     """A blocking call ran out of time."""
+
+
+class StorageUnavailable(Unavailable):
+    """A disk or a file of this machine is full, read-only or locked at the moment, or fails."""
 
 
 class AuditUnavailable(Unavailable):

@@ -22,7 +22,7 @@ from gcom.core.directory.witness import Witness
 from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Register, Request
 from gcom.core.messages.sequencer import Unknown
 from gcom.core.ordering.sequencer import Sequencer
-from gcom.errors import BadValue, NotPermitted, Unavailable, VersionMismatch
+from gcom.errors import GComError, NotPermitted, Unavailable, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.life import is_dead
 from gcom.values import limits
@@ -49,7 +49,7 @@ class RegistryServer:
 
     Without a folder it forgets everything when it ends, and waits the longer when it starts again: except at a port
     that was free, which nobody can know from before. Raises BadValue for an address or folder that may not be used,
-    Unavailable for one that is taken.
+    Unavailable for one that is taken, or a disk that takes nothing, LocalError for a file that is damaged.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class RegistryServer:
             self._rights = Rights(creators, self.rights)
             self._directory = self._make_directory(place.ports[0], SealedIds(credentials.derive(_IDS)))
         # The port is bound by now: it must be free again for whoever mends the setting and tries once more.
-        except BadValue:
+        except GComError:
             self.close()
             raise
         self._ticker = threading.Thread(target=self._tick, name="gcom registry clock", daemon=True)

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+from gcom.certificates import private_files
+from gcom.certificates.storage import telling_storage
 from gcom.core.codec.control import decode_decision, encode_decision
 from gcom.core.codec.registry import decode_row, encode_row
 from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.witness import WitnessRecord
-from gcom.errors import BadValue, GComError, MalformedFrame, Unavailable, VersionMismatch
+from gcom.errors import GComError, LocalError, MalformedFrame, StorageUnavailable, VersionMismatch
 
 FILE = "registry.db"
 # `dissolved` alone keeps its rowid: it is read back in the order of the burials.
@@ -32,6 +34,26 @@ CREATE TABLE IF NOT EXISTS dissolved (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS creators (name TEXT PRIMARY KEY, creator TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Return the file, locked, with its tables; raises sqlite3.Error."""
+    # timeout=0: a folder that another registry has is refused at once, and not after five seconds.
+    # Without isolation_level each statement is a transaction, on the disk when it returns. Workers of any
+    # thread come here, one at a time by the server's lock: so check_same_thread is off.
+    base = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
+    try:
+        for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = DELETE", "synchronous = EXTRA"):
+            base.execute(f"PRAGMA {pragma}")
+        base.execute("BEGIN EXCLUSIVE")  # with that mode, the lock is kept after the COMMIT
+        # One by one: `executescript` begins with a COMMIT, and would end this transaction before anything is made.
+        for table in _TABLES.split(";\n"):
+            base.execute(table)
+        base.execute("COMMIT")
+    except sqlite3.Error:
+        base.close()
+        raise
+    return base
 
 
 class Creators:
@@ -51,40 +73,20 @@ class Creators:
 class Disk(Store):
     """The tables, used by one thread at a time; `fresh`: the folder had none before.
 
-    Raises BadValue for a folder that cannot be used, or is in use, or has a file that is not of this kind.
+    Raises BadValue for a folder that is none, or that others may enter; StorageUnavailable where it is in use, or the
+    disk takes nothing now; LocalError for a file that is damaged.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = str(folder)
         self._path = folder / FILE
         self._failure = ""  # why the last write failed, until one does not
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            existed = self._path.exists()
-            # timeout=0: a folder that another registry has is refused at once, and not after five seconds.
-            # Without isolation_level each statement is a transaction, on the disk when it returns. Workers of any
-            # thread come here, one at a time by the server's lock: so check_same_thread is off.
-            self._base = sqlite3.connect(self._path, timeout=0.0, isolation_level=None, check_same_thread=False)
-        except (OSError, sqlite3.Error) as error:
-            raise BadValue(f"data folder {str(folder)!r} cannot be used: {error}") from error
-        try:
-            for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = DELETE", "synchronous = EXTRA"):
-                self._base.execute(f"PRAGMA {pragma}")
-            self._base.execute("BEGIN EXCLUSIVE")  # with that mode, the lock is kept after the COMMIT
-            # One by one: `executescript` begins with a COMMIT, and would end this transaction before anything is made.
-            for table in _TABLES.split(";\n"):
-                self._base.execute(table)
-            self._base.execute("COMMIT")
-        # Locked, or not writable; all other errors of SQLite mean that the file is none of ours.
-        except sqlite3.OperationalError as error:
-            self._base.close()
-            raise BadValue(
-                f"data folder {str(folder)!r} cannot be used, perhaps as another registry does: {error}"
-            ) from error
-        except sqlite3.Error as error:
-            self._base.close()
-            raise BadValue(f"{str(self._path)!r} is not what a registry keeps: {error}") from error
-        self.fresh = not existed
+        private_files.make_folder(folder)
+        # Before anything is opened: what another user may open that one can lock, or replace, at any time.
+        private_files.refuse_open_folder(folder, FILE)
+        self.fresh = private_files.make_file(self._path)
+        with telling_storage(self._path):
+            self._base = _opened(self._path)
         self._identity = self._seen()
 
     @property
@@ -108,8 +110,9 @@ class Disk(Store):
     # votes
 
     def votes(self) -> Iterator[WitnessRecord]:
-        """Return the votes; to read them raises BadValue for a record that nothing of ours wrote."""
-        return _votes(self._base, self._path)
+        """Yield the votes; to read them raises LocalError for a record that nothing of ours wrote."""
+        with telling_storage(self._path):
+            yield from _votes(self._base, self._path)
 
     def save_vote(self, record: WitnessRecord) -> None:
         """Save a vote; raises Unavailable if the disk does not take it: then nothing was saved."""
@@ -120,12 +123,14 @@ class Disk(Store):
     # groups; each write raises Unavailable if the disk does not take it
 
     def rows(self) -> Iterable[Row]:
-        """Return the groups; to read them raises BadValue for a row that nothing of ours wrote."""
-        return _rows(self._base, self._path)
+        """Yield the groups; to read them raises LocalError for a row that nothing of ours wrote."""
+        with telling_storage(self._path):
+            yield from _rows(self._base, self._path)
 
     def dissolved(self) -> Iterable[DissolvedInstance]:
-        for name, instance, view in self._base.execute("SELECT * FROM dissolved ORDER BY rowid"):
-            yield DissolvedInstance(name, instance, view)
+        with telling_storage(self._path):
+            for name, instance, view in self._base.execute("SELECT * FROM dissolved ORDER BY rowid"):
+                yield DissolvedInstance(name, instance, view)
 
     def save(self, row: Row) -> None:
         self._write("INSERT OR REPLACE INTO groups VALUES (?, ?)", (row.definition.group, encode_row(row)))
@@ -158,29 +163,21 @@ class Disk(Store):
         except sqlite3.Error as error:
             self._failure = f"the registry's disk does not take what it must keep: {error}"
         if self.trouble:
-            raise Unavailable(self.trouble)
+            raise StorageUnavailable(self.trouble)
 
 
 def inspect(folder: Path) -> tuple[int, int]:
     """Read all of the file in a folder, and change nothing; return the number of its groups, and of its votes.
 
-    Raises BadValue for one that is damaged, Unavailable while a registry has it.
+    Raises LocalError for one that is damaged, StorageUnavailable while a process has it, or the disk fails.
     """
     path = folder / FILE
     # Read and write: what a registry that was killed left half done is taken back first, as the next one would do.
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", timeout=0.0, uri=True)) as base:
-            found = base.execute("PRAGMA integrity_check").fetchone()[0]
-            if found != "ok":
-                raise BadValue(f"{str(path)!r} is damaged: {found}")
-            return sum(1 for _ in _rows(base, path)), sum(1 for _ in _votes(base, path))
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise Unavailable(f"{str(path)!r} cannot be read now: {error}") from error
-        # No file, one of another user's, a folder, or a disk that fails: nobody uses it, and nobody could.
-        raise BadValue(f"{str(path)!r} cannot be read: {error}; it is to be a file that this user may write") from error
-    except sqlite3.Error as error:
-        raise BadValue(f"{str(path)!r} is no registry's database: {error}") from error
+    with telling_storage(path), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", 0.0, uri=True)) as base:
+        found = base.execute("PRAGMA integrity_check").fetchone()[0]
+        if found != "ok":
+            raise LocalError(f"{str(path)!r} is damaged: {found}; restore a copy (docs/operating.md)")
+        return sum(1 for _ in _rows(base, path)), sum(1 for _ in _votes(base, path))
 
 
 def _votes(base: sqlite3.Connection, path: Path) -> Iterator[WitnessRecord]:
@@ -199,8 +196,8 @@ def _rows(base: sqlite3.Connection, path: Path) -> Iterator[Row]:
             raise _damaged(path, f"group {name!r}", error) from error
 
 
-def _damaged(path: Path, what: str, error: GComError) -> BadValue:
-    return BadValue(f"{str(path)!r} is damaged at {what}: {error}")
+def _damaged(path: Path, what: str, error: GComError) -> LocalError:
+    return LocalError(f"{str(path)!r} is damaged at {what}: {error}; restore a copy (docs/operating.md)")
 
 
 class DurableCreators(Creators):

@@ -9,11 +9,12 @@ import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gcom.errors import BadValue
+from gcom.certificates import private_files
+from gcom.errors import GComError, LocalError, StorageUnavailable
 
 # A serial is text, since it has up to 160 bits and SQLite's integers have 64. No WITHOUT ROWID: `issued` lists by
 # rowid, which is the order of issuing.
@@ -25,6 +26,7 @@ CREATE TABLE IF NOT EXISTS invitations (
     secret BLOB PRIMARY KEY, uris TEXT NOT NULL, ends INTEGER NOT NULL, key BLOB, certificate BLOB
 ) STRICT;
 """
+_COUNT = "SELECT count(*) FROM sqlite_schema WHERE name IN ('issued', 'invitations')"
 BUSY_S = 5.0  # `gcom certs` and a registry write one file: each waits for the other
 
 
@@ -50,16 +52,39 @@ class Invited:
 
 
 class Records:
-    """The file; any thread and any process may call. Raises BadValue for a file that cannot be used."""
+    """The file; any thread and any process may call.
+
+    Raises LocalError for a file that is lost or damaged, StorageUnavailable for one that is locked, or a disk that
+    takes nothing now.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        with self._changing() as base:
-            base.executescript(_TABLES)
+        self._refuse_lost()
+
+    @classmethod
+    def make(cls, path: Path) -> Records:
+        """Return empty records, made in the place of lost ones; what is in a file that is whole stays."""
         # Whoever may read it knows who was invited and when; whoever
         # may write it could give an invitation to a key of their own.
-        path.chmod(0o600)
+        private_files.make_file(path)
+        with telling_storage(path), closing(_connected(path)) as base, base:
+            for table in _TABLES.split(";\n"):
+                base.execute(table)
+        return cls(path)
+
+    def _refuse_lost(self) -> None:
+        # Empty records in their place would forget who is revoked, and nobody would notice.
+        if self._path.exists():
+            with self._changing() as base:
+                if base.execute(_COUNT).fetchone() == (2,):
+                    return
+        raise LocalError(
+            f"the authority's records {str(self._path)!r} are lost, and its key is there: nobody can tell which "
+            "certificates are revoked. Restore a copy (docs/operating.md); without one, begin them anew: "
+            f"gcom certs begin-records --authority {self._path.parent}"
+        )
 
     def add(self, issued: Issued) -> None:
         with self._changing() as base:
@@ -127,22 +152,42 @@ class Records:
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
         """One transaction, on a connection of its own: calls are rare, and come from any thread."""
-        try:
-            with self._lock:
-                base = sqlite3.connect(self._path, timeout=BUSY_S)
-                try:
-                    # So that a command which lists certificates does
-                    # not wait for a registry that is writing one.
-                    base.execute("PRAGMA journal_mode = WAL")
-                    # On the disk when it returns: a revocation that a crash forgets would have been believed in.
-                    base.execute("PRAGMA synchronous = FULL")
-                    # It ends the transaction, and leaves the connection open, which `finally` closes.
-                    with base:
-                        yield base
-                finally:
-                    base.close()
-        except sqlite3.Error as error:
-            raise BadValue(f"the authority's records in {str(self._path)!r} cannot be used: {error}") from error
+        with self._lock, telling_storage(self._path), closing(_connected(self._path)) as base, base:
+            yield base
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """Return a connection to a file that is there; raises sqlite3.Error."""
+    # mode=rw: else a file that was removed would be made anew, and be empty.
+    base = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", timeout=BUSY_S, uri=True)
+    try:
+        # So that a command which lists certificates does not wait for a registry that is writing one.
+        base.execute("PRAGMA journal_mode = WAL")
+        # On the disk when it returns: a revocation that a crash forgets would have been believed in.
+        base.execute("PRAGMA synchronous = FULL")
+    except sqlite3.Error:
+        base.close()
+        raise
+    return base
+
+
+@contextmanager
+def telling_storage(path: Path) -> Iterator[None]:
+    """Raise errors of SQLite in the block as GCom's: StorageUnavailable for what passes, LocalError for damage."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _failure(path, error) from error
+
+
+def _failure(path: Path, error: sqlite3.Error) -> GComError:
+    # The low byte is the kind of the error, whatever its particulars.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StorageUnavailable(f"{str(path)!r} is locked by another process, such as a registry that runs already")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or not isinstance(error, sqlite3.OperationalError):
+        return LocalError(f"{str(path)!r} is damaged ({error}): restore a copy (docs/operating.md)")
+    return StorageUnavailable(f"{str(path)!r} cannot be used now: {error}")
 
 
 def _digest(secret: bytes) -> bytes:

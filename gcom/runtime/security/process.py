@@ -16,10 +16,10 @@ from gcom.core.multicast.signing import RunSigner
 from gcom.errors import BadValue
 from gcom.runtime import pyro
 from gcom.runtime.pyro.places import HOW_SECURE
-from gcom.values import names
+from gcom.values import limits, names
 from gcom.values.names import Address
 
-REGISTRY_DEFAULT = "127.0.0.1:7411"
+REGISTRY_DEFAULT = f"127.0.0.1:{limits.REGISTRY_PORT}"
 REGISTRY_VARIABLE = "GCOM_REGISTRY"
 LISTEN_VARIABLE, ADVERTISE_VARIABLE = "GCOM_LISTEN", "GCOM_ADVERTISE"
 TLS_VARIABLES = ("GCOM_TLS_CERT", "GCOM_TLS_KEY", "GCOM_TLS_CA")

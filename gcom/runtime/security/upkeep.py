@@ -66,6 +66,8 @@ class CertificateUpkeep:
                 if isinstance(self._told, str) and self._told not in ("", told):
                     self._follow(names.address(self._told))
                 return True
+            case {"unavailable": _}:
+                return True  # the last list stays; its operator is told there
             case {"refused": _}:
                 return False
             case _:
