@@ -40,6 +40,7 @@ class Upkeep:
             # Each second from the records, not by a message: `gcom certs revoke` is another process, and only
             # writes them.
             refuse_revoked(self._authority, self._credentials)
+            self._authority.records.retry()
             # No restart for it: new connections have the new certificate, and those that are open go on.
             if self._credentials.needs_renewal():
                 own_files(self._authority, self._hosts)

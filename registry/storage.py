@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from gcom.certificates import private_files
@@ -21,7 +21,9 @@ from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.witness import WitnessRecord
 from gcom.errors import GComError, LocalError, MalformedFrame, StorageUnavailable, VersionMismatch
 
-FILE = "registry.db"
+FILE, PROBE = "registry.db", ".probe"
+PROBE_BYTES = 16 * 1024  # as many as a few rows take, with their journal
+_APPLICATION = 0x47434F4D  # GCOM
 # `dissolved` alone keeps its rowid: it is read back in the order of the burials.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS votes (
@@ -81,6 +83,7 @@ class Disk(Store):
         self.folder = str(folder)
         self._path = folder / FILE
         self._failure = ""  # why the last write failed, until one does not
+        self._no_room = ""  # the same, of a file beside it
         private_files.make_folder(folder)
         # Before anything is opened: what another user may open that one can lock, or replace, at any time.
         private_files.refuse_open_folder(folder, FILE)
@@ -96,9 +99,24 @@ class Disk(Store):
         if self._seen() != self._identity:
             return (
                 f"{str(self._path)!r} was removed or replaced while this registry has it, so what it says would be "
-                "forgotten at its end: put it back, if there is a copy, and start the registry again"
+                "forgotten at its end: put it back, if there is a copy, and only then start the registry again"
             )
-        return self._failure
+        return self._failure or self._no_room
+
+    def probe(self) -> None:
+        """Find out whether the folder takes a file; any thread may ask."""
+        # Beside the database, whose next write may come in hours only, and whose lock requests wait for.
+        try:
+            private_files.write(Path(self.folder) / PROBE, bytes(PROBE_BYTES))
+            self._no_room = ""
+        except GComError as error:
+            self._no_room = f"the registry's disk takes nothing: {error}"
+
+    def retry(self) -> None:
+        """Write anew where the last write failed: what passed is to be noticed before somebody asks for a write."""
+        if self._failure:
+            with suppress(StorageUnavailable):
+                self._write(f"PRAGMA application_id = {_APPLICATION}", ())  # it writes whatever is there
 
     def _seen(self) -> tuple[int, int] | None:
         try:

@@ -55,10 +55,11 @@ class Records:
     """The file; any thread and any process may call.
 
     Raises LocalError for a file that is lost or damaged, StorageUnavailable for one that is locked, or a disk that
-    takes nothing now.
+    takes nothing now. `unwritten` says why the last write failed, and is empty if it did not.
     """
 
     def __init__(self, path: Path) -> None:
+        self.unwritten = ""
         self._path = path
         self._lock = threading.Lock()
         self._refuse_lost()
@@ -76,48 +77,42 @@ class Records:
 
     def _refuse_lost(self) -> None:
         # Empty records in their place would forget who is revoked, and nobody would notice.
-        if self._path.exists():
-            with self._changing() as base:
-                if base.execute(_COUNT).fetchone() == (2,):
-                    return
-        raise LocalError(
-            f"the authority's records {str(self._path)!r} are lost, and its key is there: nobody can tell which "
-            "certificates are revoked. Restore a copy (docs/operating.md); without one, begin them anew: "
-            f"gcom certs begin-records --authority {self._path.parent}"
-        )
+        with self._reading() as base:
+            if base.execute(_COUNT).fetchone() != (2,):
+                raise _lost(self._path)
 
     def add(self, issued: Issued) -> None:
-        with self._changing() as base:
+        with self._writing() as base:
             row = (f"{issued.serial:x}", " ".join(issued.uris), issued.begins, issued.ends)
             base.execute("INSERT INTO issued VALUES (?, ?, ?, ?, NULL)", row)
 
     def issued(self) -> list[Issued]:
         """Return all certificates, the oldest first."""
-        with self._changing() as base:
+        with self._reading() as base:
             rows = base.execute("SELECT serial, uris, begins, ends, revoked FROM issued ORDER BY rowid").fetchall()
         return [Issued(int(serial, 16), tuple(uris.split()), *times) for serial, uris, *times in rows]
 
     def revoke(self, serial: int, now: int) -> None:
         """Mark a certificate; one that was revoked before keeps its time."""
-        with self._changing() as base:
+        with self._writing() as base:
             base.execute("UPDATE issued SET revoked = ? WHERE serial = ? AND revoked IS NULL", (now, f"{serial:x}"))
 
     def revoked(self, now: int) -> frozenset[int]:
         """Return the serial numbers that were revoked, of certificates that would be valid still."""
-        with self._changing() as base:
+        with self._reading() as base:
             # A certificate that has ended is refused by its own date: with
             # it the list would grow for ever, and each peer fetches it.
             query = "SELECT serial FROM issued WHERE revoked IS NOT NULL AND ends >= ?"
             return frozenset(int(serial, 16) for (serial,) in base.execute(query, (now,)))
 
     def invite(self, secret: bytes, invited: Invited) -> None:
-        with self._changing() as base:
+        with self._writing() as base:
             row = (_digest(secret), " ".join(invited.uris), invited.ends)
             base.execute("INSERT INTO invitations VALUES (?, ?, ?, NULL, NULL)", row)
 
     def cancel(self, uri: str) -> None:
         """Forget the invitations of an identity that were not used."""
-        with self._changing() as base:
+        with self._writing() as base:
             # A used one stays: its holder may ask again for the certificate whose answer was lost.
             rows = base.execute("SELECT secret, uris FROM invitations WHERE key IS NULL").fetchall()
             doomed = [(secret,) for secret, uris in rows if uri in uris.split()]
@@ -125,35 +120,61 @@ class Records:
 
     def invitation(self, secret: bytes) -> Invited | None:
         """Return the invitation with that secret, used or not."""
-        with self._changing() as base:
+        with self._reading() as base:
             query = "SELECT uris, ends, key, certificate FROM invitations WHERE secret = ?"
             row = base.execute(query, (_digest(secret),)).fetchone()
         return Invited(tuple(row[0].split()), *row[1:]) if row else None
 
     def use(self, secret: bytes, key: bytes) -> bool:
         """Give an invitation to a key; tell whether it is that key's now. The first one has it."""
-        with self._changing() as base:
+        with self._writing() as base:
             # One statement, so that two processes cannot both find it unused.
             update = "UPDATE invitations SET key = ? WHERE secret = ? AND (key IS NULL OR key = ?)"
             return base.execute(update, (key, _digest(secret), key)).rowcount == 1
 
     def keep(self, secret: bytes, certificate: bytes) -> None:
         """Keep the certificate that an invitation was used for, for an asker whose answer was lost."""
-        with self._changing() as base:
+        with self._writing() as base:
             update = "UPDATE invitations SET certificate = ? WHERE secret = ?"
             base.execute(update, (certificate, _digest(secret)))
 
     def damage(self) -> str:
         """Return what is wrong with the file, in SQLite's words; empty if it is whole."""
-        with self._changing() as base:
+        with self._reading() as base:
             found = str(base.execute("PRAGMA integrity_check").fetchone()[0])
         return "" if found == "ok" else found
 
+    def retry(self) -> None:
+        """Write anew where the last write failed; raises as that did."""
+        if self.unwritten:
+            with self._writing() as base:
+                base.execute("PRAGMA application_id = 0")  # it writes whatever is there
+
     @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._reading() as base:
+                yield base
+            self.unwritten = ""
+        except GComError as error:
+            self.unwritten = str(error)
+            raise
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
         """One transaction, on a connection of its own: calls are rare, and come from any thread."""
+        if not self._path.exists():
+            raise _lost(self._path)
         with self._lock, telling_storage(self._path), closing(_connected(self._path)) as base, base:
             yield base
+
+
+def _lost(path: Path) -> LocalError:
+    return LocalError(
+        f"the authority's records {str(path)!r} are lost, and its key is there: nobody can tell which certificates are "
+        "revoked. Restore a copy (docs/operating.md); without one, begin them anew: gcom certs begin-records "
+        f"--authority {path.parent}"
+    )
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -15,7 +15,7 @@ from gcom import __version__
 from gcom.errors import BadValue, GComError, StorageUnavailable, Unavailable
 from gcom.runtime import pyro
 from registry.operation.logs import ServiceOutput
-from registry.operation.notify import notify
+from registry.operation.notify import notify, watchdog
 from registry.operation.settings import BadSettings, ServiceSettings
 from registry.rights_file import FILE, RightsFile
 from registry.server import DRAIN_S, RegistryServer
@@ -49,7 +49,7 @@ def serve(wanted: ServiceSettings) -> int:
         _complain(output, str(error), EXIT_FAILED)
     if server.secure:  # on loopback there is nothing to read, and the end of its terminal ends it as ever
         signals.catch(signal.SIGHUP)
-    with _metrics(server, wanted.get("metrics"), output):
+    with _metrics(server, wanted.get("metrics"), output), watchdog(lambda: server.stuck):
         return _run(server, signals, output)
 
 

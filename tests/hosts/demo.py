@@ -46,7 +46,7 @@ class Story:
         for name, host in self._hosts.items():
             host.variables["GCOM_REGISTRY"] = both
             invitation = _done(self._registry_host.run("registry", "invite", name)).strip()
-            _done(host.run("gcom.cli", "accept", invitation))
+            _done(host.run("gcom.cli", "accept", stdin=invitation))
             self.tell(f"{name} at {host.address} has accepted an invitation; the key never left that host")
         for name, host in self._hosts.items():
             child = self._stack.enter_context(host.start("tests.hosts.talker", name, str(self._logs)))
