@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a set-up that is up to date costs a fraction of a second.
 .DEFAULT_GOAL := help
-.PHONY: translations help setup test check soak format notes traces figures demo demo-hosts chat screenshots mutants seeds bench lock clean
+.PHONY: translations help setup test check soak format notes docs traces figures demo demo-hosts chat screenshots mutants seeds bench lock clean
 
 BIN := .venv/bin
 CODE := gcom registry chat_gui tests
@@ -39,22 +39,28 @@ format: setup ## bring the code into the format that check asks for
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-notes: setup ## write the state tables of docs/protocols, and the tree in README.md, from the code
+notes: setup ## write the state tables of docs/protocols, and the tree in docs/ARCHITECTURE.md, from the code
 	@$(BIN)/python -m tests.tables
+
+docs: setup ## build the documentation as a site in build/docs; a warning or a broken link is an error
+	@$(BIN)/python -m sphinx --quiet -W --keep-going -j auto -b html docs build/docs
+	@$(BIN)/python -m tests.links build/docs
+	@echo "the site is in build/docs: open build/docs/index.html in a browser"
 
 translations: setup ## bring the chat's texts up to date in chat_gui/translations; translate what is unfinished there, and run it again
 	@$(BIN)/pyside6-lupdate -no-obsolete -locations none $$(find chat_gui -name '*.py' | sort) -source-language en -target-language de -ts chat_gui/translations/gcom-chat_de.ts
 	@$(BIN)/pyside6-lrelease chat_gui/translations/gcom-chat_de.ts -qm chat_gui/translations/gcom-chat_de.qm
 
-traces: setup ## play the golden traces of tests/traces, and write what comes out; look at the diff
+traces: setup ## play the golden traces of tests/traces, and write what comes out, and its pictures; look at the diff
 	@$(BIN)/python -m tests.traces
+	@$(BIN)/python -m tests.diagrams
 
 figures: setup ## count files, lines, comments, and the calls that one message costs, beside what they should be
 	@$(BIN)/python -m tests.figures
 
-demo: setup ## members as processes, text through a group for each ordering, then the audit; INPUT="f1 f2 f3" for other text
-	@$(BIN)/gcom demo $(INPUT)
-	@$(BIN)/gcom audit gcom-demo --report gcom-demo.html
+demo: setup ## members as processes, text through a group for each ordering, then the audit by Spark; INPUT="f1 f2 f3" for other text, VERBOSE=1 for tables
+	@$(BIN)/gcom demo $(if $(VERBOSE),--verbose) $(INPUT)
+	@$(BIN)/gcom audit gcom-demo --spark --report gcom-demo.html $(if $(VERBOSE),--verbose,--quiet)
 
 demo-hosts: setup ## two registries and three members on hosts of their own (network namespaces, as root), through a bad day, then the audit
 	@$(BIN)/python -m tests.hosts.demo

@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -20,7 +21,7 @@ from chat_gui.demo.script import VISITOR
 from chat_gui.display import advice, import_advice
 from chat_gui.storage.places import Places, user_places
 
-EXIT_FAILED = 1
+EXIT_FAILED, EXIT_NO_QT = 1, 3
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
@@ -71,6 +72,10 @@ def chat(
       gcom-chat --profile bob --nick bob              a second window, as somebody else
       gcom-chat --registry 127.0.0.1:7500 --nick bob  at another registry
     """
+    # Before companions and their registry are started, which would take seconds and then be for nothing.
+    if find_spec("PySide6") is None:
+        print("gcom-chat: PySide6 is not installed: pip install 'gcom[gui]'", file=sys.stderr)
+        sys.exit(EXIT_NO_QT)
     if context.invoked_subcommand:
         return
     with ExitStack() as stack:
@@ -100,10 +105,11 @@ def measure(
 
 def _companions(stack: ExitStack) -> Companions:
     # One file of faults for all: a link that debug mode cuts is cut for both sides.
-    faults = Path(stack.enter_context(TemporaryDirectory(prefix="gcom-chat-"))) / "faults"
+    folder = Path(stack.enter_context(TemporaryDirectory(prefix="gcom-chat-")))
+    faults = folder / "faults"
     faults.write_text("seed=1", "utf-8")
     os.environ["GCOM_FAULTS"] = f"@{faults}"
-    companions = Companions(stack.enter_context(gcom.embedded()).address)
+    companions = Companions(stack.enter_context(gcom.embedded()).address, str(folder / "logs"))
     # A stack unwinds backwards: the companions leave while their registry still answers.
     stack.callback(companions.close)
     return companions
@@ -139,18 +145,25 @@ def _run(
     qt = QApplication(["gcom-chat"])
     qt.setApplicationName("gcom-chat")
     qt.setApplicationDisplayName("GCom chat")
+    qt.setDesktopFileName("gcom-chat")
     qt.setStyle(OutlinedStyle())
     # Before the window is made, which would open the same files and connect under the same name.
     single = SingleInstance(places.session) if places else None
     if single and not single.claim(groups):
         print("gcom-chat: it runs already, and its window comes to the front (another one beside it: --profile NAME)")
         return 0
-    window = ChatWindow(nick, registry, groups, places)
+    window = ChatWindow(nick, registry, groups, places, companions.logs if companions else "")
     if single:
         single.asked.connect(window.come_forward)
     window.show()
-    # Closed as by hand: the groups are left, and the session is saved.
-    signal.signal(signal.SIGINT, lambda *_: window.close())
+
+    def end(*_: object) -> None:
+        # Closed as by hand: the groups are left, and the session is saved; then whatever dialog is open, too.
+        window.close()
+        qt.quit()
+
+    for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        signal.signal(number, end)
     awake = QTimer(interval=200)  # Python sees signals only between its own instructions
     awake.timeout.connect(companions.poll if companions else lambda: None)
     awake.start()

@@ -15,6 +15,7 @@
     │   ├── Dissolved           all members of the group have left it
     │   ├── AlreadyReceiving    a group has one receiver: a loop or a listener
     │   ├── NotALog             the path that the audit was given holds no delivery log
+    │   ├── Forked              the node was made before a fork, and lives on in the parent alone
     │   ├── StateFailed         the application's set_state raised: the group is left
     │   └── WouldBlock          a send inside a callback met a full window
     ├── PeerError               a peer misbehaved
@@ -23,16 +24,19 @@
     │   ├── VersionMismatch     a peer that speaks another protocol version
     │   └── Untrusted           a peer's certificate is not believed, or ours is not by it
     └── Unavailable             retrying may help
+        ├── Exhausted           this process is short of descriptors or threads
         ├── RegistryUnavailable
         │   └── RegistryStarting    it waits for groups that are there to register
         ├── StorageUnavailable  a disk or a file here is full, read-only, locked, or fails
-        ├── AuditUnavailable    no PySpark, no Java, or no Spark where it was said to be
+        ├── AuditUnavailable    no Java, or no Spark where it was said to be
+        ├── ExtraMissing        a package is not installed that one of GCom's extras brings
         ├── MemberDeparted      a member departed before it answered
         ├── Detached            this process lost its group, or hears no quorum of it
         │   └── CallDetached    ... and a group call with it; carries the results that had come
         └── GComTimeout         a blocking call ran out of time (also a TimeoutError)
             └── CallTimeout     ... a group call; carries the results that had come
 
+Errors of topics are in gcom/topics/errors.py, in the same tree.
 The two that carry results are made beside them, in gcom/runtime/api/results.py.
 
 Each message names the value at fault, what is allowed, and what to do next.
@@ -101,6 +105,10 @@ class AlreadyReceiving(LocalError):
     """A group has one receiver at a time."""
 
 
+class Forked(LocalError):
+    """The node was made before a fork, and this process is the child."""
+
+
 class StateFailed(LocalError):
     """The application's set_state raised; a member without the others' state cannot stay."""
 
@@ -131,6 +139,10 @@ class Untrusted(PeerError):
 
 class Unavailable(GComError):
     """Retrying may help."""
+
+
+class Exhausted(Unavailable):
+    """This process is short of descriptors or threads."""
 
 
 class RegistryUnavailable(Unavailable):
@@ -167,3 +179,7 @@ def error_of(code: str, text: str) -> GComError:
     if isinstance(kind, type) and issubclass(kind, GComError):
         return kind(text)
     return PeerError(f"{code}: {text}")
+
+
+class ExtraMissing(Unavailable):
+    """A package is not installed that one of GCom's extras brings."""

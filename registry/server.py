@@ -20,12 +20,16 @@ from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import decode_request, encode_answer
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness
-from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Register, Request
+from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Register, Request, Unregister
 from gcom.core.messages.sequencer import Unknown
+from gcom.core.multicast.signing import RunSigner
 from gcom.core.ordering.sequencer import Sequencer
 from gcom.errors import GComError, NotPermitted, Unavailable, VersionMismatch
 from gcom.runtime import pyro
-from gcom.runtime.life import is_dead
+from gcom.runtime.registry import last_words
+from gcom.runtime.security.process import run_keys
+from gcom.runtime.user_process.life import is_dead
+from gcom.runtime.user_process.process_events import tell_of_forks
 from gcom.values import limits
 from gcom.values.identity import Identity
 from gcom.values.names import Address
@@ -57,6 +61,8 @@ class RegistryServer:
     Unavailable for one that is taken, or a disk that takes nothing, LocalError for a file that is damaged.
     """
 
+    forked = False  # this process is a child of the one whose registry this is
+
     def __init__(
         self,
         host: str | pyro.Place = "127.0.0.1",
@@ -79,7 +85,8 @@ class RegistryServer:
         self._sequencing = threading.Lock()  # its own: giving serials waits for no lookup
         endpoints = {pyro.DIRECTORY: pyro.Endpoint(self._receive), pyro.SEQUENCER: pyro.Endpoint(self._give_serials)}
         credentials = credentials or pyro.UserSecret()
-        self.secure = isinstance(credentials, pyro.Credentials)
+        self._credentials = credentials
+        self._keys: RunSigner | None = None  # to check a signature with; made when first needed
         # A stock Pyro5 proxy proves nothing; what it may change on loopback nobody of ours believes.
         is_open: dict[str, object] = {NAME_SERVER: name_server} if isinstance(credentials, pyro.UserSecret) else {}
         if enrol is not None:
@@ -112,6 +119,7 @@ class RegistryServer:
         self._ticker = threading.Thread(target=self._tick, name="gcom registry clock", daemon=True)
         self._upkeep = upkeep
         self._keeper = threading.Thread(target=self._run_upkeep, name="gcom registry upkeep", daemon=True)
+        tell_of_forks(self)
         self.address: Address = self._server.address
         list_system(name_server, (NAME_SERVER, *endpoints), self.address)
 
@@ -124,6 +132,11 @@ class RegistryServer:
         # does one without a name which of them another registry of the list gave away while this one was down.
         nobody_knows_it = disk.fresh and not port
         return Directory(ids, witness, disk, grace_ms=0 if nobody_knows_it else limits.START_GRACE_MS)
+
+    @property
+    def secure(self) -> bool:
+        """Whether it speaks TLS, and nothing else."""
+        return isinstance(self._credentials, pyro.Credentials)
 
     @property
     def grace_s(self) -> float:
@@ -193,6 +206,8 @@ class RegistryServer:
 
     def close(self, drain_s: float = 0.0) -> None:
         """Stop, and answer first what is in progress, for `drain_s` seconds at most; may be called again."""
+        if self.forked:
+            return
         # First of all: `readyz` says so from here on, and newcomers are sent elsewhere.
         self._closing.set()
         # The server first, the disk last: a vote that is being answered must find the disk open.
@@ -201,6 +216,11 @@ class RegistryServer:
             self._closed = True
             if self._disk:
                 self._disk.close()
+
+    def on_forked(self) -> None:
+        """Be over, in the child of a fork: the registry is its parent's."""
+        self.forked = True
+        self._closing.set()
 
     def _run_upkeep(self) -> None:
         count = 0
@@ -307,12 +327,22 @@ class RegistryServer:
         # Asked before the request is carried out: afterwards every
         # group is known, and any member would count as its creator.
         known = not isinstance(request, Create) or self._directory.knows(request.definition.group)
-        if refused := self._rights.refusal(request, who, self._directory.askers(request), known=known):
+        # A last word is its signer's, whoever hands it in.
+        proven = isinstance(request, Unregister) and self._is_proven(request)
+        askers = None if proven else self._directory.askers(request)
+        if refused := self._rights.refusal(request, who, askers, known=known):
             return refused
         answer = self._directory.ask(request, _now_ms())
         if isinstance(request, Create) and not known:
             self._rights.note_creation(request, answer, who)
         return answer
+
+    def _is_proven(self, request: Unregister) -> bool:
+        if not request.proof or not isinstance(self._credentials, pyro.Credentials):
+            return False
+        if self._keys is None:
+            self._keys = run_keys(self._credentials)
+        return last_words.proves(request, self._keys)
 
 
 class _Renewal:

@@ -20,6 +20,7 @@ from gcom.core.codec.registry import decode_row, encode_row
 from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.witness import WitnessRecord
 from gcom.errors import GComError, LocalError, MalformedFrame, StorageUnavailable, VersionMismatch
+from gcom.runtime.user_process.process_events import tell_of_forks
 
 FILE, PROBE = "registry.db", ".probe"
 PROBE_BYTES = 16 * 1024  # as many as a few rows take, with their journal
@@ -32,10 +33,13 @@ CREATE TABLE IF NOT EXISTS votes (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS groups (name TEXT PRIMARY KEY, entry BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS dissolved (
-    name TEXT PRIMARY KEY, instance TEXT NOT NULL, view INTEGER NOT NULL
+    name TEXT PRIMARY KEY, instance TEXT NOT NULL, view INTEGER NOT NULL,
+    process TEXT NOT NULL DEFAULT '', proof BLOB NOT NULL DEFAULT x''
 ) STRICT;
 CREATE TABLE IF NOT EXISTS creators (name TEXT PRIMARY KEY, creator TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
+
+_OF_PARENTS: list[sqlite3.Connection] = []  # SQLite's files must not be closed by a process that did not open them
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -51,6 +55,11 @@ def _opened(path: Path) -> sqlite3.Connection:
         # One by one: `executescript` begins with a COMMIT, and would end this transaction before anything is made.
         for table in _TABLES.split(";\n"):
             base.execute(table)
+        # A file of before has no word of the last member.
+        columns = {row[1] for row in base.execute("PRAGMA table_info(dissolved)")}
+        for column, kind in (("process", "TEXT NOT NULL DEFAULT ''"), ("proof", "BLOB NOT NULL DEFAULT x''")):
+            if column not in columns:
+                base.execute(f"ALTER TABLE dissolved ADD COLUMN {column} {kind}")
         base.execute("COMMIT")
     except sqlite3.Error:
         base.close()
@@ -90,6 +99,7 @@ class Disk(Store):
         self.fresh = private_files.make_file(self._path)
         with telling_storage(self._path):
             self._base = _opened(self._path)
+        tell_of_forks(self)
         self._identity = self._seen()
 
     @property
@@ -146,9 +156,10 @@ class Disk(Store):
             yield from _rows(self._base, self._path)
 
     def dissolved(self) -> Iterable[DissolvedInstance]:
+        columns = "name, instance, view, process, proof"
         with telling_storage(self._path):
-            for name, instance, view in self._base.execute("SELECT * FROM dissolved ORDER BY rowid"):
-                yield DissolvedInstance(name, instance, view)
+            for row in self._base.execute(f"SELECT {columns} FROM dissolved ORDER BY rowid"):
+                yield DissolvedInstance(*row)
 
     def save(self, row: Row) -> None:
         self._write("INSERT OR REPLACE INTO groups VALUES (?, ?)", (row.definition.group, encode_row(row)))
@@ -157,7 +168,8 @@ class Disk(Store):
         self._write("DELETE FROM groups WHERE name = ?", (group,))
 
     def bury(self, gone: DissolvedInstance) -> None:
-        self._write("INSERT OR REPLACE INTO dissolved VALUES (?, ?, ?)", (gone.group, gone.instance, gone.view))
+        row = (gone.group, gone.instance, gone.view, gone.process, gone.proof)
+        self._write("INSERT OR REPLACE INTO dissolved VALUES (?, ?, ?, ?, ?)", row)
 
     def forget(self, group: str) -> None:
         self._write("DELETE FROM dissolved WHERE name = ?", (group,))
@@ -170,6 +182,10 @@ class Disk(Store):
         # A name may be another's by now: who made the group before has no right to remove that one.
         self._write("DELETE FROM creators WHERE name NOT IN (SELECT name FROM groups)", ())
         return dict(self._base.execute("SELECT name, creator FROM creators"))
+
+    def on_forked(self) -> None:
+        """Keep the connection for ever, in the child of a fork: to close it there would end the parent's lock."""
+        _OF_PARENTS.append(self._base)
 
     def close(self) -> None:
         self._base.close()

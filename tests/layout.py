@@ -1,4 +1,4 @@
-"""The tree of the project, one line per folder, as README.md shows it; `make notes` writes it.
+"""The tree of the project, one line per folder, as docs/ARCHITECTURE.md shows it; `make notes` writes it.
 
 The line of a folder is the first sentence of its package's docstring, so the tree cannot say anything else than the
 code.
@@ -11,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("gcom", "registry", "chat_gui")
+PAGE = ROOT / "docs" / "ARCHITECTURE.md"
 OTHERS = {
     "tests": "Tests, in folders as the code's; TESTING.md says what each kind is for.",
     "docs": "This project in words: ARCHITECTURE.md, GLOSSARY.md, LIMITS.md, protocols/ and decisions/.",
@@ -32,7 +33,7 @@ def summary(package: Path) -> str:
 
 
 def render() -> str:
-    """Return the section of README.md, its markers included."""
+    """Return the section of the page, its markers included."""
     rows = [(f"{'  ' * (len(path.parts) - 1)}{path.name}/", summary(path)) for path in packages()]
     rows += [(f"{name}/", words) for name, words in OTHERS.items()]
     return "\n".join([BEGIN, "```", *(f"{place:<{WIDTH - 12}}{words}" for place, words in rows), "```", END])
@@ -46,9 +47,8 @@ def section(text: str) -> str:
 
 
 def write() -> None:
-    """Bring README.md up to date."""
-    path = ROOT / "README.md"
-    text = path.read_text("utf-8")
+    """Bring the page up to date."""
+    text = PAGE.read_text("utf-8")
     old = section(text)
-    assert old, f"README.md has no place for the tree: {BEGIN} ... {END}"
-    path.write_text(text.replace(old, render()), "utf-8")
+    assert old, f"{PAGE.name} has no place for the tree: {BEGIN} ... {END}"
+    PAGE.write_text(text.replace(old, render()), "utf-8")

@@ -20,6 +20,7 @@ WAITING = ("tests/bench/", "tests/chat_gui/", "tests/cli/", "tests/hosts/", "tes
 GROUPS = {
     "tests/tidy/": "tidy",
     "tests/audit/test_local.py": "spark",
+    "tests/audit/test_python.py::test_spark_": "spark",
     "tests/audit/test_oracle.py::test_spark_": "spark",
     "tests/audit/test_continuity.py::test_spark_": "spark",
 }

@@ -27,6 +27,7 @@ from gcom.core.ordering import agreement
 from gcom.core.state_transfer import transfer
 from gcom.core.unicast import channel
 from tests import layout
+from tests.tidy import words
 from tests.tidy.source import ROOT
 
 BEGIN, END = "<!-- states: {} -->", "<!-- end of states -->"
@@ -117,8 +118,9 @@ def block(text: str, machine: Machine) -> str | None:
 
 
 def main() -> None:
-    """Bring the notes, and the tree in README.md, up to date."""
+    """Bring the notes, the tree in docs/ARCHITECTURE.md, and the record of long texts up to date."""
     layout.write()
+    words.lower()
     for machine in MACHINES:
         path = ROOT / "docs" / "protocols" / f"{machine.note}.md"
         text = path.read_text("utf-8")

@@ -34,6 +34,7 @@ from chat_gui.model.wire import ChatMessage
 JOBS = 4  # that may wait at a time
 JOIN_S = 30.0  # a registry that starts takes up to 8 s, a paused holder of the name 4
 LEAVE_S = 5.0  # the user has closed the window, and waits
+END_S = 1.0  # a thread has its last event already
 
 
 class ChatClient:
@@ -91,6 +92,10 @@ class ChatClient:
         """Ask the registry which groups there are."""
         self._put(translate("wish", "list the groups"), "", self._list)
 
+    def ask_registry(self) -> None:
+        """Ask as `list_groups` does, by nobody's wish: that no registry answers is told, and no wish that failed."""
+        self._put("", "", self._list)
+
     def create(self, definition: gcom.Definition) -> None:
         """Make a group, and join it; a join of it that is under way comes first."""
         what = translate("wish", "create the group {}").format(definition.group)
@@ -117,9 +122,10 @@ class ChatClient:
             found = self._groups.get(group)
         return found.send(message, to) if found else translate("say", NOT_IN)
 
-    def ask_receipt(self, group: str, number: int) -> None:
+    def ask_receipt(self, group: str, process: str, number: int) -> None:
         """Ask which members hold an own message; the answer comes as a ReceiptCame."""
-        self._put(translate("wish", "ask who has the message"), group, lambda: self._ask_receipt(group, number))
+        what = translate("wish", "ask who has the message")
+        self._put(what, group, lambda: self._ask_receipt(group, process, number))
 
     def close(self, timeout_s: float = LEAVE_S) -> None:
         """Leave all groups, as far as the time allows."""
@@ -130,6 +136,10 @@ class ChatClient:
         self._jobs.shutdown(wait=False, cancel_futures=True)
         if self._node:
             self._node.close(timeout_s)
+        with self._lock:
+            groups = list(self._groups.values())
+        for membership in groups:
+            membership.join(END_S)  # what became of the own lines is told before this returns
 
     # jobs
 
@@ -149,7 +159,7 @@ class ChatClient:
                 # granted.
                 if isinstance(error, gcom.RegistryUnavailable):
                     self._sink(RegistryAway(str(error)))
-                if not group or joins.is_wanted(group):
+                if what and (not group or joins.is_wanted(group)):
                     missing = isinstance(error, gcom.UnknownGroup)
                     # The library's own words tell of its commands, which nobody types here.
                     why = translate("chat", "there is no group {} yet").format(group) if missing else str(error)
@@ -239,9 +249,7 @@ class ChatClient:
         told: list[ChatMembership] = []
 
         def set_state(data: bytes) -> None:
-            backlog.set_state(data)
-            for membership in told:
-                membership.tell_backlog()
+            (told[0] if told else backlog).set_state(data)
 
         node = self._need_node()
         group = node.join(
@@ -279,8 +287,12 @@ class ChatClient:
         else:
             found.leave(LEAVE_S)
 
-    def _ask_receipt(self, group: str, number: int) -> None:
+    def _ask_receipt(self, group: str, process: str, number: int) -> None:
         if found := self.group(group):
+            # Numbers begin at 1 again with each life: those of one before would name another message.
+            if process not in ("", found.process):
+                text = translate("receipt", "it was sent by {}, which is no more; this chat is {} now")
+                raise gcom.LocalError(text.format(process, found.process))
             self._sink(ReceiptCame(group, found.receipt(number)))
 
     def _need_node(self) -> gcom.Node:

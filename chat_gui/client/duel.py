@@ -18,6 +18,7 @@ from threading import Condition, Event, Thread
 from time import monotonic
 
 import gcom
+from chat_gui.client.fault_control import without_faults
 from chat_gui.model.insight.duel import ORDERINGS, SCRIPT, DuelLine, DuelRun, DuelScreen
 from chat_gui.model.texts.words import translate
 
@@ -49,7 +50,8 @@ class DuelProcess:
 
     def __init__(self, seed: int = SEED) -> None:
         command = [sys.executable, "-m", "chat_gui.client.duel", str(seed)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=without_faults())
 
     def runs(self) -> Iterator[DuelRun]:
         """Yield the runs; raises DuelFailed."""

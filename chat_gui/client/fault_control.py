@@ -23,6 +23,11 @@ def shared_file() -> Path | None:
     return Path(text[1:]) if text.startswith("@") else None
 
 
+def without_faults() -> dict[str, str]:
+    """Return this process's environment without its faults, for groups of their own."""
+    return {name: value for name, value in os.environ.items() if name != VARIABLE}
+
+
 class FaultControl:
     """`find` returns the node; `tell` is told what became of each wish: empty, or why it was refused."""
 

@@ -15,6 +15,7 @@ from threading import Event, Lock, Thread
 
 import gcom
 from chat_gui.client.duel import FAULTS, POLL_S, SEED, SHOWN, Arena, DuelFailed, failure_of
+from chat_gui.client.fault_control import without_faults
 from chat_gui.model.insight.duel import ORDERINGS, DuelRun, DuelScreen
 from chat_gui.model.insight.live_duel import LINES_A_TURN, PLACES, live_run
 
@@ -28,7 +29,8 @@ class LiveDuel:
         # A process of its own: the threads of its nodes would hold up the window.
         command = [sys.executable, "-m", "chat_gui.client.live_duel", str(seed)]
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        environment = without_faults()
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment)
         self.said: list[str] = []
 
     def say(self, text: str) -> None:

@@ -5,47 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from queue import Empty, Full, Queue
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 
 import gcom
-from chat_gui.client.own_messages import OwnMessages
+from chat_gui.client.own_lines import WAITING_MAX, Line, OwnLines
 from chat_gui.client.times import TimesOfMessages
 from chat_gui.model.backlog import Backlog
 from chat_gui.model.members import Pulse
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
-from chat_gui.model.updates import (
-    Arrived,
-    BacklogCame,
-    HeldBackNow,
-    HeldByAll,
-    Left,
-    MessageNumbered,
-    Unsent,
-    Update,
-    Whispered,
-)
+from chat_gui.model.updates import Arrived, BacklogCame, HeldBackNow, Left, Update
 from chat_gui.model.wire import ChatMessage, decode, encode
 
 BATCH_MAX = 500  # events per update: more would hold the screen for longer than a frame
 NOT_IN = QT_TRANSLATE_NOOP("say", "this chat is not in the group; the banner says why")
-UNSENT_MAX = 1_000  # own messages that wait for the group
 HELD_S = 0.5  # what waits for less is no trouble that one could see
 POLL_S = 0.25  # how soon a thread sees that it is to stop
+PRIVATE_S = 10  # for a member that does not read: all that is typed waits behind it
 
 
 def wall_ms() -> int:
     """Return the wall clock, in ms since 1970."""
     return time.time_ns() // 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Wish:
-    """A message to send; `to` names a member, or is empty for all."""
-
-    message: ChatMessage
-    to: str = ""
 
 
 class ChatMembership:
@@ -55,17 +35,13 @@ class ChatMembership:
         self.group = group
         self._backlog = backlog
         self._sink = sink
-        self._wishes: Queue[_Wish] = Queue(UNSENT_MAX)
         self._stopped = Event()
-        # Without it: 1. `send` sees that nothing has stopped. 2. The sending thread finds its queue empty, and ends.
-        # 3. `send` puts its message, which nobody sends or refuses. It is shut before the queue is emptied at last.
-        self._door = Lock()
-        self._shut = False  # nothing more is taken: nobody would send it
-        self._own = OwnMessages(group)
+        self._lines = OwnLines(group, sink)
         self._times = TimesOfMessages(group)
         self._looked_s = 0.0
         self._held = 0
         self._pulse: Pulse | None = None
+        self._state: tuple[frozenset[tuple[str, str]], bool] | None = None  # that came since the last batch
         threads = (self._receive, f"chat receives {group.name}"), (self._send_all, f"chat sends {group.name}")
         self._threads = [Thread(target=run, name=name, daemon=True) for run, name in threads]
 
@@ -76,14 +52,11 @@ class ChatMembership:
 
     def send(self, message: ChatMessage, to: str = "") -> str:
         """Send a message to all, or to one member; return why it is not taken, empty: it is."""
-        with self._door:
-            if self._shut or self._stopped.is_set():
-                return translate("say", NOT_IN)
-            try:
-                self._wishes.put_nowait(_Wish(message, to))
-            except Full:
-                return translate("chat", "{:,} messages wait for the group already").format(UNSENT_MAX)
-        return ""
+        if self._lines.add(message, to):
+            return ""
+        if self._lines.closed or self._stopped.is_set():
+            return translate("say", NOT_IN)
+        return translate("chat", "{:,} messages wait for the group already").format(WAITING_MAX)
 
     def leave(self, timeout_s: float) -> None:
         """Leave the group, and wait until its last event was told."""
@@ -114,8 +87,11 @@ class ChatMembership:
 
     # the receiving thread
 
-    def tell_backlog(self) -> None:
-        """Tell what the backlog holds, after a member's state has come."""
+    def set_state(self, data: bytes) -> None:
+        """Take a member's state, and tell what it holds; called while the receiving thread reads an event."""
+        before = self._backlog.names
+        self._backlog.set_state(data)
+        self._state = self._backlog.names, bool(before & self._backlog.names)
         self._sink(BacklogCame(self.group.name, self._backlog.topic, tuple(self._backlog.said)))
 
     def _receive(self) -> None:
@@ -129,10 +105,22 @@ class ChatMembership:
                     reason = event.reason
             if events:
                 self._sink(Arrived(self.group.name, wall_ms(), tuple(events), self._times.of(events)))
+                self._tell_lines(events)
         # `Left` comes last: on hearing it somebody may join again, which is refused while this one is not over.
         self._times.close()
         self._stopped.set()
+        self._lines.close(translate("chat", "this group was left"))
         self._sink(Left(self.group.name, reason))
+
+    def _tell_lines(self, events: list[gcom.Event]) -> None:
+        state, self._state = self._state, None
+        if state is None:
+            self._lines.on_events(events)
+        else:
+            # It came before the last event of the batch, and behind the others.
+            self._lines.on_events(events[:-1])
+            self._lines.on_state(*state)
+            self._lines.on_events(events[-1:])
 
     def _batch(self) -> list[gcom.Event]:
         """Return the events that are there, after waiting for a first one."""
@@ -142,7 +130,8 @@ class ChatMembership:
             while event is not None:
                 events.append(event)
                 last = isinstance(event, gcom.Departure) and not event.returning
-                event = None if last or len(events) >= BATCH_MAX else self.group.receive(0)
+                full = len(events) >= BATCH_MAX or self._state is not None
+                event = None if last or full else self.group.receive(0)
         except gcom.StateFailed:
             pass  # a Departure follows
         return events
@@ -151,46 +140,45 @@ class ChatMembership:
 
     def _send_all(self) -> None:
         while not self._stopped.is_set():
-            with suppress(Empty):
-                self._send_one(self._wishes.get(timeout=POLL_S))
+            if line := self._lines.first(POLL_S):
+                self._send_one(line)
             self._look()
-        with self._door:
-            self._shut = True
-        # Given back, not dropped: these texts stand in the input again.
-        while not self._wishes.empty():
-            self._refuse(self._wishes.get(), translate("chat", "this group was left"))
+        self._lines.close(translate("chat", "this group was left"))
 
-    def _send_one(self, wish: _Wish) -> None:
-        """Send one, for as long as that takes: a detached member waits for its quorum."""
-        name, payload = self.group.name, encode(wish.message)
-        while True:
+    def _send_one(self, line: Line) -> None:
+        """Try to send one; where it has to wait it stays the first."""
+        with self._lines.attempt():
             try:
-                if wish.to:
-                    self.group.send_to(wish.to, payload, timeout_s=10)
-                    self._sink(Whispered(name, wish.to, wish.message))
+                if line.to:
+                    self.group.send_to(line.to, encode(line.message), timeout_s=PRIVATE_S)
+                    self._lines.whispered(line)
                 else:
-                    # A short wait, again and again: the thread sees in time that it is to stop.
-                    number = self.group.send(payload, timeout_s=POLL_S)
-                    self._own.sent(number)
-                    self._sink(MessageNumbered(name, wish.message.id, number))
-                return None
+                    self._multicast(line)
             except gcom.Detached:
-                self._look()
-                if self._stopped.wait(POLL_S):
-                    return self._refuse(wish, translate("chat", "this group was left"))
+                # Until it hears a quorum, or is back.
+                self._stopped.wait(POLL_S)
             except gcom.GComTimeout as error:
-                # A private one has waited 10 s for a member that does not read; all that is typed waits behind it.
-                if wish.to or self._stopped.is_set():
-                    return self._refuse(wish, str(error))
-                self._look()
+                if line.to:
+                    self._lines.refuse(line, str(error))
             except gcom.GComError as error:
-                return self._refuse(wish, str(error))
+                self._lines.refuse(line, str(error))
+
+    def _multicast(self, line: Line) -> None:
+        group, before = self.group, (self.group.process, self.group.instance)
+        # A short wait, again and again: the thread sees in time that it is to stop.
+        number = group.send(encode(line.message), timeout_s=POLL_S)
+        all_left, after = not group.pending, (group.process, group.instance)
+        if before != after:
+            # It went over to another instance meanwhile: which of the two gave the number?
+            with suppress(gcom.BadValue):
+                receipt = group.receipt(number)
+                before = receipt.process, receipt.instance
+        self._lines.sent(line, number, before, all_left and before == after)
 
     def _look(self) -> None:
-        """Tell, now and then, which own messages all members hold."""
+        """Tell, now and then, which own lines have left, and which all members hold."""
         if time.monotonic() - self._looked_s >= POLL_S:
-            if last := self._own.held():
-                self._sink(HeldByAll(self.group.name, last))
+            self._lines.look()
             self._looked_s = time.monotonic()
             self._look_for_held()
 
@@ -204,6 +192,3 @@ class ChatMembership:
         if count != self._held:
             self._held = count
             self._sink(HeldBackNow(self.group.name, count))
-
-    def _refuse(self, wish: _Wish, why: str) -> None:
-        self._sink(Unsent(self.group.name, wish.message, why, wish.to))

@@ -1,4 +1,7 @@
-"""One companion: `python -m chat_gui.demo.companion NAME REGISTRY FROM_S`, until its standard input ends."""
+"""One companion: `python -m chat_gui.demo.companion NAME REGISTRY FROM_S LOGS`, until its standard input ends.
+
+The visitor breaks the network on purpose, so nothing that a call says ends a companion: it tries again.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,16 @@ from chat_gui.model.backlog import Backlog
 from chat_gui.model.wire import ChatMessage, MessageKind, decode, encode
 
 KINDS = {Act.SAY: MessageKind.TEXT, Act.WAVE: MessageKind.ACTION, Act.TOPIC: MessageKind.TOPIC}
+AGAIN_S = 1.0  # until it tries once more what a bad network denied it
 CRASHED = 70  # the status of one that crashed on purpose
 
 
 class Companion:
     """A member that plays its lines of the script, beginning `from_s` seconds into it."""
 
-    def __init__(self, node: gcom.Node, from_s: float) -> None:
-        self._node = node
+    def __init__(self, name: str, registry: str, from_s: float, logs: str) -> None:
+        self._name, self._registry, self._logs = name, registry, logs
+        self._node: gcom.Node | None = None
         self._began = time.monotonic() - from_s
         self._group: gcom.Group | None = None
         self._stopped = threading.Event()
@@ -31,9 +36,16 @@ class Companion:
         self._stopped.set()
 
     def play(self) -> None:
-        """Play the script again and again."""
+        """Play the script again and again, and leave."""
+        try:
+            self._play()
+        finally:
+            if self._node:
+                self._node.close(2)
+
+    def _play(self) -> None:
         self._enter()
-        mine = [line for line in SCRIPT if line.name == self._node.name]
+        mine = [line for line in SCRIPT if line.name == self._name]
         round_, passed_s = 0, time.monotonic() - self._began
         while not self._stopped.is_set():
             for line in mine:
@@ -44,8 +56,6 @@ class Companion:
                 if not missed and (self._stopped.wait(max(0.0, wait_s)) or self._act(line)):
                     break
             round_ += 1
-        if self._group:
-            self._group.leave(2)
 
     def _act(self, line: ScriptLine) -> bool:
         """Play one line; True ends the script."""
@@ -67,22 +77,34 @@ class Companion:
             group.send(encode(message), timeout_s=5)
         except (gcom.Detached, gcom.GComTimeout):
             return  # a line less; the group's troubles are what the demonstration shows
+        except gcom.GComError:
+            self._enter()  # it was put out for good
 
     def _enter(self) -> None:
+        """Join the group, as often as it takes."""
+        while not self._stopped.is_set():
+            try:
+                self._node = self._node or gcom.connect(self._name, self._registry, log_dir=self._logs)
+                self._group = self._join(self._node)
+                return
+            except gcom.GComError:
+                self._stopped.wait(AGAIN_S)
+
+    def _join(self, node: gcom.Node) -> gcom.Group:
         backlog = Backlog()
-        self._group = self._node.join(
+        group = node.join(
             GROUP, create=DEFINITION, get_state=backlog.get_state, set_state=backlog.set_state, timeout_s=30
         )
-        self._group.listen(on_message=lambda message: backlog.add(message.name, decode(message.payload)))
+        group.listen(on_message=lambda message: backlog.add(message.name, decode(message.payload)))
+        return group
 
 
 def main() -> None:
     """Play until the standard input ends, which it does when the chat has."""
-    name, registry, from_s = sys.argv[1:4]
-    with gcom.connect(name, registry) as node:
-        companion = Companion(node, float(from_s))
-        threading.Thread(target=_stop_at_end, args=(companion,), daemon=True).start()
-        companion.play()
+    name, registry, from_s, logs = sys.argv[1:5]
+    companion = Companion(name, registry, float(from_s), logs)
+    threading.Thread(target=_stop_at_end, args=(companion,), daemon=True).start()
+    companion.play()
 
 
 def _stop_at_end(companion: Companion) -> None:

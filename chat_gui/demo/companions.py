@@ -1,4 +1,4 @@
-"""`Stage`: starts the companions, starts those again that crashed, and ends them."""
+"""`Companions`: starts the companions, starts those again that crashed, and ends them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ END_S = 5.0  # a companion that does not end by itself is killed
 
 
 class Companions:
-    """The companions of one demonstration, at a registry. `poll` is called now and then, and `close` at the end."""
+    """The companions of one demonstration, at a registry; `logs` is the folder of their delivery logs.
 
-    def __init__(self, registry: str) -> None:
-        self.registry = registry
+    `poll` is called now and then, and `close` at the end.
+    """
+
+    def __init__(self, registry: str, logs: str) -> None:
+        self.registry, self.logs = registry, logs
         self._began = time.monotonic()
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._back_at: dict[str, float] = {}
@@ -31,7 +34,8 @@ class Companions:
     def _start(self, name: str) -> None:
         # One that comes back goes on where the others are.
         from_s = (time.monotonic() - self._began) % LENGTH_S
-        command = [sys.executable, "-m", "chat_gui.demo.companion", name, self.registry, f"{from_s:.2f}"]
+        of_its_own = [name, self.registry, f"{from_s:.2f}", self.logs]
+        command = [sys.executable, "-m", "chat_gui.demo.companion", *of_its_own]
         self._running[name] = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
 
     def poll(self) -> None:

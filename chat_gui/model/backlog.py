@@ -17,17 +17,28 @@ class Backlog:
     def __init__(self) -> None:
         self.topic = ""
         self.said: deque[tuple[str, ChatMessage]] = deque()
+        self._names: set[tuple[str, str]] = set()
         self._size = 0
 
+    @property
+    def names(self) -> frozenset[tuple[str, str]]:
+        """The senders' names with the ids of what they said."""
+        return frozenset(self._names)
+
     def add(self, name: str, message: ChatMessage) -> None:
-        """Add a delivered message."""
+        """Add a delivered message; one that was sent once more is there already."""
+        if (name, message.id) in self._names:
+            return
         if message.kind is MessageKind.TOPIC:
             self.topic = message.text
         elif message.kind in (MessageKind.TEXT, MessageKind.ACTION):
             self.said.append((name, message))
+            self._names |= {(name, message.id)} if message.id else set()
             self._size += len(message.text)
             while len(self.said) > MESSAGES_MAX or self._size > BYTES_MAX:
-                self._size -= len(self.said.popleft()[1].text)
+                first, oldest = self.said.popleft()
+                self._names.discard((first, oldest.id))
+                self._size -= len(oldest.text)
 
     def get_state(self) -> bytes:
         """Return all as one state."""
@@ -46,6 +57,7 @@ class Backlog:
         # Only when all of it could be read: half of a state would be told to newcomers as the whole.
         self.topic, self._size = topic, 0
         self.said.clear()
+        self._names.clear()
         for name, message in said:
             self.add(name, message)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import assert_never
 
 import gcom
-from chat_gui.model.commands import typed
 from chat_gui.model.conversation import Conversation
-from chat_gui.model.members import REASONS, Members, view_text
-from chat_gui.model.rows import MessageState, RowKind
+from chat_gui.model.group_state import GroupStanding, GroupState, PrivateTalk, Talk, private_name
+from chat_gui.model.members import REASONS, view_text
+from chat_gui.model.rows import ENDED_BADLY, MessageState, RowKind
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.model.updates import (
     Arrived,
@@ -19,23 +18,20 @@ from chat_gui.model.updates import (
     Exported,
     FoundOnDisk,
     HeldBackNow,
-    HeldByAll,
     HistoryCame,
     InvitationAccepted,
     JoinBegan,
     Joined,
     Left,
+    LinesMoved,
     Listed,
-    MessageNumbered,
     ProtectionTold,
     ReceiptCame,
     RegistryAway,
     RegistryFound,
     StorageTold,
     SurroundingsCame,
-    Unsent,
     Update,
-    Whispered,
     WishFailed,
 )
 from chat_gui.model.wire import decode
@@ -58,41 +54,7 @@ DEPARTED = {
 
 VIEWS_A_LINE_MAX = 10  # a line that tells more is read by nobody
 # What comes of a group for as long as it has a tab.
-_OF_A_TAB = JoinBegan, Joined, Arrived, BacklogCame, MessageNumbered, HeldByAll, HeldBackNow, Unsent, Whispered
-
-
-class GroupStanding(StrEnum):
-    """The standing of this chat in a group; the banner says it in words."""
-
-    JOINING = "joining"
-    IN = "in"
-    DETACHED = "detached"  # no quorum is heard: nothing can be sent until one is
-    RETURNING = "returning"  # put out, and on its way back
-    LEFT = "left"
-
-
-@dataclass(slots=True)
-class GroupState:
-    """One tab. `doubt`: first and last of the own messages that may not have arrived."""
-
-    name: str
-    conversation: Conversation
-    members: Members = field(default_factory=Members)
-    standing: GroupStanding = GroupStanding.JOINING
-    definition: gcom.Definition | None = None
-    process: str = ""
-    doubt: tuple[int, int] | None = None
-    since_ms: int = 0  # the standing's
-    back_ms: int = 0  # when it was in order again, after it was not
-    why: str = ""
-    missing: bool = False  # it could not be joined, as there is none of that name
-    held: int = 0  # messages that are here, and wait for others
-    views: list[gcom.ViewChange] = field(default_factory=list)  # that the last line tells
-
-    @property
-    def leads(self) -> bool:
-        """Return whether this chat is the leader."""
-        return self.members.view is not None and self.members.view.leader == self.process
+_OF_A_TAB = JoinBegan, Joined, Arrived, BacklogCame, LinesMoved, HeldBackNow
 
 
 def departed_text(reason: str) -> str:
@@ -108,7 +70,7 @@ class Notice:
     group: str = ""
     error: bool = False
     lasting: bool = False  # it stands in the conversation in front, too, where it does not go after a while
-    returned: str = ""  # text that could not be sent, for the input of the group's tab
+    shown: bool = False  # the group's tab shows it already
 
 
 class Chat:
@@ -123,6 +85,8 @@ class Chat:
         self.asks_again_ms = 0  # when it is asked next, while it is away
         self.listed: tuple[gcom.GroupInfo, ...] = ()
         self.groups: dict[str, GroupState] = {}
+        self.privates: dict[str, PrivateTalk] = {}
+        self.ignored: frozenset[str] = frozenset()  # members whose words are not shown
         self.words: frozenset[str] = frozenset()
         self.collapse = True  # view changes in a row make one line
         self._more_words: tuple[str, ...] = ()
@@ -133,6 +97,22 @@ class Chat:
         if group not in self.groups:
             self.groups[group] = GroupState(group, Conversation(group, first_key, self._rows_max))
         return self.groups[group]
+
+    def open_private(self, group: str, peer: str) -> PrivateTalk:
+        """Return the private conversation with a member of a group that has a tab."""
+        name = private_name(group, peer)
+        if name not in self.privates:
+            self.privates[name] = PrivateTalk(self.groups[group], peer, Conversation(name, 1, self._rows_max))
+        return self.privates[name]
+
+    def talk(self, name: str) -> Talk:
+        """Return what a tab shows, by its name."""
+        return self.groups[name] if name in self.groups else self.privates[name]
+
+    @property
+    def talks(self) -> list[Talk]:
+        """What there are tabs for: groups, and then private conversations."""
+        return [*self.groups.values(), *self.privates.values()]
 
     @property
     def summary(self) -> str:
@@ -145,9 +125,13 @@ class Chat:
             lines.append(f"{name}: {len(said)} messages of {len({row.name for row in said})}, {views} view changes")
         return "\n".join(lines) or "no group was joined"
 
-    def close(self, group: str) -> None:
-        """Forget a group whose tab was closed."""
-        self.groups.pop(group, None)
+    def close(self, name: str) -> list[str]:
+        """Forget what a closed tab showed, with a group its private conversations; return the names of all."""
+        closed = [name, *(private for private, talk in self.privates.items() if talk.group == name)]
+        self.groups.pop(name, None)
+        for private in closed:
+            self.privates.pop(private, None)
+        return closed
 
     def set_words(self, words: tuple[str, ...]) -> None:
         """Count these, and the own name, as a mention."""
@@ -177,13 +161,12 @@ class Chat:
             case Joined():
                 self._on_joined(update, now_ms)
             case BacklogCame(group, topic, said):
-                self.open(group).conversation.on_backlog(topic, said, now_ms)
+                known = [(name, message) for name, message in said if name not in self.ignored]
+                self.open(group).conversation.on_backlog(topic, known, now_ms, self.words)
             case Arrived(group):
                 return self._on_arrived(self.open(group), update)
-            case MessageNumbered(group, identity, number):
-                self.open(group).conversation.on_sent(identity, number)
-            case HeldByAll(group, up_to):
-                self.open(group).conversation.on_held(up_to)
+            case LinesMoved(group):
+                return self._on_moved(self.open(group), update, now_ms)
             case HeldBackNow(group, count):
                 self.open(group).held = count
             case ProtectionTold(name, registry, certified=certified) if (name, registry) == (self.nick, self.registry):
@@ -192,24 +175,17 @@ class Chat:
                 pass  # the window shows it where it was asked for
             case FoundOnDisk() | SurroundingsCame():
                 pass
-            # The line goes back to where it was typed: a text of many
-            # minutes must not be lost for a window that was full.
-            case Unsent(group, message, why, to):
-                self.open(group).conversation.on_failed(message.id)
-                text = translate("chat", "not sent: {}").format(why)
-                return [Notice(text, group, error=True, returned=typed(message, to))]
-            case Whispered(group, to, message):
-                self.open(group).conversation.on_private(self.nick, message, now_ms, own=True, peer=to)
             case Left(group, reason):
                 self._on_left(group, reason, now_ms)
-            case HistoryCame(group, rows, older):
-                # Older rows go to the view alone, which asked for them: in
-                # the model they would push the newest out at its bound.
-                if group in self.groups and not older:
-                    self.groups[group].conversation.restore(rows)
-            case Exported(group, text):
-                if group in self.groups:
-                    self.groups[group].conversation.notice(text, now_ms)
+            # Older rows go to the view alone, which asked for them: in
+            # the model they would push the newest out at its bound.
+            case HistoryCame(older=False):
+                return self._on_history(update, now_ms)
+            case HistoryCame():
+                pass
+            case Exported(name, text):
+                if name in self.groups or name in self.privates:
+                    self.talk(name).conversation.notice(text, now_ms)
             case StorageTold(text):
                 return [Notice(text, error=True, lasting=True)]
             case _:
@@ -220,6 +196,31 @@ class Chat:
         """Record that the registry answers."""
         if self.registry_away:
             self.registry_away, self.registry_back_ms = "", now_ms
+
+    def _on_history(self, came: HistoryCame, now_ms: int) -> list[Notice]:
+        if came.group in self.groups:
+            self.groups[came.group].conversation.restore(came.rows, came.lines)
+        if not (private := self.privates.get(came.group)):
+            return []
+        private.conversation.restore(came.rows, came.lines)
+        private.loaded, waiting, private.waiting = True, private.waiting, []
+        return [notice for update in waiting for notice in self.apply(update, now_ms)]
+
+    def _on_moved(self, state: GroupState, moved: LinesMoved, now_ms: int) -> list[Notice]:
+        talks: list[Talk] = [state, *(talk for talk in self.privates.values() if talk.state is state)]
+        # Lines of several tabs may end together, when the group is left.
+        mine = [talk for talk in talks if not talk.conversation.own.lines.keys().isdisjoint(moved.ids)]
+        for talk in mine:
+            if isinstance(talk, PrivateTalk) and not talk.loaded:
+                talk.waiting.append(moved)
+            else:
+                for identity in moved.ids:
+                    talk.conversation.on_moved(identity, moved.state, moved.number, moved.why, now_ms)
+        if moved.state not in ENDED_BADLY:
+            return []
+        lost = moved.state is MessageState.LOST
+        sent = translate("chat", "not sent: {}") if lost else translate("chat", "may not have arrived: {}")
+        return [Notice(sent.format(moved.why), talk.name, error=True, shown=True) for talk in mine]
 
     # groups
 
@@ -259,34 +260,43 @@ class Chat:
     # events
 
     def _on_arrived(self, state: GroupState, update: Arrived) -> list[Notice]:
-        notices, at_ms = [], update.at_ms
+        notices: list[Notice] = []
         for event in update.events:
             if isinstance(event, gcom.Message):
-                row = state.conversation.on_message(
-                    event.sender,
-                    event.number,
-                    event.view,
-                    decode(event.payload),
-                    at_ms,
-                    event.sender == state.process,
-                    self.words,
-                )
-                row.looks_like = state.members.looks_like(row.name)
-                row.times = update.times.get((event.sender, event.number))
-                # Who is looking needs no notice of what he sees.
-                if row.mention and not state.conversation.watched:
-                    notices.append(Notice(f"{row.name}: {row.text[:200]}", state.name))
+                if not self.ignored or event.name not in self.ignored:
+                    notices += self._on_message(state, event, update)
             elif isinstance(event, gcom.Unicast):
-                message = decode(event.payload)
-                row = state.conversation.on_private(event.name, message, at_ms, own=False, peer=self.nick)
-                row.looks_like = state.members.looks_like(row.name)
-                if not state.conversation.watched:
-                    notices.append(
-                        Notice(translate("chat", "{} (private): {}").format(row.name, row.text[:200]), state.name)
-                    )
+                if event.name not in self.ignored:
+                    notices += self._on_unicast(state, event, update)
             else:
-                self._on_event(state, event, at_ms)
+                self._on_event(state, event, update.at_ms)
         return notices
+
+    def _on_message(self, state: GroupState, event: gcom.Message, update: Arrived) -> list[Notice]:
+        talk, own = state.conversation, event.sender == state.process
+        message = decode(event.payload)
+        row = talk.on_message(event.sender, event.number, event.view, message, update.at_ms, own, self.words)
+        if row is None:  # shown already
+            return []
+        row.looks_like = state.members.looks_like(row.name)
+        row.times = update.times.get((event.sender, event.number))
+        # Who is looking needs no notice of what he sees.
+        told = row.mention and not talk.watched
+        return [Notice(f"{row.name}: {row.text[:200]}", state.name)] if told else []
+
+    def _on_unicast(self, state: GroupState, event: gcom.Unicast, update: Arrived) -> list[Notice]:
+        private = self.open_private(state.name, event.name)
+        if not private.loaded:
+            private.waiting.append(Arrived(state.name, update.at_ms, (event,)))
+            return []
+        row = private.conversation.on_private(event.name, decode(event.payload), update.at_ms, self.nick)
+        if row is None:  # shown already
+            return []
+        row.looks_like = state.members.looks_like(row.name)
+        if private.conversation.watched:
+            return []
+        text = translate("chat", "{} (private): {}").format(row.name, row.text[:200])
+        return [Notice(text, private.name)]
 
     def _on_event(self, state: GroupState, event: gcom.Event, now_ms: int) -> None:
         talk = state.conversation
@@ -300,16 +310,11 @@ class Chat:
                     self._become(state, GroupStanding.IN, now_ms)
             case gcom.Suspicion(process, reason):
                 state.members.on_suspicion(process, reason, now_ms)
-            case gcom.QuorumLost(doubt):
-                state.doubt = doubt
+            # Which own lines these have to do with is known to those who keep them: LinesMoved tells it.
+            case gcom.QuorumLost():
                 self._become(state, GroupStanding.DETACHED, now_ms)
-                # Nothing may be in doubt, as all members held it: then there is no line to mark.
-                if doubt:
-                    talk.on_doubt(*doubt, MessageState.DOUBT)
             case gcom.QuorumRegained():
                 self._become(state, GroupStanding.IN, now_ms)
-            case gcom.Settled(first, last, arrived):
-                self._on_settled(state, first, last, arrived, now_ms)
             case gcom.Lost(sender, _, count):
                 talk.notice(
                     translate("chat", "{} messages of {} were lost on the way here").format(
@@ -320,18 +325,9 @@ class Chat:
             case gcom.Departure():
                 self._on_departure(state, event, now_ms)
             case gcom.Returned(process):
-                # Numbers of the former process mean nothing of this one: they begin at 1 again.
-                state.process, state.doubt = process, None
-                talk.on_returned()
+                state.process = process
                 self._become(state, GroupStanding.IN, now_ms)
                 talk.notice(translate("chat", "this chat is back in the group"), now_ms)
-            case gcom.Undelivered(process, payloads):
-                talk.notice(
-                    translate("chat", "{} private messages to {} may not have come").format(
-                        len(payloads), process.partition("#")[0]
-                    ),
-                    now_ms,
-                )
             case gcom.StateLost(_, reason):
                 talk.notice(
                     translate("chat", "nobody can give the topic and what was said before: {}").format(reason), now_ms
@@ -355,20 +351,8 @@ class Chat:
         state.views.append(event)
         talk.on_view(view_text(*state.views), event.view.number, now_ms, again=len(state.views) > 1)
 
-    def _on_settled(self, state: GroupState, first: int, last: int, arrived: bool, now_ms: int) -> None:
-        count = state.conversation.on_doubt(first, last, MessageState.HELD if arrived else MessageState.LOST)
-        state.doubt = None
-        if count and not arrived:
-            text = translate(
-                "chat", "{} of your messages never arrived, and never will: they can be sent again"
-            ).format(count)
-            state.conversation.notice(text, now_ms)
-
     def _on_departure(self, state: GroupState, event: gcom.Departure, now_ms: int) -> None:
         why = departed_text(event.reason)
-        if event.unconfirmed:
-            state.conversation.on_doubt(*event.unconfirmed, MessageState.DOUBT)
         if event.returning:
-            state.doubt = event.unconfirmed
             self._become(state, GroupStanding.RETURNING, now_ms, why)
             state.conversation.notice(translate("chat", "out of the group: {}; coming back").format(why), now_ms)

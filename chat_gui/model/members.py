@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import gcom
+from chat_gui.model.name_colours import NameColours
 from chat_gui.model.texts.imitation import imitated
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 
@@ -88,6 +89,7 @@ class Members:
         self._since: dict[str, int] = {}
         self._suspected: dict[str, tuple[int, str]] = {}
         self._gone: dict[str, MemberLine] = {}
+        self.colours = NameColours()
         self._looks: dict[str, str] = {}  # by the name of who came later, the older member it looks like
 
     def on_view(self, view: gcom.View, left: dict[str, str], now_ms: int) -> None:
@@ -107,6 +109,7 @@ class Members:
         self._since = {process: self._since[process] for process in view.members}
         self._suspected.clear()
         self.view = view
+        self.colours.settle(view.names)
         looks = ((name, imitated(name, view.names[:rank])) for rank, name in enumerate(view.names))
         self._looks = {name: older for name, older in looks if older}
 

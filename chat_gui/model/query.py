@@ -55,9 +55,9 @@ class Query:
         if any(name in values and values[name] != value for name, value in self.filters):
             return False
         if self._cased:
-            return self.text in row.text or self.text == row.name
+            return self.text in row.said or self.text == row.name
         wanted = self.text.casefold()
-        return wanted in row.text.casefold() or wanted == row.name.casefold()
+        return wanted in row.said.casefold() or wanted == row.name.casefold()
 
     def places(self, text: str) -> Iterator[tuple[int, int]]:
         """Return where in a text the words begin and end, from the left."""

@@ -18,15 +18,20 @@ class RowKind(StrEnum):
 
 
 class MessageState(IntEnum):
-    """The state of an own message, in the order in which it passes."""
+    """The state of an own line. It ends as HELD (over BASIC as ORDERED), or in one of ENDED_BADLY."""
 
     NONE = 0  # another's, or not known any more
-    WAITING = 1  # not in the group yet: the window is full, or no quorum is heard
+    WAITING = 1  # on this computer: the window is full, or no quorum is heard
     SENT = 2
     ORDERED = 3  # delivered here, so its place is fixed
     HELD = 4  # by all members
     DOUBT = 5  # it may not have arrived, and an event will say
-    LOST = 6  # it never will be delivered
+    LOST = 6  # it was not sent, or never arrived
+    UNCONFIRMED = 7  # nobody can say any more whether it arrived
+
+
+# The user decides about these: to send again, or to discard.
+ENDED_BADLY = frozenset({MessageState.LOST, MessageState.UNCONFIRMED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +78,11 @@ class ChatRow:
     earlier: bool = False  # from the state or the disk: said before this process came
     looks_like: str = ""  # an older member for whom the sender's name may be taken
     delivery: MessageState = MessageState.NONE
+    cut: bool = False  # `text` is the beginning of it
+    whole: str = ""  # all of what is cut, while there is room for it in memory; on disk it is there for longer
     times: MessageTimes | None = None  # None: not a message of the group, or nobody watched
+
+    @property
+    def said(self) -> str:
+        """The whole text, as far as it is in memory."""
+        return self.whole or self.text

@@ -14,6 +14,7 @@ from typing import Any
 
 import gcom
 
+REGISTRY = "127.0.0.1:7411"  # where one is by default
 _CHOICES = ("ordering", "multicast", "netsplit", "tie_breaker", "detection")
 ZOOMS = (50, 60, 70, 80, 90, 100, 110, 125, 150, 175, 200, 250, 300)
 HISTORY_MIN, HISTORY_MAX = 100, 1_000_000
@@ -51,6 +52,7 @@ class Settings:
     do_not_disturb: bool = False
     tray: bool = False
     words: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()  # members whose words are not shown
     clock: str = CLOCKS[0]  # how times are written
     log_folder: str = ""
     write_logs: bool = False
@@ -94,7 +96,7 @@ def settings_of(table: Mapping[str, Any]) -> Settings:
         found.pop("theme", None)
     if found.get("clock") not in CLOCKS:
         found.pop("clock", None)
-    for name in ("words", "shortcuts"):
+    for name in ("words", "ignored", "shortcuts"):
         several = table.get(name)
         found[name] = tuple(each for each in several if isinstance(each, str)) if isinstance(several, list) else ()
     # Within bounds rather than refused: a window that cannot be read could not be set right again.

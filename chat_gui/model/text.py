@@ -15,6 +15,7 @@ from chat_gui.model.texts.words import translate
 SIGN = "\N{REPLACEMENT CHARACTER}"
 SHOWN_CHARS_MAX = 16 * 1024  # of one message; the rest is counted
 SHOWN_LINES_MAX = 100
+WHOLE_CHARS_MAX = 256 * 1024  # of one message that can be opened: as long as a chat sends them
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _UNSAFE = re.compile(
     # A black flag, the region's letters as tags, and the tag that ends them are one sign: the flag of Wales, say.
@@ -53,6 +54,21 @@ def shown(text: str) -> str:
     kept = clean(text[:end])
     rest = len(text) - end
     return kept + translate("chat", "… ({:,} more characters)").format(rest) if rest else kept
+
+
+def in_full(text: str) -> str:
+    """Return all of a clean text that `shown` would cut, up to WHOLE_CHARS_MAX; empty: it is shown in full."""
+    if len(text) < SHOWN_LINES_MAX:
+        return ""
+    if (
+        len(text) <= SHOWN_CHARS_MAX
+        and sum(1 for _ in islice(_LINE_END.finditer(text), SHOWN_LINES_MAX)) < SHOWN_LINES_MAX
+    ):
+        return ""
+    rest = len(text) - WHOLE_CHARS_MAX
+    return clean(text[:WHOLE_CHARS_MAX]) + (
+        translate("chat", "… ({:,} more characters)").format(rest) if rest > 0 else ""
+    )
 
 
 def folded(text: str) -> str:

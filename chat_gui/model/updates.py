@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import gcom
-from chat_gui.model.rows import ChatRow, MessageTimes
+from chat_gui.model.outbox import OwnLine
+from chat_gui.model.rows import ChatRow, MessageState, MessageTimes
 from chat_gui.model.wire import ChatMessage
 
 
@@ -112,20 +113,17 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageNumbered:
-    """An own message went into the group, by its id."""
+class LinesMoved:
+    """Own lines, by their ids, that came to a state; HELD, LOST and UNCONFIRMED are ends, over BASIC ORDERED too.
+
+    `number`: of a single one in the stream of this process, where it has one; `why`: for a bad end, in words.
+    """
 
     group: str
-    id: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class HeldByAll:
-    """All members hold the own messages up to a number."""
-
-    group: str
-    up_to: int
+    ids: tuple[str, ...]
+    state: MessageState
+    number: int = 0
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,25 +143,6 @@ class ReceiptCame:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsent:
-    """An own message that cannot be sent, to all or to one: its line goes back to where it was typed."""
-
-    group: str
-    message: ChatMessage
-    why: str
-    to: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Whispered:
-    """An own private message went out."""
-
-    group: str
-    to: str
-    message: ChatMessage
-
-
-@dataclass(frozen=True, slots=True)
 class Left:
     """A group was left for good, or ended; nothing more comes of it."""
 
@@ -173,12 +152,16 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class HistoryCame:
-    """Rows of the scrollback on disk, oldest first: the last ones, or `older` ones than those that are shown."""
+    """Rows of the scrollback on disk, oldest first: the last ones, or `older` ones than those that are shown.
+
+    `lines`: own ones that had not ended, with the last ones.
+    """
 
     group: str
     rows: tuple[ChatRow, ...]
     older: bool
     registry: str = ""
+    lines: tuple[OwnLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,12 +210,9 @@ Update = (
     | Joined
     | BacklogCame
     | Arrived
-    | MessageNumbered
-    | HeldByAll
+    | LinesMoved
     | HeldBackNow
     | ReceiptCame
-    | Unsent
-    | Whispered
     | Left
     | HistoryCame
     | FoundOnDisk

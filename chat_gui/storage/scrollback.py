@@ -13,10 +13,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from chat_gui.model.outbox import OwnLine, own_line
 from chat_gui.model.query import Query
-from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
+from chat_gui.model.rows import ChatRow, MessageState, MessageTimes, RowKind
+from chat_gui.model.text import SHOWN_CHARS_MAX, in_full, shown
+from chat_gui.model.wire import ChatMessage, MessageKind
 
-VERSION = 2
+VERSION = 3
+LONG_CHARS_MAX = 256 << 20  # of the texts of one talk that are longer than is shown
 BUSY_S = 5.0  # another window of the user's may be writing its batch
 STOP_EVERY = 500  # rows of a search between two looks whether it is still wanted
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -33,6 +37,14 @@ CREATE TABLE IF NOT EXISTS said (
     sent_ms INTEGER NOT NULL, peer TEXT NOT NULL, own INTEGER NOT NULL, mention INTEGER NOT NULL,
     received_ms REAL, delivered_ms REAL, taken_ms REAL, ordered_ms REAL, serial INTEGER, clock TEXT,
     PRIMARY KEY (talk, key)
+) WITHOUT ROWID
+"""
+# From version 2 to 3: the own lines that have not ended.
+_OWN = """
+CREATE TABLE IF NOT EXISTS own (
+    talk TEXT NOT NULL, id TEXT NOT NULL, place INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
+    at_ms INTEGER NOT NULL, peer TEXT NOT NULL, name TEXT NOT NULL, state INTEGER NOT NULL, why TEXT NOT NULL,
+    PRIMARY KEY (talk, id)
 ) WITHOUT ROWID
 """
 # From version 1 to 2: the times of messages, and talks that are named with their registry.
@@ -81,18 +93,21 @@ class Scrollback:
         if version == 0:
             self._file.execute("PRAGMA journal_mode = WAL")  # a reader never waits; a kill loses nothing committed
             self._file.execute(_TABLE)
+            self._file.execute(_OWN)
             self._file.execute(f"PRAGMA user_version = {VERSION}")
-        elif version == 1:
-            self._migrate(home)
+        elif version < VERSION:
+            self._migrate(version, home)
         # With WAL a crash of the system may take the last
         # batch, and never the file: a scrollback needs no more.
         self._file.execute("PRAGMA synchronous = NORMAL")
 
-    def _migrate(self, home: str) -> None:
+    def _migrate(self, version: int, home: str) -> None:
         with self._transaction():
-            for column in _NEW_COLUMNS:
-                self._file.execute(f"ALTER TABLE said ADD COLUMN {column}")
-            self._file.execute("UPDATE said SET talk = ? || talk", (talk_of(home, ""),))
+            if version == 1:
+                for column in _NEW_COLUMNS:
+                    self._file.execute(f"ALTER TABLE said ADD COLUMN {column}")
+                self._file.execute("UPDATE said SET talk = ? || talk", (talk_of(home, ""),))
+            self._file.execute(_OWN)
             self._file.execute(f"PRAGMA user_version = {VERSION}")
 
     @contextmanager
@@ -110,10 +125,32 @@ class Scrollback:
 
     def add(self, batch: Iterable[tuple[str, ChatRow]]) -> None:
         """Keep rows, all or none; one that is there already is replaced."""
-        values = [(group, *_fields(row)) for group, row in batch]
+        # Not one whose whole text is in no memory any more: what stands on the disk is longer.
+        values = [(group, *_fields(row)) for group, row in batch if row.whole or not row.cut]
         places = ", ".join("?" * (1 + len(_ALL.split())))
         with self._transaction():
             self._file.executemany(f"INSERT OR REPLACE INTO said (talk, {_ALL}) VALUES ({places})", values)
+
+    def keep(self, batch: Iterable[tuple[str, str, OwnLine | None]]) -> None:
+        """Keep own lines by talk and id, all or none; None: it has ended."""
+        with self._transaction():
+            for talk, identity, line in batch:
+                if line is None:
+                    self._file.execute("DELETE FROM own WHERE talk = ? AND id = ?", (talk, identity))
+                    continue
+                message, row = line.message, line.row
+                head = talk, identity, message.kind.value, message.text, message.at_ms
+                self._file.execute(
+                    "INSERT INTO own (talk, id, kind, text, at_ms, peer, name, state, why, place) VALUES "
+                    "(?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT COALESCE(MAX(place), 0) + 1 FROM own)) "
+                    "ON CONFLICT (talk, id) DO UPDATE SET state = excluded.state, why = excluded.why",
+                    (*head, line.to, row.name, int(line.state), line.why),
+                )
+
+    def lines(self, talk: str) -> list[OwnLine]:
+        """Return the own lines of a talk that had not ended, in the order of typing."""
+        select = "SELECT id, kind, text, at_ms, peer, name, state, why FROM own WHERE talk = ? ORDER BY place"
+        return [line for values in self._file.execute(select, (talk,)) if (line := _line(*values))]
 
     def before(self, group: str, key: int, count: int) -> list[ChatRow]:
         """Return the last rows of a group before a key, oldest first."""
@@ -160,6 +197,13 @@ class Scrollback:
         """Forget all but the last rows of a group."""
         last = "SELECT key FROM said WHERE talk = ? ORDER BY key DESC LIMIT 1 OFFSET ?"
         self._file.execute(f"DELETE FROM said WHERE talk = ? AND key <= ({last})", (group, group, keep))
+        # Of texts that are shown in part, the oldest are kept as far as they are shown, once all are too many.
+        too_long = "SELECT key FROM (SELECT key, SUM(length(text)) OVER (ORDER BY key DESC) AS so_far FROM said "
+        too_long += "WHERE talk = ? AND length(text) > ?) WHERE so_far > ?"
+        self._file.execute(
+            f"UPDATE said SET text = substr(text, 1, ?) || '…' WHERE talk = ? AND key IN ({too_long})",
+            (SHOWN_CHARS_MAX - 1, group, group, SHOWN_CHARS_MAX, LONG_CHARS_MAX),
+        )
 
     def close(self) -> None:
         """Close the file."""
@@ -167,7 +211,7 @@ class Scrollback:
 
 
 def _fields(row: ChatRow) -> tuple[object, ...]:
-    head = row.key, row.kind.value, row.at_ms, row.name, row.text, row.process, row.number, row.view
+    head = row.key, row.kind.value, row.at_ms, row.name, row.said, row.process, row.number, row.view
     tail = row.id, row.sent_ms, row.peer, int(row.own), int(row.mention)
     if (times := row.times) is None:
         return *head, *tail, *[None] * len(_TIMES.split())
@@ -178,10 +222,22 @@ def _fields(row: ChatRow) -> tuple[object, ...]:
 def _row(values: tuple[object, ...]) -> ChatRow:
     key, kind, at_ms, name, text, process, number, view, identity, sent_ms, peer, own, mention, *times = values
     row = ChatRow(_whole(key), _KINDS.get(str(kind), RowKind.NOTICE), _whole(at_ms), str(name), str(text))
+    row.whole = in_full(str(text))
+    if row.whole:
+        row.cut, row.text = True, shown(row.whole)
     row.process, row.number, row.view, row.id = str(process), _whole(number), _whole(view), str(identity)
     row.sent_ms, row.peer, row.own, row.mention = _whole(sent_ms), str(peer), bool(own), bool(mention)
     row.earlier, row.times = True, _times(*times)
     return row
+
+
+def _line(
+    identity: object, kind: object, text: object, at_ms: object, peer: object, name: object, state: object, why: object
+) -> OwnLine | None:
+    if kind not in list(MessageKind) or state not in list(MessageState):
+        return None
+    message = ChatMessage(MessageKind(str(kind)), str(text), str(identity), _whole(at_ms))
+    return own_line(message, str(peer), str(name), message.at_ms, MessageState(_whole(state)), str(why))
 
 
 def _whole(value: object) -> int:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from threading import Condition, Thread
 
+from chat_gui.model.outbox import OwnLine
 from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.texts.words import translate
@@ -67,6 +68,7 @@ class Storage:
         self._path, self._sink, self._keep_max, self._home = history, sink, keep_max, home
         self._more = Condition()
         self._rows: deque[tuple[str, ChatRow]] = deque(maxlen=PENDING_MAX)
+        self._lines: dict[tuple[str, str], OwnLine | None] = {}  # by talk and id; of one that changes twice the last
         self._files: dict[Path, str] = {}
         self._requests: list[_Request | _Export] = []
         self._search: _Lookup | None = None  # the newest alone counts
@@ -87,7 +89,19 @@ class Storage:
         """Keep rows that are new."""
         if rows:
             with self._more:
-                self._rows.extend((group, row) for row in rows)
+                # A copy of one with a long text, of which the window lets go at its bound.
+                self._rows.extend((group, replace(row) if row.whole else row) for row in rows)
+                self._more.notify()
+
+    def keep(self, group: str, lines: Mapping[str, OwnLine | None]) -> None:
+        """Keep own lines that have not ended, by id; None: forget one that has."""
+        if lines:
+            with self._more:
+                # Copies: the window goes on changing its own.
+                self._lines.update(
+                    ((group, identity), line and replace(line, row=replace(line.row)))
+                    for identity, line in lines.items()
+                )
                 self._more.notify()
 
     def load(self, group: str, before: int = KEY_MAX, count: int = FIRST_ROWS) -> None:
@@ -144,12 +158,13 @@ class Storage:
                 # All is taken under the lock, and done without it: nobody waits for the disk.
                 closed, files, requests = self._closed, self._files, self._requests
                 rows, self._rows = self._rows, deque(maxlen=PENDING_MAX)
+                lines, self._lines = self._lines, {}
                 self._files, self._requests = {}, []
                 search, around, self._search, self._around = self._search, self._around, None, None
             files, self._unwritten = {**self._unwritten, **files}, {}
             for path, text in files.items():
                 self._write(path, text)
-            self._add(rows)
+            self._add(rows, lines)
             for request in requests:
                 if isinstance(request, _Export):
                     self._export(request)
@@ -165,10 +180,17 @@ class Storage:
     def _export(self, wanted: _Export) -> None:
         first = wanted.rows[0].key if wanted.rows else KEY_MAX
         try:
-            text = export(chain(self._opened().older(wanted.group, first), wanted.rows), wanted.path)
+            rows = (self._in_full(wanted.group, row) for row in wanted.rows)
+            text = export(chain(self._opened().older(wanted.group, first), rows), wanted.path)
         except (sqlite3.Error, OSError):  # of a scrollback that cannot be read: what is in memory is there all the same
             text = export(wanted.rows, wanted.path)
         self._sink(Exported(wanted.group, text))
+
+    def _in_full(self, group: str, row: ChatRow) -> ChatRow:
+        """Return a row with its whole text, which may be on disk alone."""
+        if not row.cut or row.whole:
+            return row
+        return next((kept for kept in self._opened().around(group, row.key, 0) if kept.key == row.key), row)
 
     def _has_work(self) -> bool:
         asked = self._requests or self._search or self._around
@@ -195,7 +217,7 @@ class Storage:
 
     def _fresh(self) -> bool:
         # Rows that could not be written do not wake the thread, which would spin on them; RETRY_S does.
-        return bool(self._rows) and "rows" not in self._said
+        return bool(self._rows or self._lines) and "rows" not in self._said
 
     def _write(self, path: Path, text: str) -> None:
         try:
@@ -214,16 +236,18 @@ class Storage:
         else:
             self._said.discard("files")
 
-    def _add(self, rows: deque[tuple[str, ChatRow]]) -> None:
+    def _add(self, rows: deque[tuple[str, ChatRow]], lines: dict[tuple[str, str], OwnLine | None]) -> None:
         kept = [(group, row) for group, row in rows if group not in self._mute]
-        if not kept:
+        if not kept and not lines:
             return
         try:
+            # Lines first: one that was typed and is lost by a kill can be found nowhere else.
+            self._opened().keep((*name, line) for name, line in lines.items())
             self._opened().add(kept)
             self._trim([group for group, _ in kept])
         except (sqlite3.Error, OSError) as error:
             if self._damaged(error):
-                self._add(rows)
+                self._add(rows, lines)
                 return
             self._say(
                 "rows",
@@ -236,6 +260,7 @@ class Storage:
             # Before those that came meanwhile, so that the rows keep their order; at the bound the oldest go.
             with self._more:
                 self._rows = deque([*kept, *self._rows], maxlen=PENDING_MAX)
+                self._lines = {**lines, **self._lines}
         else:
             self._said.discard("rows")
 
@@ -249,8 +274,11 @@ class Storage:
 
     def _answer(self, request: _Request) -> None:
         rows: list[ChatRow] = []
+        lines: list[OwnLine] = []
+        first = request.key == KEY_MAX
         try:
             rows = self._opened().before(request.group, request.key, request.count)
+            lines = self._opened().lines(request.group) if first else []
         except (sqlite3.Error, OSError) as error:
             if self._damaged(error):
                 self._answer(request)
@@ -266,8 +294,7 @@ class Storage:
                 ).format(error, self._path),
             )
         # Told without rows as well: a group is joined only once its scrollback has come.
-        first = request.key == KEY_MAX
-        self._sink(HistoryCame(request.group, tuple(rows), not first))
+        self._sink(HistoryCame(request.group, tuple(rows), not first, lines=tuple(lines)))
 
     def _opened(self) -> Scrollback:
         # Opened here and not in the constructor: an SQLite connection belongs to the thread that made it.

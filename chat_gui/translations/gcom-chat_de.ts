@@ -136,10 +136,6 @@
 <context>
     <name>ChatWindow</name>
     <message>
-        <source>Groups</source>
-        <translation>Gruppen</translation>
-    </message>
-    <message>
         <source>&amp;Connection</source>
         <translation>&amp;Verbindung</translation>
     </message>
@@ -182,6 +178,10 @@
     <message>
         <source>&amp;Help</source>
         <translation>&amp;Hilfe</translation>
+    </message>
+    <message>
+        <source>&amp;Tour</source>
+        <translation>&amp;Rundgang</translation>
     </message>
     <message>
         <source>registry away</source>
@@ -266,6 +266,13 @@
     </message>
 </context>
 <context>
+    <name>Connector</name>
+    <message>
+        <source>it does not answer</source>
+        <translation>sie antwortet nicht</translation>
+    </message>
+</context>
+<context>
     <name>ConversationView</name>
     <message>
         <source>Conversation</source>
@@ -293,6 +300,10 @@
     <message>
         <source>Copy as &amp;JSON</source>
         <translation>Als &amp;JSON kopieren</translation>
+    </message>
+    <message>
+        <source>Op&amp;en the text…</source>
+        <translation>Text öff&amp;nen…</translation>
     </message>
     <message>
         <source>Copy the &amp;link</source>
@@ -735,6 +746,14 @@
 <context>
     <name>GroupTab</name>
     <message>
+        <source>Message to {} alone, or /help</source>
+        <translation>Nachricht an {} allein, oder /help</translation>
+    </message>
+    <message>
+        <source>{} alone, in the group {}</source>
+        <translation>{} allein, in der Gruppe {}</translation>
+    </message>
+    <message>
         <source>this chat leads the group</source>
         <translation>dieser Chat führt die Gruppe</translation>
     </message>
@@ -758,6 +777,10 @@
             <numerusform>%n Erwähnung</numerusform>
             <numerusform>%n Erwähnungen</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>lines of yours that were not sent</source>
+        <translation>eigene Zeilen, die nicht gesendet wurden</translation>
     </message>
 </context>
 <context>
@@ -984,6 +1007,10 @@
         <source>this chat</source>
         <translation>dieser Chat</translation>
     </message>
+    <message>
+        <source>ignored: nothing of what it says is shown</source>
+        <translation>ignoriert: nichts davon wird gezeigt</translation>
+    </message>
     <message numerus="yes">
         <source>last heard %n second(s) ago</source>
         <translation>
@@ -1002,6 +1029,18 @@
     <message>
         <source> · silent {} s</source>
         <translation> · still {} s</translation>
+    </message>
+    <message>
+        <source>&amp;Private conversation</source>
+        <translation>&amp;Privates Gespräch</translation>
+    </message>
+    <message>
+        <source>&amp;Ignore no more</source>
+        <translation>Nicht mehr &amp;ignorieren</translation>
+    </message>
+    <message>
+        <source>&amp;Ignore</source>
+        <translation>&amp;Ignorieren</translation>
     </message>
 </context>
 <context>
@@ -1364,8 +1403,24 @@
         <translation>Registry</translation>
     </message>
     <message>
+        <source>Invitation</source>
+        <translation>Einladung</translation>
+    </message>
+    <message>
+        <source>for a registry on another machine: gcom1/…</source>
+        <translation>für eine Registry auf einem anderen Rechner: gcom1/…</translation>
+    </message>
+    <message>
         <source>C&amp;onnect</source>
         <translation>Verbin&amp;den</translation>
+    </message>
+    <message>
+        <source>&amp;Start a registry here</source>
+        <translation>Registry hier &amp;starten</translation>
+    </message>
+    <message>
+        <source>Starts gcom-registry on this machine, for this user&apos;s programs; it goes on when the chat ends.</source>
+        <translation>Startet gcom-registry auf diesem Rechner, für die Programme dieses Benutzers; sie läuft weiter, wenn der Chat endet.</translation>
     </message>
     <message>
         <source>C&amp;reate a group…</source>
@@ -1404,12 +1459,32 @@
         <translation>&amp;Registry</translation>
     </message>
     <message>
+        <source>&amp;Invitation</source>
+        <translation>E&amp;inladung</translation>
+    </message>
+    <message>
+        <source>Makes a key on this machine, and gets its certificate from {}; it works once.</source>
+        <translation>Erzeugt auf diesem Rechner einen Schlüssel und holt dessen Zertifikat von {}; das geht einmal.</translation>
+    </message>
+    <message>
+        <source>A registry starts at {}…</source>
+        <translation>Eine Registry startet an {} …</translation>
+    </message>
+    <message>
         <source>A registry answers at {}.</source>
         <translation>Bei {} antwortet eine Registry.</translation>
     </message>
     <message>
-        <source>No registry answers at {} yet: start gcom-registry there, or see the demo first.</source>
-        <translation>Unter {} antwortet noch keine Registry: starte dort gcom-registry, oder sieh dir erst die Demo an.</translation>
+        <source>No registry answers at {} yet.</source>
+        <translation>An {} antwortet noch keine Registry.</translation>
+    </message>
+    <message>
+        <source>&amp;Accept and connect</source>
+        <translation>Annehmen und verbin&amp;den</translation>
+    </message>
+    <message>
+        <source>The registry at {} did not start: {}</source>
+        <translation>Die Registry an {} startete nicht: {}</translation>
     </message>
 </context>
 <context>
@@ -1422,6 +1497,13 @@
         <source>Group</source>
         <translation>Gruppe</translation>
     </message>
+    <message>
+        <source>Groups</source>
+        <translation>Gruppen</translation>
+    </message>
+</context>
+<context>
+    <name>TabStrip</name>
     <message>
         <source>Groups</source>
         <translation>Gruppen</translation>
@@ -1517,6 +1599,29 @@
     </message>
 </context>
 <context>
+    <name>WholeText</name>
+    <message>
+        <source>What {} said</source>
+        <translation>Was {} sagte</translation>
+    </message>
+    <message>
+        <source>The text</source>
+        <translation>Der Text</translation>
+    </message>
+    <message>
+        <source>Text</source>
+        <translation>Text</translation>
+    </message>
+    <message>
+        <source>The rest is not kept any more.</source>
+        <translation>Der Rest ist nicht mehr vorhanden.</translation>
+    </message>
+    <message>
+        <source>&amp;Copy all</source>
+        <translation>Alles &amp;kopieren</translation>
+    </message>
+</context>
+<context>
     <name>audit</name>
     <message>
         <source>it was stopped</source>
@@ -1558,10 +1663,6 @@
         <translation>Beitritt zu {}: der Chat wartet auf die Registry, und dass die Mitglieder ihn einlassen.</translation>
     </message>
     <message>
-        <source>Messages {} to {} of yours may not have arrived; they are marked with a ?.</source>
-        <translation>Deine Nachrichten {} bis {} sind vielleicht nicht angekommen; sie sind mit ? gekennzeichnet.</translation>
-    </message>
-    <message>
         <source>This side of a netsplit hears too few members to go on. You can read, and what you write waits here. It goes on by itself when a majority of the group is heard again.</source>
         <translation>Diese Seite einer Netzteilung hört zu wenige Mitglieder, um weiterzumachen. Lesen geht, und was du schreibst, wartet hier. Es geht von selbst weiter, wenn eine Mehrheit der Gruppe wieder zu hören ist.</translation>
     </message>
@@ -1580,6 +1681,42 @@
     <message>
         <source>Join again</source>
         <translation>Wieder beitreten</translation>
+    </message>
+    <message>
+        <source>{} is not in the group {} now.</source>
+        <translation>{} ist jetzt nicht in der Gruppe {}.</translation>
+    </message>
+    <message>
+        <source>Send all again</source>
+        <translation>Alle erneut senden</translation>
+    </message>
+    <message>
+        <source>Discard all</source>
+        <translation>Alle verwerfen</translation>
+    </message>
+    <message>
+        <source>Not sent: {}.</source>
+        <translation>Nicht gesendet: {}.</translation>
+    </message>
+    <message>
+        <source>May not have arrived: {}.</source>
+        <translation>Vielleicht nicht angekommen: {}.</translation>
+    </message>
+    <message>
+        <source>Waiting here: {}.</source>
+        <translation>Wartet hier: {}.</translation>
+    </message>
+    <message>
+        <source>{} and {} more</source>
+        <translation>{} und {} weitere</translation>
+    </message>
+    <message>
+        <source>No registry answers: {}. The chat asks again by itself.</source>
+        <translation>Keine Registry antwortet: {}. Der Chat fragt von selbst wieder.</translation>
+    </message>
+    <message>
+        <source>The registry does not answer: nobody can join now.</source>
+        <translation>Die Registry antwortet nicht: jetzt kann niemand beitreten.</translation>
     </message>
     <message>
         <source>Nothing is heard of the leader {}: the group elects the next one. You can read, and what you write waits for the new view.</source>
@@ -1625,6 +1762,10 @@
         <translation>nicht gesendet: {}</translation>
     </message>
     <message>
+        <source>may not have arrived: {}</source>
+        <translation>vielleicht nicht angekommen: {}</translation>
+    </message>
+    <message>
         <source>could not {}: {}</source>
         <translation>fehlgeschlagen: {}: {}</translation>
     </message>
@@ -1645,10 +1786,6 @@
         <translation>dieser Chat ist wieder in der Gruppe</translation>
     </message>
     <message>
-        <source>{} private messages to {} may not have come</source>
-        <translation>{} private Nachrichten an {} sind vielleicht nicht angekommen</translation>
-    </message>
-    <message>
         <source>nobody can give the topic and what was said before: {}</source>
         <translation>niemand kann das Thema und das früher Gesagte geben: {}</translation>
     </message>
@@ -1665,10 +1802,6 @@
         <translation>das Zustellprotokoll endet hier: {}</translation>
     </message>
     <message>
-        <source>{} of your messages never arrived, and never will: they can be sent again</source>
-        <translation>{} deiner Nachrichten kamen nie an und werden es nie: sie können noch einmal gesendet werden</translation>
-    </message>
-    <message>
         <source>out of the group: {}; coming back</source>
         <translation>nicht mehr in der Gruppe: {}; auf dem Weg zurück</translation>
     </message>
@@ -1679,6 +1812,10 @@
     <message>
         <source>{} sent {}</source>
         <translation>{} sandte {}</translation>
+    </message>
+    <message>
+        <source>discarded, since it may not have arrived: {}</source>
+        <translation>verworfen, da vielleicht nicht angekommen: {}</translation>
     </message>
     <message>
         <source>{} set the topic: {}</source>
@@ -1712,6 +1849,26 @@
         <source>there is no group {} yet</source>
         <translation>noch gibt es keine Gruppe {}</translation>
     </message>
+    <message>
+        <source>its member went before it had read it</source>
+        <translation>das Mitglied ging, bevor es sie gelesen hatte</translation>
+    </message>
+    <message>
+        <source>this chat was out of the group</source>
+        <translation>dieser Chat war nicht in der Gruppe</translation>
+    </message>
+    <message>
+        <source>sets the topic: {}</source>
+        <translation>setzt das Thema: {}</translation>
+    </message>
+    <message>
+        <source>the chat ended before it was sent</source>
+        <translation>der Chat endete, bevor sie gesendet war</translation>
+    </message>
+    <message>
+        <source>the chat ended before all were known to hold it</source>
+        <translation>der Chat endete, bevor bekannt war, dass alle sie haben</translation>
+    </message>
 </context>
 <context>
     <name>clocks</name>
@@ -1739,10 +1896,6 @@
         <translation>einen Reiter für eine Gruppe öffnen und ihr beitreten</translation>
     </message>
     <message>
-        <source>leave this group, and close its tab</source>
-        <translation>diese Gruppe verlassen und ihren Reiter schließen</translation>
-    </message>
-    <message>
         <source>say what you do: * alice waves</source>
         <translation>sagen, was man tut: * alice winkt</translation>
     </message>
@@ -1755,8 +1908,20 @@
         <translation>das Thema zeigen oder setzen</translation>
     </message>
     <message>
-        <source>say something to one member alone</source>
-        <translation>einem Mitglied allein etwas sagen</translation>
+        <source>close this tab, and leave its group</source>
+        <translation>diesen Reiter schließen und seine Gruppe verlassen</translation>
+    </message>
+    <message>
+        <source>say something to one member alone, in a tab of its own</source>
+        <translation>einem Mitglied allein etwas sagen, in einem eigenen Reiter</translation>
+    </message>
+    <message>
+        <source>show nothing of what a member says; nothing: list them</source>
+        <translation>nichts von einem Mitglied zeigen; ohne Namen: die ignorierten nennen</translation>
+    </message>
+    <message>
+        <source>show again what a member says</source>
+        <translation>wieder zeigen, was ein Mitglied sagt</translation>
     </message>
     <message>
         <source>list the members, and when each was last heard</source>
@@ -1802,6 +1967,10 @@
         <source>/{0} needs more: /{0} {1}</source>
         <translation>/{0} braucht mehr: /{0} {1}</translation>
     </message>
+    <message>
+        <source>/msg needs another member of the group: {}; got {}</source>
+        <translation>/msg braucht ein anderes Mitglied der Gruppe: {}; nicht {}</translation>
+    </message>
 </context>
 <context>
     <name>connect</name>
@@ -1813,8 +1982,8 @@
 <context>
     <name>delivery</name>
     <message>
-        <source>waiting: not in the group yet</source>
-        <translation>wartet: noch nicht in der Gruppe</translation>
+        <source>waiting: still on this computer</source>
+        <translation>wartet: noch auf diesem Rechner</translation>
     </message>
     <message>
         <source>sent</source>
@@ -1829,12 +1998,16 @@
         <translation>alle Mitglieder haben sie</translation>
     </message>
     <message>
-        <source>in doubt: it may not have arrived</source>
-        <translation>ungewiss: vielleicht kam sie nicht an</translation>
+        <source>in doubt: it may not have arrived, and the chat finds out</source>
+        <translation>unklar: vielleicht nicht angekommen, der Chat findet es heraus</translation>
     </message>
     <message>
-        <source>never arrived, and never will</source>
-        <translation>kam nie an und wird es nie</translation>
+        <source>not sent</source>
+        <translation>nicht gesendet</translation>
+    </message>
+    <message>
+        <source>it may not have arrived</source>
+        <translation>vielleicht nicht angekommen</translation>
     </message>
 </context>
 <context>
@@ -1938,6 +2111,14 @@
     <message>
         <source>talking …</source>
         <translation>im Gespräch …</translation>
+    </message>
+    <message>
+        <source>One conversation, two promises about order</source>
+        <translation>Ein Gespräch, zwei Versprechen über die Reihenfolge</translation>
+    </message>
+    <message>
+        <source>The same lines over the same bad network. Red is wrong on a member’s screen.</source>
+        <translation>Dieselben Zeilen über dasselbe schlechte Netz. Rot ist auf einem Bildschirm falsch.</translation>
     </message>
     <message>
         <source>✗ {} wrong</source>
@@ -2138,10 +2319,52 @@
     </message>
 </context>
 <context>
+    <name>ignore</name>
+    <message>
+        <source>ignored: {}</source>
+        <translation>ignoriert: {}</translation>
+    </message>
+    <message>
+        <source>{} is ignored already</source>
+        <translation>{} wird schon ignoriert</translation>
+    </message>
+    <message>
+        <source>{} is not ignored</source>
+        <translation>{} wird nicht ignoriert</translation>
+    </message>
+    <message>
+        <source>nothing is shown of what {0} says from now on; /unignore {0} ends that</source>
+        <translation>von {0} wird ab jetzt nichts gezeigt; /unignore {0} beendet das</translation>
+    </message>
+    <message>
+        <source>what {} says from now on is shown again</source>
+        <translation>was {} ab jetzt sagt, wird wieder gezeigt</translation>
+    </message>
+</context>
+<context>
     <name>latency</name>
     <message>
         <source>more</source>
         <translation>mehr</translation>
+    </message>
+</context>
+<context>
+    <name>lines</name>
+    <message>
+        <source>Send again</source>
+        <translation>Erneut senden</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>Bearbeiten</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>Verwerfen</translation>
+    </message>
+    <message>
+        <source>Open all of it</source>
+        <translation>Alles öffnen</translation>
     </message>
 </context>
 <context>
@@ -2299,6 +2522,10 @@
     <message>
         <source>lacking: {}</source>
         <translation>fehlt bei: {}</translation>
+    </message>
+    <message>
+        <source>it was sent by {}, which is no more; this chat is {} now</source>
+        <translation>sie wurde von {} gesendet, den es nicht mehr gibt; dieser Chat ist jetzt {}</translation>
     </message>
 </context>
 <context>
@@ -2460,6 +2687,29 @@
     <message>
         <source>message {} of {}, view {}</source>
         <translation>Nachricht {} von {}, Sicht {}</translation>
+    </message>
+</context>
+<context>
+    <name>title</name>
+    <message>
+        <source>joining</source>
+        <translation>tritt bei</translation>
+    </message>
+    <message>
+        <source>cut off</source>
+        <translation>abgeschnitten</translation>
+    </message>
+    <message>
+        <source>coming back</source>
+        <translation>kommt zurück</translation>
+    </message>
+    <message>
+        <source>not in the group</source>
+        <translation>nicht in der Gruppe</translation>
+    </message>
+    <message>
+        <source>registry away</source>
+        <translation>Registry nicht erreichbar</translation>
     </message>
 </context>
 <context>

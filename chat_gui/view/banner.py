@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
-from chat_gui.model.chat import Chat, GroupStanding, GroupState
+from chat_gui.model.chat import Chat
+from chat_gui.model.group_state import GroupStanding, GroupState, PrivateTalk, Talk
+from chat_gui.model.outbox import ChatOutbox
+from chat_gui.model.rows import MessageState
 from chat_gui.model.texts.words import translate
 from chat_gui.view import colours
 
+Buttons = tuple[tuple[str, str], ...]  # name and text of each
+QUOTED_MAX, QUOTED_CHARS = 5, 24  # of the lines that are named: a banner has two lines or three
 BACK_MS = 5_000  # for how long it says that all is well again
 
 
 class Banner(QFrame):
-    """Shows a text, and perhaps a button."""
+    """Shows a text, and perhaps buttons; `pressed` brings the name of one."""
 
-    pressed = Signal()
+    pressed = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._label = QLabel(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._label.setWordWrap(True)
-        self._button = QPushButton(self)
-        self._button.clicked.connect(self.pressed)
-        layout = QHBoxLayout(self)
+        self._buttons: list[QPushButton] = []
+        self._shown: Buttons = ()
+        layout = self._layout = QHBoxLayout(self)
         layout.setContentsMargins(10, 6, 10, 6)
         layout.addWidget(self._label, 1)
-        layout.addWidget(self._button)
         self.setAutoFillBackground(True)
         self.hide()
 
@@ -37,29 +44,75 @@ class Banner(QFrame):
         # Not isVisible, which is false as well while the tab around it is behind another one.
         return self._label.text() if not self.isHidden() else ""
 
-    def say(self, text: str, button: str = "", soon: str = "") -> None:
+    def say(self, text: str, buttons: Buttons = (), soon: str = "") -> None:
         """Show a text, or hide where there is none; `soon`: when something is tried again, which is not announced."""
         self._label.setText(f"{text} {soon}".strip())
         # A screen reader announces each name that is set, be it the same; a count of seconds would never let it end.
         if text != self._label.accessibleName():
             self._label.setAccessibleName(text)
-        self._button.setText(button)
-        self._button.setVisible(bool(button))
+        self._show_buttons(buttons)
         # From the window's colours, not its own: those were tinted before, and would be tinted again.
         palette = self.window().palette()
         palette.setColor(self.backgroundRole(), colours.tint(palette, colours.accent(palette), 0.22))
         self.setPalette(palette)
         self.setVisible(bool(text))
 
+    def _show_buttons(self, buttons: Buttons) -> None:
+        # Only where they are others: this runs 25 times a second, and a button that is made anew loses its press.
+        if buttons == self._shown:
+            return
+        self._shown = buttons
+        for button in self._buttons:
+            self._layout.removeWidget(button)
+            button.deleteLater()
+        self._buttons = [QPushButton(text, self) for _, text in buttons]
+        for button, (name, _) in zip(self._buttons, buttons, strict=True):
+            button.clicked.connect(partial(self.pressed.emit, name))
+            self._layout.addWidget(button)
 
-def words(state: GroupState, chat: Chat, now_ms: int) -> tuple[str, str]:
-    """Return what a group's banner says, and the word on its button."""
-    doubt = ""
-    if state.doubt:
-        doubt = " " + translate(
-            "banner", "Messages {} to {} of yours may not have arrived; they are marked with a ?."
-        ).format(*state.doubt)
+
+def words(shown: Talk, chat: Chat, now_ms: int) -> tuple[str, Buttons]:
+    """Return what a tab's banner says, and its buttons."""
+    state = shown.state if isinstance(shown, PrivateTalk) else shown
+    text, button = _standing(state, chat, now_ms)
+    own = shown.conversation.own
+    if isinstance(shown, PrivateTalk) and not text and not shown.reachable:
+        text = translate("banner", "{} is not in the group {} now.").format(shown.peer, shown.group)
+    lines = lines_text(own, waiting=state.standing is not GroupStanding.IN)
+    buttons = (("ask", button),) if button else ()
+    if own.unfinished:
+        again = (("again", translate("banner", "Send all again")),) if state.standing is GroupStanding.IN else ()
+        buttons = (*buttons, *again, ("discard", translate("banner", "Discard all")))
+    return f"{text} {lines}".strip(), buttons
+
+
+def lines_text(own: ChatOutbox, waiting: bool = True) -> str:
+    """Return in words which own lines have not come to all members; `waiting`: those too whose end is open."""
+    parts = [
+        (translate("banner", "Not sent: {}."), (MessageState.LOST,)),
+        (
+            translate("banner", "May not have arrived: {}."),
+            (MessageState.UNCONFIRMED, *((MessageState.DOUBT,) if waiting else ())),
+        ),
+        (translate("banner", "Waiting here: {}."), (MessageState.WAITING,) if waiting else ()),
+    ]
+    named = ((text, [line.row.text for line in own.lines.values() if line.state in states]) for text, states in parts)
+    return " ".join(text.format(_quoted(texts)) for text, texts in named if texts)
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    first = [" ".join(text.split()) for text in texts[:QUOTED_MAX]]
+    quotes = ", ".join(f"“{text[:QUOTED_CHARS]}{'…' if len(text) > QUOTED_CHARS else ''}”" for text in first)
+    more = len(texts) - len(first)
+    return translate("banner", "{} and {} more").format(quotes, more) if more else quotes
+
+
+def _standing(state: GroupState, chat: Chat, now_ms: int) -> tuple[str, str]:
+    """Return what is to be said of a chat's standing in a group, and the word on a button."""
     match state.standing:
+        case GroupStanding.JOINING if chat.registry_away and not chat.registry:
+            text = translate("banner", "No registry answers: {}. The chat asks again by itself.")
+            return text.format(chat.registry_away), ""
         case GroupStanding.JOINING:
             return translate(
                 "banner", "Joining {}: waiting for the registry and for the members to let this chat in."
@@ -70,13 +123,16 @@ def words(state: GroupState, chat: Chat, now_ms: int) -> tuple[str, str]:
                 "This side of a netsplit hears too few members to go on. You can read, and what you write waits here. "
                 "It goes on by itself when a majority of the group is heard again.",
             )
-            return text + doubt, ""
+            return text, ""
         case GroupStanding.RETURNING:
             text = translate("banner", "Out of the group: {}. This chat is on its way back; what you write waits here.")
-            return text.format(state.why) + doubt, ""
+            return text.format(state.why), ""
         case GroupStanding.LEFT:
             button = translate("banner", "Create it…") if state.missing else translate("banner", "Join again")
-            return translate("banner", "Not in this group: {}.").format(state.why), button
+            text = translate("banner", "Not in this group: {}.").format(state.why)
+            if chat.registry_away:
+                text += " " + translate("banner", "The registry does not answer: nobody can join now.")
+            return text, button
         case GroupStanding.IN if leader := state.members.silent_leader:
             text = translate(
                 "banner",

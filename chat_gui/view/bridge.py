@@ -11,7 +11,7 @@ from threading import Condition
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
-from chat_gui.model.updates import Arrived, Update
+from chat_gui.model.updates import Arrived, LinesMoved, Update
 
 TICK_MS = 40  # 25 looks per second: text does not seem smoother above that
 QUEUE_EVENTS_MAX = 4_000  # half a second of a flood: then the group's own windows hold it back
@@ -42,6 +42,9 @@ class Bridge(QObject):
             # not the screen.
             self._room.wait_for(lambda: self._size < QUEUE_EVENTS_MAX or self._closed)
             if self._closed:
+                # A flood would have no bound now; what became of the own lines has.
+                if isinstance(update, LinesMoved):
+                    self._queue.append(update)
                 return
             self._queue.append(update)
             self._size += _weight(update)
@@ -51,13 +54,17 @@ class Bridge(QObject):
             self._woken.emit()
 
     def close(self) -> None:
-        """Take nothing more; who waits goes on."""
+        """Make nobody wait any more, and bring nothing by itself; `rest` has what still comes of own lines."""
         with self._room:
             self._closed = True
-            # Dropped: the window is closing, and the session was saved before.
-            self._queue.clear()
             self._room.notify_all()
         self._timer.stop()
+
+    def rest(self) -> list[Update]:
+        """Return what came and was not brought."""
+        with self._room:
+            rest, self._queue = list(self._queue), deque()
+        return rest
 
     @Slot()
     def _on_woken(self) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from zlib import crc32
-
 from PySide6.QtGui import QColor, QPalette
 
 # After the palette of Okabe and Ito (2008) for the colour-blind; each has 4.5:1 on white, or on #1e1e1e.
-_ON_LIGHT = ("#005c99", "#8f4a00", "#00694b", "#8c2d6b", "#6b5500", "#a33a00", "#3d3d99", "#1f6f6f")
-_ON_DARK = ("#6cc0f5", "#f0b04a", "#4fd1a5", "#e5a3cc", "#e8dc5a", "#ff9a66", "#aab0ff", "#7fd6d6")
+_ON_LIGHT = ("#005c99", "#8f4a00", "#00694b", "#8c2d6b", "#6b5500", "#c0281c", "#3d3d99", "#1f6f6f")
+_ON_DARK = ("#6cc0f5", "#f0b04a", "#4fd1a5", "#e5a3cc", "#e8dc5a", "#ff8c7a", "#aab0ff", "#7fd6d6")
 
 
 def is_dark(palette: QPalette) -> bool:
@@ -16,11 +14,9 @@ def is_dark(palette: QPalette) -> bool:
     return palette.color(QPalette.ColorRole.Base).lightness() < 128
 
 
-def of_name(name: str, palette: QPalette) -> QColor:
-    """Return the colour of a name, always the same."""
-    # Not by `hash`, which is another one at each start of Python.
-    table = _ON_DARK if is_dark(palette) else _ON_LIGHT
-    return QColor(table[crc32(name.encode()) % len(table)])
+def of_number(number: int, palette: QPalette) -> QColor:
+    """Return the colour of a name, by its number (chat_gui/model/name_colours.py)."""
+    return QColor((_ON_DARK if is_dark(palette) else _ON_LIGHT)[number])
 
 
 def faint(palette: QPalette) -> QColor:

@@ -15,9 +15,9 @@ from chat_gui.model.chat import Chat, Notice
 from chat_gui.model.conversation import Conversation
 from chat_gui.model.members import Pulse
 from chat_gui.model.query import Query
+from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import next_zoom
 from chat_gui.model.updates import FoundOnDisk, SurroundingsCame
-from chat_gui.view.conversation_view import receipt_text
 from chat_gui.view.desktop.actions import Actions
 from chat_gui.view.desktop.announcer import Announcer
 from chat_gui.view.desktop.appearance import Appearance
@@ -26,7 +26,9 @@ from chat_gui.view.desktop.notifications import Notifier
 from chat_gui.view.dialogs.found import FoundDialog
 from chat_gui.view.dialogs.preferences import PreferencesDialog
 from chat_gui.view.dialogs.shortcuts import ShortcutSection, ShortcutSheet, Switcher, section_of
+from chat_gui.view.dialogs.whole_text import WholeText
 from chat_gui.view.group_tab import GroupTab
+from chat_gui.view.rows.row_words import receipt_text
 from chat_gui.view.search_bar import SearchBar
 from chat_gui.view.writing.command_runner import now_ms
 
@@ -54,6 +56,7 @@ class Desk(QObject):
         self.search.disk_wanted.connect(keeper.search)
         self.search.older_wanted.connect(self.show_found)
         self._found: FoundDialog | None = None
+        self._opening = ("", 0)  # tab and key of the row whose text is read from disk
         tabs.currentChanged.connect(self._on_turned)
         self.notifier = Notifier(window)
         self.notifier.opened.connect(self.go_to)
@@ -71,6 +74,7 @@ class Desk(QObject):
         self.notifier.apply(settings)
         self._chat.collapse = settings.collapse
         self._chat.set_words(settings.words)
+        self._chat.ignored = frozenset(settings.ignored)
         self.actions.apply(settings.shortcuts)
 
     def say(self, text: str) -> None:
@@ -185,7 +189,7 @@ class Desk(QObject):
 
     def _show_pulse(self, pulse_of: Callable[[str], Pulse | None]) -> None:
         if tab := self._current():
-            tab.show_pulse(pulse_of(tab.state.name), monotonic())
+            tab.show_pulse(pulse_of(tab.group), monotonic())
             tab.show_banner(self._chat, now_ms())
 
     def _group_tabs(self) -> list[GroupTab]:
@@ -199,12 +203,12 @@ class Desk(QObject):
     def go_to(self, group: str) -> None:
         """Show a group's tab."""
         for tab in self._group_tabs():
-            if tab.state.name == group:
+            if tab.name == group:
                 self._tabs.setCurrentWidget(tab)
 
     def ask_group(self) -> None:
         """Ask which group to go to."""
-        dialog = Switcher([tab.state.name for tab in self._group_tabs()], self._window)
+        dialog = Switcher([tab.name for tab in self._group_tabs()], self._window)
         if dialog.exec():
             self.go_to(dialog.chosen())
         dialog.deleteLater()
@@ -215,9 +219,9 @@ class Desk(QObject):
         start = self._tabs.currentIndex() + 1
         tabs = tabs[start:] + tabs[:start]
         # A stable sort: among those with mentions the next one to the right comes first.
-        tabs.sort(key=lambda tab: not tab.state.conversation.mentioned)
+        tabs.sort(key=lambda tab: not tab.talk.mentioned)
         for tab in tabs:
-            if tab.state.conversation.unread or tab.state.conversation.mentioned:
+            if tab.talk.unread or tab.talk.mentioned:
                 self._tabs.setCurrentWidget(tab)
                 return
 
@@ -234,14 +238,15 @@ class Desk(QObject):
     def go_to_marker(self) -> None:
         """Show the first message that was not seen."""
         tab = self._current()
-        if tab and tab.state.conversation.marker:
-            tab.conversation.reveal(tab.state.conversation.marker)
+        if tab and tab.talk.marker:
+            tab.conversation.reveal(tab.talk.marker)
 
     def settle(self) -> None:
         """Take the unread line away, end the search, and show the newest."""
         self.search.end()
         if tab := self._current():
-            tab.state.conversation.marker = tab.conversation.rows.marker = None
+            tab.talk.marker = tab.conversation.rows.marker = None
+            tab.conversation.select_part(None)
             tab.conversation.to_end()
             # The line is no row of the model, so nothing else would paint without it.
             tab.conversation.viewport().update()
@@ -266,7 +271,7 @@ class Desk(QObject):
     def _talks(self, everywhere: bool) -> list[Conversation]:
         current = self._current()
         tabs = self._group_tabs() if everywhere else [current] if current else []
-        return [tab.state.conversation for tab in tabs]
+        return [tab.talk for tab in tabs]
 
     @Slot(object)
     def show_found(self, found: FoundOnDisk) -> None:
@@ -289,8 +294,20 @@ class Desk(QObject):
             # It may have been asked for at another registry, whose groups of these names are others.
             if update.registry == self._keeper.registry:
                 self.search.on_found(update)
+        elif self._opening == (update.group, update.key):
+            self._opening = ("", 0)
+            for row in update.rows:
+                if row.key == update.key:
+                    WholeText(row, self._window).show()
         elif self._found:
             self._found.show_around(update)
+
+    def open_text(self, name: str, row: ChatRow) -> None:
+        """Show the whole text of a row, which may be on disk alone."""
+        if row.whole or not row.cut or not self._keeper.look_around(name, row.key):
+            WholeText(row, self._window).show()
+        else:
+            self._opening = name, row.key
 
     @Slot(str, int)
     def _reveal(self, group: str, key: int) -> None:
@@ -302,10 +319,10 @@ class Desk(QObject):
     @Slot(str, str, int)
     def reveal_message(self, group: str, sender: str, number: int) -> None:
         """Show a message in the conversation of its group."""
-        tab = next((tab for tab in self._group_tabs() if tab.state.name == group), None)
+        tab = next((tab for tab in self._group_tabs() if tab.name == group), None)
         if tab is not None:
             self._tabs.setCurrentWidget(tab)
-            rows = tab.state.conversation.rows
+            rows = tab.talk.rows
             key = next((row.key for row in rows if (row.process, row.number) == (sender, number)), 0)
             if not key or not tab.conversation.reveal(key):
                 text = self.tr("this message is not in the conversation any more")

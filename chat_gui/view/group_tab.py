@@ -7,18 +7,18 @@ from html import escape
 from itertools import islice
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPalette, QResizeEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QPalette, QResizeEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
-from chat_gui.model.chat import Chat, GroupState
-from chat_gui.model.commands import typed
+from chat_gui.model.chat import Chat
+from chat_gui.model.group_state import PrivateTalk, Talk
 from chat_gui.model.members import Pulse
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import DRAFT_CHARS_MAX, SavedTab, promises_of
 from chat_gui.view import colours
 from chat_gui.view.banner import Banner, soon, words
-from chat_gui.view.conversation_view import ConversationView
 from chat_gui.view.members_view import MembersView
+from chat_gui.view.rows.conversation_view import ConversationView
 from chat_gui.view.writing.message_input import MessageInput
 
 # A letter per ordering for the tab, and what it gives.
@@ -26,18 +26,6 @@ BADGES = {"NONORDERED": "U", "FIFO": "F", "CAUSAL": "C", "TOTAL": "T", "CAUSALTO
 
 
 SPEAKERS_ROWS = 500  # that are looked through for who spoke last
-
-
-class ClosingTabBar(QTabBar):
-    """Tabs that the middle button closes, as in a browser."""
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Ask to close the tab under the middle button."""
-        at = self.tabAt(event.position().toPoint())
-        if event.button() is Qt.MouseButton.MiddleButton and at >= 0:
-            self.tabCloseRequested.emit(at)
-        else:
-            super().mouseReleaseEvent(event)
 
 
 class TopicLine(QLabel):
@@ -71,28 +59,38 @@ class TopicLine(QLabel):
 
 
 class GroupTab(QWidget):
-    """Shows a `GroupState`; `refresh` is called when something of it may have changed."""
+    """Shows a group, or a private conversation in one; `refresh` is called when something of it may have changed."""
 
-    entered = Signal(str, str)  # group, what was typed
+    entered = Signal(str, str)  # the tab's name, what was typed
+    private_wanted = Signal(str)  # a member
+    ignore_wanted = Signal(str)
 
     def __init__(
         self,
-        state: GroupState,
+        shown: Talk,
         older: Callable[[int, int], Sequence[ChatRow]],
         groups: Callable[[], list[str]],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.state = state
+        self.shown, self.talk = shown, shown.conversation
+        self.name, self.group, self.peer = shown.name, shown.group, shown.peer
+        self.state = shown.state if isinstance(shown, PrivateTalk) else shown
         self._pulse: Pulse | None = None
         self._pulse_s = 0.0
         self.banner = Banner(self)
         self._topic = TopicLine(self)
-        self.conversation = ConversationView(older, self, state.name)
+        self.conversation = ConversationView(older, self, self.name)
+        self.conversation.delegate.colours = self.state.members.colours
+        self.conversation.delegate.private = bool(self.peer)
         self.members = MembersView(self)
+        self.members.setHidden(bool(self.peer))
         self.input = MessageInput(self._member_names, groups, self)
-        self.input.entered.connect(lambda text: self.entered.emit(self.state.name, text))
-        self.members.whisper.connect(self._whisper)
+        if self.peer:
+            self.input.setPlaceholderText(self.tr("Message to {} alone, or /help").format(self.peer))
+        self.input.entered.connect(lambda text: self.entered.emit(self.name, text))
+        self.members.private_wanted.connect(self.private_wanted)
+        self.members.ignore_wanted.connect(self.ignore_wanted)
         split = self._split = QSplitter(Qt.Orientation.Horizontal, self)
         split.addWidget(self.conversation)
         split.addWidget(self.members)
@@ -112,14 +110,9 @@ class GroupTab(QWidget):
         """Return the other members, the last speakers first."""
         view = self.state.members.view
         names = [name for name in (view.names if view else ()) if name != self.state.process.partition("#")[0]]
-        speakers = dict.fromkeys(row.name for row in islice(reversed(self.state.conversation.rows), SPEAKERS_ROWS))
+        speakers = dict.fromkeys(row.name for row in islice(reversed(self.talk.rows), SPEAKERS_ROWS))
         rank = {name: at for at, name in enumerate(speakers)}
         return sorted(names, key=lambda name: rank.get(name, len(rank)))
-
-    def _whisper(self, name: str) -> None:
-        self.input.setPlainText(f"/msg {name} ")
-        self.input.moveCursor(self.input.textCursor().MoveOperation.End)
-        self.input.setFocus()
 
     @property
     def members_width(self) -> int:
@@ -134,60 +127,65 @@ class GroupTab(QWidget):
     @property
     def colour(self) -> QColor:
         """The colour of the tab's text: of its own for a mention, and for what is unread; the signs say the same."""
-        talk = self.state.conversation
+        talk = self.talk
         if talk.mentioned:
             return colours.accent(self.palette())
-        return self.palette().color(QPalette.ColorRole.Link if talk.unread else QPalette.ColorRole.WindowText)
+        # None of its own, else: the style's colour follows a switch from light to dark.
+        return self.palette().color(QPalette.ColorRole.Link) if talk.unread else QColor()
 
     @property
     def about(self) -> str:
         """The signs of the tab in words."""
-        state, talk = self.state, self.state.conversation
-        lines = [self.tr("this chat leads the group")] if state.leads else []
-        lines += [state.definition.ordering.value] if state.definition else []
-        lines += [self.tr("%n message(s) held back: they wait for others", "", state.held)] if state.held else []
+        state, talk = self.state, self.talk
+        lines = []
+        if self.peer:
+            lines += [self.tr("{} alone, in the group {}").format(self.peer, self.group)]
+        else:
+            lines += [self.tr("this chat leads the group")] if state.leads else []
+            lines += [state.definition.ordering.value] if state.definition else []
+            lines += [self.tr("%n message(s) held back: they wait for others", "", state.held)] if state.held else []
         lines += [self.tr("%n unread", "", talk.unread)] if talk.unread else []
         lines += [self.tr("%n mention(s)", "", talk.mentioned)] if talk.mentioned else []
+        lines += [self.tr("lines of yours that were not sent")] if talk.own.unfinished else []
         return "\n".join(lines)
 
     @property
     def title(self) -> str:
-        """The text of the tab: crown, name, members, ordering, held back, unread."""
-        state, talk = self.state, self.state.conversation
-        count = len(state.members.view.members) if state.members.view else 0
+        """The text of the tab: crown, name, members, ordering, held back, not sent, unread."""
+        state, talk = self.state, self.talk
+        marks = f" @{talk.mentioned}" if talk.mentioned else f" •{talk.unread}" if talk.unread else ""
+        marks = f"{' ✗' if talk.own.unfinished else ''}{marks}"
+        if self.peer:
+            return f"✉ {self.peer} ({self.group}){marks}"
         order = BADGES[state.definition.ordering.value] if state.definition else ""
         held = f" ◷{state.held}" if state.held else ""
-        marks = f" @{talk.mentioned}" if talk.mentioned else f" •{talk.unread}" if talk.unread else ""
-        return f"{'♛ ' if state.leads else ''}{state.name} ({count}) {order}{held}{marks}".rstrip()
+        return f"{'♛ ' if state.leads else ''}{state.name} ({state.count}) {order}{held}".rstrip() + marks
 
     def saved(self) -> SavedTab:
         """Return what is to be found again at the next start."""
-        talk = self.state.conversation
-        # What waits for the group is not sent by a chat that ends: it is typed already, and stands in the input then.
-        lines = [*(typed(*each) for each in talk.unsent.values()), self.input.toPlainText()]
-        draft = "\n".join(line for line in lines if line)[:DRAFT_CHARS_MAX]
+        talk = self.talk
+        draft = self.input.toPlainText()[:DRAFT_CHARS_MAX]
         promises = promises_of(self.state.definition) if self.state.definition else ""
-        return SavedTab(self.state.name, draft, talk.marker or 0, talk.unread, talk.mentioned, promises)
+        return SavedTab(self.name, draft, talk.marker or 0, talk.unread, talk.mentioned, promises)
 
     def refresh(self, chat: Chat, now_ms: int) -> list[ChatRow]:
         """Show what is new; return the rows to keep."""
-        talk = self.state.conversation
+        talk = self.talk
         news = talk.news()
         self.conversation.add(news)
-        self.conversation.show_outbox(list(talk.outbox.values()))
-        if changed := talk.changed():
-            news = [*news, *self.conversation.rows.refresh(changed)]
+        self.conversation.show_outbox(talk.own.rows)
+        self.conversation.renew(talk.changed())
         self.conversation.rows.marker = talk.marker
         # The pulse that is known, for the members may be others since it came.
         self.show_pulse(self._pulse, self._pulse_s)
-        self._topic.show_topic(talk.topic)
+        self._topic.show_topic(self.state.conversation.topic)
         self.show_banner(chat, now_ms)
         return news
 
     def show_banner(self, chat: Chat, now_ms: int) -> None:
         """Say what is wrong, and when something is tried again."""
-        text, button = words(self.state, chat, now_ms)
-        self.banner.say(text, button, soon(self.state, chat, now_ms))
+        text, buttons = words(self.shown, chat, now_ms)
+        self.banner.say(text, buttons, soon(self.state, chat, now_ms))
 
     def show_pulse(self, pulse: Pulse | None, now_s: float) -> None:
         """Show the members, and how they were last heard."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from PySide6.QtCore import QEvent, QLocale, Qt, Signal
-from PySide6.QtGui import QFont, QPalette
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
+from PySide6.QtGui import QContextMenuEvent, QFont, QPalette
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QMenu, QWidget
 
 from chat_gui.model.members import SILENT_S, MemberLine, Presence
 from chat_gui.view import colours
@@ -19,13 +19,15 @@ _SHOWN_ANEW = QEvent.Type.PaletteChange, QEvent.Type.FontChange, QEvent.Type.Lan
 
 
 class MembersView(QListWidget):
-    """A line per member; a double click begins a private message."""
+    """A line per member; a double click begins a private conversation, and the right button offers more."""
 
-    whisper = Signal(str)
+    private_wanted = Signal(str)
+    ignore_wanted = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown: list[MemberLine] = []
+        self.ignored: frozenset[str] = frozenset()
         self.setAccessibleName(self.tr("Members"))
         self.setMinimumWidth(120)
         self.itemActivated.connect(self._on_activated)
@@ -43,6 +45,13 @@ class MembersView(QListWidget):
         for row, member in enumerate(members):
             self._fill(self.item(row), member)
 
+    def show_ignored(self, names: frozenset[str]) -> None:
+        """Mark these as ignored."""
+        if names != self.ignored:
+            self.ignored = names
+            shown, self._shown = self._shown, []
+            self.show_members(shown)
+
     def changeEvent(self, event: QEvent) -> None:
         """Take new colours and fonts over."""
         super().changeEvent(event)
@@ -53,7 +62,8 @@ class MembersView(QListWidget):
 
     def _fill(self, item: QListWidgetItem, member: MemberLine) -> None:
         crown = " ♛" if member.leads else ""
-        name = f"{SIGNS[member.presence]} {member.name}{crown}{' ⚠' if member.looks_like else ''}"
+        marks = f"{' ⚠' if member.looks_like else ''}{' ⊘' if member.name in self.ignored else ''}"
+        name = f"{SIGNS[member.presence]} {member.name}{crown}{marks}"
         item.setText(f"{name}{self._pulse(member)}")
         # Empty for whom nothing can be whispered to: oneself, and one that is gone.
         item.setData(_NAME, "" if member.own or member.presence is Presence.GONE else member.name)
@@ -66,6 +76,7 @@ class MembersView(QListWidget):
         words = [member.process, states[member.presence].format(since), member.why]
         words += [self.tr("the leader: the oldest member")] if member.leads else []
         words += [self.tr("this chat")] if member.own else []
+        words += [self.tr("ignored: nothing of what it says is shown")] if member.name in self.ignored else []
         if member.heard_s is not None:
             words.append(self.tr("last heard %n second(s) ago", "", member.heard_s))
         if member.round_trip_ms is not None:
@@ -94,9 +105,27 @@ class MembersView(QListWidget):
             return self.tr(" · silent {} s").format(member.heard_s)
         return "" if member.round_trip_ms is None else f" · {_short(member.round_trip_ms)} ms"
 
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer what can be done with a member."""
+        item = self.itemAt(event.pos()) if event.reason() is QContextMenuEvent.Reason.Mouse else self.currentItem()
+        if item is not None and (menu := self.menu_for(item)):
+            menu.exec(event.globalPos())
+
+    def menu_for(self, item: QListWidgetItem) -> QMenu | None:
+        """Return the menu of a member; None for this chat, and for one that is gone."""
+        if not (name := item.data(_NAME)):
+            return None
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(self.tr("&Private conversation"), lambda: self.private_wanted.emit(name))
+        ignored = name in self.ignored
+        text = self.tr("&Ignore no more") if ignored else self.tr("&Ignore")
+        menu.addAction(text, lambda: self.ignore_wanted.emit(name))
+        return menu
+
     def _on_activated(self, item: QListWidgetItem) -> None:
         if name := item.data(_NAME):
-            self.whisper.emit(name)
+            self.private_wanted.emit(name)
 
 
 def _short(number: float) -> str:

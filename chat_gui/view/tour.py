@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolBar, QWidget
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QToolBar, QWidget
 
 from chat_gui.view import colours
 
 
 class Tour(QFrame):
-    """Shows one step at a time; closes itself after the last."""
+    """Shows one step at a time; `ended` after the last, or when it is closed."""
+
+    ended = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,16 +26,26 @@ class Tour(QFrame):
         close = QPushButton(self.tr("End the tour"), self)
         self._back.clicked.connect(lambda: self.go(-1))
         self._next.clicked.connect(lambda: self.go(1))
-        close.clicked.connect(self.hide)
+        close.clicked.connect(self.ended)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 8, 12, 8)
         for widget in (self._count, self._text, self._back, self._next, close):
             layout.addWidget(widget, 1 if widget is self._text else 0)
         self.setAutoFillBackground(True)
-        palette = self.palette()
+        self._tint()
+        self.go(0)
+
+    def _tint(self) -> None:
+        # From the application's colours, not its own, which were tinted before.
+        palette = QApplication.palette()
         palette.setColor(self.backgroundRole(), colours.tint(palette, colours.good(palette), 0.18))
         self.setPalette(palette)
-        self.go(0)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take other colours over: another theme was chosen."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ApplicationPaletteChange:
+            self._tint()
 
     def _texts(self) -> tuple[str, ...]:
         return (
@@ -62,7 +74,7 @@ class Tour(QFrame):
     def go(self, step: int) -> None:
         """Go a step on or back; from the last one on to the end."""
         if self._at + step >= len(self._steps):
-            self.hide()
+            self.ended.emit()
             return
         self._at = max(0, self._at + step)
         self._text.setText(self._steps[self._at])
@@ -71,9 +83,13 @@ class Tour(QFrame):
         self._next.setText(self.tr("Next") if self._at + 1 < len(self._steps) else self.tr("Done"))
 
 
-def tour_bar(window: QWidget) -> QToolBar:
-    """Return a bar with the tour in it, which goes with it."""
-    tour = Tour(window)
-    bar = QToolBar(tour.windowTitle(), window, movable=False)
-    bar.addWidget(tour)
-    return bar
+class TourBar(QToolBar):
+    """A bar with the tour in it, which goes with it."""
+
+    def __init__(self, window: QWidget) -> None:
+        tour = Tour(window)
+        super().__init__(tour.windowTitle(), window, movable=False)
+        self.tour = tour
+        self.addWidget(tour)
+        # The bar, not what is in it: an empty strip would stay.
+        tour.ended.connect(self.hide)

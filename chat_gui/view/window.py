@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
-from PySide6.QtCore import QByteArray, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QCloseEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QLabel,
     QMainWindow,
     QStackedWidget,
-    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
 
 import gcom
 from chat_gui.client.client import ChatClient
-from chat_gui.model.chat import Chat, GroupState, Notice
-from chat_gui.model.commands import BadCommand, parse
-from chat_gui.model.settings import SavedSession, SavedTab, definition_of
+from chat_gui.model.chat import Chat, Notice
+from chat_gui.model.group_state import GroupState, PrivateTalk, Talk
+from chat_gui.model.input.commands import BadCommand, parse
+from chat_gui.model.rows import ChatRow
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import (
+    Arrived,
     Connected,
     FoundOnDisk,
     HistoryCame,
     InvitationAccepted,
+    LinesMoved,
     ProtectionTold,
     ReceiptCame,
     RegistryFound,
@@ -38,30 +40,43 @@ from chat_gui.model.wire import TextTooLong
 from chat_gui.storage.places import Places
 from chat_gui.view.bridge import Bridge
 from chat_gui.view.desk import Desk
+from chat_gui.view.desktop.connector import Connector, usual_registry
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.desktop.languages import install
 from chat_gui.view.desktop.retranslation import Retranslation
+from chat_gui.view.desktop.window_face import WindowFace
 from chat_gui.view.dialogs.asking import Asking
-from chat_gui.view.dialogs.groups import REGISTRY
 from chat_gui.view.dock.debug_stripe import DebugStripe
 from chat_gui.view.dock.dock import InsightDock
 from chat_gui.view.dock.duel_dialog import DuelDialog
-from chat_gui.view.group_tab import ClosingTabBar, GroupTab
+from chat_gui.view.group_tab import GroupTab
+from chat_gui.view.open_tabs import OpenTabs
+from chat_gui.view.rows.rows_model import LINE_ACTIONS
 from chat_gui.view.start_page import StartPage
-from chat_gui.view.tour import tour_bar
+from chat_gui.view.tab_strip import TabStrip
+from chat_gui.view.tour import TourBar
 from chat_gui.view.writing.command_runner import CommandRunner, now_ms
+from chat_gui.view.writing.line_actions import LineActions
 
-LIST_MS = 3_000  # how often the registry is asked while a list of groups is open, or the registry was away
-SAVE_MS = 200  # what is typed within that time is lost if the chat is killed
+_LOOKS = QEvent.Type.ActivationChange, QEvent.Type.WindowStateChange, QEvent.Type.PaletteChange
 
 
 class ChatWindow(QMainWindow):
     """Holds the model, the client and a tab per group."""
 
+    desk: Desk
+    dock: InsightDock
+    _open_tabs: OpenTabs
+
     def __init__(
-        self, nick: str = "", registry: str = "", groups: tuple[str, ...] = (), places: Places | None = None
+        self,
+        nick: str = "",
+        registry: str = "",
+        groups: tuple[str, ...] = (),
+        places: Places | None = None,
+        log_dir: str = "",
     ) -> None:
-        """`places`: where settings, session and scrollback are kept; None: nowhere."""
+        """`places`: where settings, session and scrollback are kept; None: nowhere. `log_dir`: for delivery logs."""
         super().__init__()
         self.chat = Chat()
         self.bridge = Bridge(self)
@@ -70,48 +85,47 @@ class ChatWindow(QMainWindow):
         self._chosen = self.keeper.settings.language
         self.client = ChatClient(self.bridge.post)
         self.tabs: dict[str, GroupTab] = {}
-        self._commands = CommandRunner(self)
-        self._wanted = groups
-        self._restored = False
+        self._commands, self._lines = CommandRunner(self), LineActions(self)
         self._joins: dict[str, gcom.Definition | None] = {}  # that wait for their scrollback; what to create
-        self._nick, self._registry = nick or self.keeper.settings.nick, registry or self.keeper.settings.registry
-        self.keeper.turn_to(self._registry)
-        self.asking = Asking(self, self, self._nick, self._registry)
-        self._saving = QTimer(self, interval=SAVE_MS, singleShot=True)
-        self._saving.timeout.connect(self._save_now)
+        if log_dir:
+            self.keeper.change(log_folder=log_dir, write_logs=True)
+        settings = self.keeper.settings
+        # Who is named on the command line wants to talk, and not to be asked for an address first.
+        registry = registry or settings.registry or (usual_registry(nick) if nick else "")
+        self.connector = Connector(self, self, nick or settings.nick, registry, groups)
+        self.keeper.turn_to(registry)
+        self.asking = Asking(self, self, self.connector.nick, registry)
         self._build()
         # Before the bridge is listened to: an update would open tabs in front of those of the last time.
-        self._restore()
+        self._open_tabs.restore(groups)
+        self.connector.wanted = tuple(self.chat.groups)
+        for trouble in self.keeper.troubles:
+            self._tell(Notice(trouble, error=True, lasting=True))
         self.bridge.arrived.connect(self.on_updates)
         self.keeper.changed.connect(self._on_settings)
         self._on_settings()
-        self._poll = QTimer(self, interval=LIST_MS)
-        self._poll.timeout.connect(self._on_poll)
-        self._poll.start()
+        self.connector.polled.connect(self._on_poll)
+        self.connector.started.connect(self._start.on_started)
         self.desk.follow_pulse(self.client.pulse)
-        if self._nick and self._registry:
-            self.client.connect(self._nick, self._registry)
-        elif not self._registry:
-            self.client.find_registry(REGISTRY)
+        self.connector.begin()
 
     # how it is built
 
     def _build(self) -> None:
-        self.setWindowTitle("GCom chat")
+        self._face = WindowFace(self)
         self.resize(980, 640)
-        self._tabs = QTabWidget(self, movable=True, tabsClosable=True, documentMode=True)
-        self._tabs.setAccessibleName(self.tr("Groups"))
-        self._tabs.setTabBar(ClosingTabBar(self._tabs))
-        self._tabs.setMovable(True)
-        self._tabs.setTabsClosable(True)
-        self._tabs.tabCloseRequested.connect(self._on_close_wanted)
+        self._tabs = TabStrip(self)
+        self._open_tabs = OpenTabs(self, self, self._tabs)
+        self._tabs.close_wanted.connect(self.close_tab)
         self._tabs.currentChanged.connect(self._on_turned)
-        self._tabs.tabBar().tabMoved.connect(self.save_session)
-        self._start = StartPage(self._nick, self._registry, self)
+        self._tabs.tabBar().tabMoved.connect(self._open_tabs.save)
+        self._start = StartPage(self.connector.nick, self.connector.registry, self)
         self._start.connect_wanted.connect(self.connect_to)
         self._start.create_wanted.connect(lambda: self.asking.create())
         self._start.join_wanted.connect(self.asking.join)
         self._start.demo_wanted.connect(self.asking.demo)
+        self._start.registry_wanted.connect(self.connector.start_registry)
+        self._start.accept_wanted.connect(self.client.accept)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self._start)
         self._stack.addWidget(self._tabs)
@@ -146,20 +160,29 @@ class ChatWindow(QMainWindow):
         self._stripe.off_wanted.connect(lambda: self.dock.debug.switch.setChecked(False))
         self.dock.debug.changed.connect(self._stripe.show_faults)
         self.addToolBar(self._stripe)
-        self.dock.tabs.currentChanged.connect(self.save_session)
-        self.dock.audit.logs_wanted.connect(self._on_logs_wanted)
-        self.dock.audit.reconnect_wanted.connect(self._reconnect)
+        self.dock.tabs.currentChanged.connect(self._open_tabs.save)
+        keep_logs = self.keeper.change
+        self.dock.audit.logs_wanted.connect(lambda folder, write: keep_logs(log_folder=folder, write_logs=write))
+        self.dock.audit.reconnect_wanted.connect(self.connector.again)
         self.dock.message_wanted.connect(self.desk.reveal_message)
         self.dock.hide()
         self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.dock)
         self.desk.actions.adopt("inside", self.dock.action)
         view.addAction(self.dock.action)
         view.addAction(make("duel", self.tr("&Ordering duel…"), "", lambda: DuelDialog(self).show()))
-        self.desk.add_actions(edit, view, bar.addMenu(self.tr("&Help")))
+        self._tour: TourBar | None = None
+        about = bar.addMenu(self.tr("&Help"))
+        self.desk.add_actions(edit, view, about)
+        about.addAction(make("tour", self.tr("&Tour"), "", self.show_tour))
 
     def show_tour(self) -> None:
-        """Show the guided tour."""
-        self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, tour_bar(self))
+        """Show the guided tour, from its beginning."""
+        if self._tour is not None:
+            self.removeToolBar(self._tour)
+            self._tour.deleteLater()
+        self._tour = TourBar(self)
+        self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, self._tour)
+        self._tour.show()
 
     # updates
 
@@ -173,6 +196,7 @@ class ChatWindow(QMainWindow):
             for notice in self.chat.apply(update, now_ms()):
                 self._tell(notice)
             if isinstance(update, Connected):
+                self.connector.on_answer()
                 self._on_connected()
             elif isinstance(update, HistoryCame):
                 self._on_history(update)
@@ -182,11 +206,13 @@ class ChatWindow(QMainWindow):
                 self.desk.on_disk(update)
             elif isinstance(update, RegistryFound):
                 self._start.on_found(update.address, update.answers)
+                self.connector.on_found(update.address, update.answers)
             elif isinstance(update, ProtectionTold):
                 self._on_protection(update)
             elif isinstance(update, InvitationAccepted):
                 self.connect_to(update.name, update.registry)
             elif isinstance(update, WishFailed):
+                self.connector.on_answer()
                 self.asking.on_failed(update, None if self.tabs else self._start.show_trouble)
         self.dock.on_updates(updates)
         self.refresh()
@@ -196,10 +222,8 @@ class ChatWindow(QMainWindow):
         self.client.ask_protection(self.chat.nick, self.chat.registry)
         # Groups of one name at two registries have a scrollback each.
         if self.keeper.turn_to(self.chat.registry):
-            self._open_anew()
-        # Taken once: after a later connect only what is open then is joined.
-        wanted, self._wanted = self._wanted, ()
-        for name in wanted:
+            self._open_tabs.open_anew()
+        for name in self.connector.taken():
             self.join(name)
 
     def _on_protection(self, told: ProtectionTold) -> None:
@@ -216,15 +240,26 @@ class ChatWindow(QMainWindow):
 
     def join(self, group: str, create: gcom.Definition | None = None) -> None:
         """Open a group's tab with what was said in it, and join the group, or create it."""
-        self._open(group)
+        self.open_group(group)
         self._joins[group] = create
         self._join_loaded()
         self.refresh()
 
-    def _open(self, group: str) -> GroupState:
+    def open_group(self, group: str) -> GroupState:
+        """Return the state of a group's tab, which is shown at the next look."""
         if group not in self.chat.groups:
             self.keeper.load(group)
         return self.chat.open(group)
+
+    def open_private(self, group: str, peer: str) -> PrivateTalk:
+        """Return a private conversation, whose tab is shown at the next look."""
+        return self.chat.open_private(group, peer)
+
+    def show_private(self, group: str, peer: str) -> None:
+        """Show the tab of a private conversation."""
+        name = self.open_private(group, peer).name
+        self.refresh()
+        self.desk.go_to(name)
 
     def _join_loaded(self) -> None:
         # Not before its scrollback is here: rows of the group would have no numbers that follow it.
@@ -235,106 +270,70 @@ class ChatWindow(QMainWindow):
                 # The last to leave ends a group: whoever has its tab and comes back begins it again.
                 self.client.join(group, self.chat.groups[group].definition)
 
-    # what outlives the window
-
-    def _restore(self) -> None:
-        """Open the tabs of the last time; they are joined once there is a connection."""
-        session = self.keeper.session
-        self._open_tabs(session, self._wanted)
-        self._wanted = tuple(self.chat.groups)
-        if session.geometry:
-            self.restoreGeometry(QByteArray.fromBase64(session.geometry.encode()))
-        self.dock.restore(session)
-        for trouble in self.keeper.troubles:
-            self._tell(Notice(trouble, error=True, lasting=True))
-        self._restored = True
-
-    def _open_tabs(self, session: SavedSession, more: tuple[str, ...] = ()) -> None:
-        for saved in session.tabs:
-            state = self._open(saved.group)
-            state.definition, talk = definition_of(saved.group, saved.promises), state.conversation
-            talk.marker, talk.unread, talk.mentioned = saved.marker or None, saved.unread, saved.mentioned
-        for group in more:
-            self._open(group)
-        self.refresh()
-        for saved in session.tabs:
-            self.tabs[saved.group].input.give_back(saved.draft)
-        if session.current in self.tabs:
-            self._tabs.setCurrentWidget(self.tabs[session.current])
-
-    def _open_anew(self) -> None:
-        """Open all tabs for another registry, whose groups of the same names are others; what is typed stays."""
-        session = self._session()
-        for tab in list(self.tabs.values()):
-            self._drop(tab)
-        self.tabs.clear()
-        self._open_tabs(replace(session, tabs=tuple(SavedTab(tab.group, tab.draft) for tab in session.tabs)))
-
-    def _session(self) -> SavedSession:
-        current = self._current()
-        geometry = bytes(self.saveGeometry().toBase64().data()).decode()
-        tabs = [tab for at in range(self._tabs.count()) if isinstance(tab := self._tabs.widget(at), GroupTab)]
-        width = current.members_width if current else self.keeper.session.members_width
-        saved = SavedSession(tuple(tab.saved() for tab in tabs), current.state.name if current else "", geometry)
-        return self.dock.saved(replace(saved, members_width=width))
-
-    def save_session(self) -> None:
-        """Keep what is open, in a moment: a long draft would take its time at every key."""
-        # Not while the last session is being opened, which would be overwritten by half of itself.
-        if self._restored and not self._saving.isActive():
-            self._saving.start()
-
-    @Slot()
-    def _save_now(self) -> None:
-        self.keeper.save_session(self._session())
-
     def _tell(self, notice: Notice) -> None:
         self.desk.say(notice.text)
         self.desk.notify(notice, now_ms())
-        tab = self._current() if notice.lasting else self.tabs.get(notice.group)
-        if tab and notice.returned:
-            tab.input.give_back(notice.returned)
-        if tab and notice.error:
-            tab.state.conversation.notice(notice.text, now_ms())
+        tab = self._tabs.current if notice.lasting else self.tabs.get(notice.group)
+        if tab and notice.error and not notice.shown:
+            tab.talk.notice(notice.text, now_ms())
 
     def refresh(self) -> None:
         """Show what is new in every tab."""
-        for name, state in self.chat.groups.items():
-            if name not in self.tabs:
-                self._add_tab(name)
-            tab = self.tabs[name]
-            # Not only the tab in front: what comes while the window is behind another one is unread.
-            front = self._tabs.currentWidget() is tab and self.isActiveWindow()
-            if front:
-                state.conversation.watched = True
-                state.conversation.seen()
-            news = tab.refresh(self.chat, now_ms())
-            if front:
-                self.desk.announcer.on_rows(news)
-            self.keeper.add(name, news)
-            at = self._tabs.indexOf(tab)
-            # Only where it differs: a tab bar lays itself out anew at each text, and this runs 25 times a second.
-            if self._tabs.tabText(at) != tab.title:
-                self._tabs.setTabText(at, tab.title)
-                self._tabs.setTabToolTip(at, tab.about)
-                self._tabs.tabBar().setTabTextColor(at, tab.colour)
+        for shown in self.chat.talks:
+            if shown.name not in self.tabs:
+                self._add_tab(shown)
+            self._refresh_tab(self.tabs[shown.name])
         self.asking.refresh()
         self._show_connection()
-        self.save_session()
+        if self._face.show(self.chat, current.shown if (current := self._tabs.current) else None):
+            self.desk.notifier.show_face()
+        self._open_tabs.save()
 
-    def _add_tab(self, name: str) -> None:
-        state = self.chat.groups[name]
-        tab = self.tabs[name] = GroupTab(state, state.conversation.before, self._group_names, self)
+    def _refresh_tab(self, tab: GroupTab) -> None:
+        # Not only the tab in front: what comes while the window is behind another one is unread.
+        front = self._tabs.currentWidget() is tab and self.in_sight
+        if front:
+            tab.talk.watched = True
+            tab.talk.seen()
+        news = tab.refresh(self.chat, now_ms())
+        if front:
+            self.desk.announcer.on_rows(news)
+        self._keep(tab, news)
+        self._tabs.show_signs(tab)
+
+    @property
+    def in_sight(self) -> bool:
+        """Tell whether somebody looks at the window, as far as a window can know."""
+        return self.isActiveWindow() and not self.isMinimized()
+
+    def _keep(self, tab: GroupTab, news: list[ChatRow]) -> None:
+        self.keeper.keep(tab.name, tab.talk.own.changes())
+        self.keeper.add(tab.name, news)
+        self.keeper.rewrite(tab.name, tab.talk.rewritten())
+
+    def _add_tab(self, shown: Talk) -> None:
+        name, group = shown.name, shown.group
+        tab = self.tabs[name] = GroupTab(shown, shown.conversation.before, self._group_names, self)
         tab.entered.connect(self._on_entered)
-        tab.banner.pressed.connect(lambda: self._on_banner(name))
-        tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(name, row.number))
-        tab.input.textChanged.connect(self.save_session)
+        tab.private_wanted.connect(lambda peer: self.show_private(group, peer))
+        tab.ignore_wanted.connect(self._commands.toggle_ignored)
+        tab.banner.pressed.connect(lambda button: self._on_banner(name, button))
+        tab.conversation.line_wanted.connect(lambda action, line: self._on_line(name, action, line))
+        tab.conversation.receipt_wanted.connect(lambda row: self.client.ask_receipt(group, row.process, row.number))
+        tab.conversation.open_wanted.connect(lambda row: self.desk.open_text(name, row))
+        tab.input.textChanged.connect(self._open_tabs.save)
         tab.conversation.delegate.show_clock(self.keeper.settings.clock)
+        tab.members.show_ignored(self.chat.ignored)
         tab.show_width(self.keeper.session.members_width)
         tab.conversation.older_wanted.connect(lambda key: self.keeper.load_older(name, key))
-        self._tabs.setCurrentIndex(self._tabs.addTab(tab, name))
+        at = self._tabs.addTab(tab, name)
         self._stack.setCurrentWidget(self._tabs)
-        tab.input.setFocus()
+        # A member that says something in private takes nobody away from what is read.
+        if not tab.peer:
+            self._tabs.setCurrentIndex(at)
+            tab.input.setFocus()
+        elif not self.keeper.load(name):
+            self.chat.apply(HistoryCame(name, (), older=False), now_ms())
 
     def _show_connection(self) -> None:
         if self.chat.registry_away:
@@ -364,49 +363,35 @@ class ChatWindow(QMainWindow):
         for tab in self.tabs.values():
             tab.conversation.delegate.show_clock(settings.clock)
             tab.conversation.scheduleDelayedItemsLayout()
+            tab.members.show_ignored(frozenset(settings.ignored))
 
     @Slot()
     def _on_poll(self) -> None:
-        self.chat.asks_again_ms = now_ms() + LIST_MS
-        if self._nick and self._registry and not self.chat.registry:
-            self.client.connect(self._nick, self._registry)
-        elif self.asking.wants_list or self.chat.registry_away:
-            self.client.list_groups()
+        self.connector.wants_list = self.asking.wants_list
         self.refresh()  # a word that all is well again goes after a while
 
     # what is typed
 
     @Slot(str, str)
-    def _on_entered(self, group: str, line: str) -> None:
-        tab = self.tabs[group]
+    def _on_entered(self, name: str, line: str) -> None:
+        tab = self.tabs[name]
         try:
-            done = self._commands.run(group, parse(line))
+            done = self._commands.run(self.chat.talk(name), parse(line))
         except (BadCommand, TextTooLong) as error:
-            tab.state.conversation.notice(str(error), now_ms())
+            tab.talk.notice(str(error), now_ms())
             done = False
         if done:
             tab.input.accept(line)
             tab.conversation.to_end()
         self.refresh()
 
-    @Slot(str, bool)
-    def _on_logs_wanted(self, folder: str, write: bool) -> None:
-        self.keeper.change(log_folder=folder, write_logs=write)
-
-    @Slot()
-    def _reconnect(self) -> None:
-        if self.chat.registry:
-            self._wanted = tuple(self.chat.groups)
-            self.client.connect(self.chat.nick, self.chat.registry)
-
-    def debug(self, name: str, rest: str) -> str:
+    def debug(self, name: str, rest: str, members: Sequence[str]) -> str:
         """Carry out a command of the debug mode; return what became of it."""
-        return self.dock.debug.command(name, rest)
+        return self.dock.debug.command(name, rest, members)
 
     def rename(self, nick: str) -> None:
         """Come back to all groups under another name."""
-        self._wanted = tuple(self.chat.groups)
-        self.client.connect(nick, self.chat.registry)
+        self.connector.connect_to(nick, self.chat.registry)
 
     def ask_path(self, name: str) -> str:
         """Ask where to write a file; empty: nowhere."""
@@ -417,10 +402,8 @@ class ChatWindow(QMainWindow):
     @Slot(str, str)
     def connect_to(self, nick: str, registry: str) -> None:
         """Take a name at a registry, and come to all groups that are open."""
-        self._nick, self._registry = nick, registry
-        self._wanted = tuple(self.chat.groups)
         self.asking.wished(translate("wish", "connect"))
-        self.client.connect(nick, registry)
+        self.connector.connect_to(nick, registry)
 
     @Slot(list)
     def come_forward(self, groups: list[str]) -> None:
@@ -431,67 +414,83 @@ class ChatWindow(QMainWindow):
         for group in groups:
             self.join(group)
 
-    def _on_banner(self, group: str) -> None:
-        if self.client.group(group):
+    def _on_banner(self, name: str, button: str) -> None:
+        group = self.tabs[name].group
+        if button in LINE_ACTIONS:
+            self._on_line(name, button, "")
+        elif self.client.group(group):
             self.client.list_groups()
         else:
             self.asking.again(group)
 
+    def _on_line(self, name: str, action: str, identity: str) -> None:
+        if text := self._lines.run(name, action, identity):
+            self.tabs[name].input.give_back(text)
+        self.refresh()
+
     def _leave_current(self) -> None:
-        if tab := self._current():
-            self.close_group(tab.state.name)
+        if tab := self._tabs.current:
+            self.close_tab(tab.name)
 
-    def _on_close_wanted(self, at: int) -> None:
-        tab = self._tabs.widget(at)
-        if isinstance(tab, GroupTab):
-            self.close_group(tab.state.name)
-
-    def close_group(self, group: str) -> None:
-        """Leave a group, and close its tab."""
-        self._drop(self.tabs.pop(group))
-        self.client.leave(group)
+    def close_tab(self, name: str) -> None:
+        """Close a tab; with a group's tab its private conversations, and leave the group."""
+        tab = self.tabs[name]
+        self.drop_tab(tab)
+        if not tab.peer:
+            self.client.leave(tab.group)
         self._show_connection()
-        self.save_session()
+        self._open_tabs.save()
 
-    def _drop(self, tab: GroupTab) -> None:
-        group = tab.state.name
-        self.chat.close(group)
-        self._joins.pop(group, None)
-        self.keeper.forget(group)
-        self._tabs.removeTab(self._tabs.indexOf(tab))
-        tab.deleteLater()
-
-    def _current(self) -> GroupTab | None:
-        return tab if isinstance(tab := self._tabs.currentWidget(), GroupTab) else None
+    def drop_tab(self, tab: GroupTab) -> None:
+        """Take a tab away, and forget what it shows; those of its private conversations, too."""
+        self._joins.pop(tab.name, None)
+        for name in self.chat.close(tab.name):
+            self.keeper.forget(name)
+            if gone := self.tabs.pop(name, None):
+                self._tabs.removeTab(self._tabs.indexOf(gone))
+                gone.deleteLater()
 
     @Slot(int)
     def _on_turned(self, _: int) -> None:
         for tab in self.tabs.values():
-            if tab is not self._tabs.currentWidget() and tab.state.conversation.watched:
-                tab.state.conversation.left()
-        if current := self._current():
+            if tab is not self._tabs.currentWidget() and tab.talk.watched:
+                tab.talk.left()
+        if current := self._tabs.current:
             current.input.setFocus()
-            self.dock.follow(current.state.name)
+            self.dock.follow(current.group)
         self.refresh()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take note of whether somebody looks: what comes meanwhile is unread."""
+        super().changeEvent(event)
+        if event.type() in _LOOKS and hasattr(self, "desk"):
+            if not self.in_sight and (current := self._tabs.current):
+                current.talk.left()
+            self.refresh()
 
     def moveEvent(self, event: QMoveEvent) -> None:
         """Keep where the window is."""
         super().moveEvent(event)
-        self.save_session()
+        self._open_tabs.save()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep how large the window is."""
         super().resizeEvent(event)
-        self.save_session()
+        self._open_tabs.save()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave all groups, and end."""
-        self._saving.stop()
-        self._save_now()
-        self._poll.stop()
+        self._open_tabs.save_now()
+        self.connector.stop()
         self.dock.close_all()
         # Before the client leaves its groups: what it still tells has no window any more.
         self.bridge.close()
         self.client.close()
+        # What became of the own lines while the groups were left is kept, too.
+        for update in self.bridge.rest():
+            if isinstance(update, Arrived | LinesMoved):
+                self.chat.apply(update, now_ms())
+        for tab in self.tabs.values():
+            self._keep(tab, tab.talk.news())
         self.keeper.close()
         event.accept()

@@ -12,7 +12,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from platformdirs import user_data_path
+from platformdirs import user_data_path, user_state_path
 
 from gcom.errors import BadValue, GComError, StorageUnavailable
 
@@ -27,6 +27,11 @@ _OTHERS = 0o077  # permissions of all but the owner
 def data_folder() -> Path:
     """Return the user's data folder of GCom; it need not be there."""
     return user_data_path("gcom", appauthor=False)
+
+
+def state_folder() -> Path:
+    """Return the user's folder of what GCom keeps from run to run; it need not be there."""
+    return user_state_path("gcom", appauthor=False)
 
 
 def make_folder(folder: Path) -> Path:

@@ -6,8 +6,6 @@ import os
 import secrets
 from pathlib import Path
 
-from platformdirs import user_state_path
-
 from gcom.certificates import private_files
 from gcom.errors import BadValue
 
@@ -16,7 +14,7 @@ BYTES = 32  # as many as the hash of the proofs that are made with it
 
 def path() -> Path:
     """Return where the user's secret is, or will be."""
-    return user_state_path("gcom", appauthor=False) / "secret"
+    return private_files.state_folder() / "secret"
 
 
 def read() -> bytes:

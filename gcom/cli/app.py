@@ -1,6 +1,7 @@
 """The command line. Sub-commands are thin: they turn words into values, and call what does the work.
 
-Exit status: 0 done; 2 bad usage or value; 1 bad state; 69 no registry; 130 Ctrl-C. SIGTERM ends `join` and `tail` with
+Exit status: 0 done; 2 bad usage or value; 1 bad state; 3 a package is missing, or the audit could not run; 69 no
+registry; 130 Ctrl-C. SIGTERM ends `join` and `tail` with
 0, as it is how they are stopped (1: nobody answered their leave), and what has an end of its own with 143. A closed
 output is no failure.
 """
@@ -18,17 +19,17 @@ import typer
 
 from gcom import __version__
 from gcom.cli import options
-from gcom.cli.commands import audit, bench, certs
-from gcom.cli.output import Output, OutputClosed, notice, open_standard_descriptors
+from gcom.cli.commands import audit, bank, bench, certs, replicated, topics
+from gcom.cli.output import Output, OutputClosed, log_to_stderr, notice, open_standard_descriptors
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import refusal
-from gcom.errors import BadValue, GComError, RegistryUnavailable
+from gcom.errors import BadValue, ExtraMissing, GComError, RegistryUnavailable
 
 if TYPE_CHECKING:  # commands import what they need
     from gcom.runtime.registry.directory_client import DirectoryClient
 
 # 69 is EX_UNAVAILABLE of sysexits.h: a script that sees it may wait and try again, which mends none of the others.
-EXIT_FAILED, EXIT_USAGE, EXIT_NO_AUDIT, EXIT_NO_REGISTRY = 1, 2, 3, 69
+EXIT_FAILED, EXIT_USAGE, EXIT_IMPOSSIBLE, EXIT_NO_REGISTRY = 1, 2, 3, 69
 REGISTRY_S = 2.0  # with the start of Python, an answer that there is none comes within 3 s
 
 # Errors are printed by `run`, one line each, and the traceback of a defect is to be whole: Typer's own boxes would
@@ -41,8 +42,11 @@ app = typer.Typer(
 )
 # Only their words are imported here: what does the work comes when one of them runs.
 app.add_typer(audit.app, name="audit")
+app.add_typer(bank.app, name="bank")
 app.add_typer(bench.app, name="bench")
 app.add_typer(certs.app, name="certs")
+app.add_typer(replicated.app, name="replicated")
+app.add_typer(topics.app, name="topics")
 
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
@@ -67,11 +71,13 @@ def run(words: Sequence[str] | None = None) -> int:
     except typer.TyperException as error:
         # In the audit's own statuses 2 says that something about the logs is unknown.
         is_audit = [*(sys.argv[1:] if words is None else words)][:1] == ["audit"]
-        return _fail(f"{refusal(error)} ({_path_of(error)} --help)", EXIT_NO_AUDIT if is_audit else error.exit_code)
+        return _fail(f"{refusal(error)} ({_path_of(error)} --help)", EXIT_IMPOSSIBLE if is_audit else error.exit_code)
     except BadValue as error:
         return _fail(str(error), EXIT_USAGE)
     except RegistryUnavailable as error:
         return _fail(str(error), EXIT_NO_REGISTRY)
+    except ExtraMissing as error:
+        return _fail(str(error), EXIT_IMPOSSIBLE)
     except GComError as error:
         return _fail(str(error), EXIT_FAILED)
     # Its reader had enough, as `head` has: nothing failed, and there is nobody to tell.
@@ -114,8 +120,8 @@ def top(
 ) -> None:
     """Groups of processes that deliver each other's messages, in an order that their group promises.
 
-    Data goes to standard output, notices to standard error. Exit status: 0 done, 2 bad usage or value, 1 bad state, 69
-    no registry, 130 Ctrl-C.
+    Data goes to standard output, notices to standard error. Exit status: 0 done, 2 bad usage or value, 1 bad state, 3
+    a package is missing, 69 no registry, 130 Ctrl-C.
 
     \b
     Examples:
@@ -328,7 +334,7 @@ def join(
         options.refuse_without_create(
             ordering=ordering, multicast=multicast, static=static, safe=safe, signed=signed, **given
         )
-    _log_to_stderr()
+    log_to_stderr()
     session = member.MemberOptions(group, name, registry, log_dir, as_json, options.checked_linger(linger), metrics)
     return member.join(session, wanted, wait)
 
@@ -349,7 +355,7 @@ def send(
     """
     from gcom.cli.commands import member
 
-    _log_to_stderr()
+    log_to_stderr()
     # The very bytes of the shell: what is no UTF-8 Python keeps as halves of surrogates, which are no text to send.
     member.send(group, name, registry, log_dir, os.fsencode(text))
 
@@ -376,7 +382,7 @@ def tail(
     """
     from gcom.cli.commands import member
 
-    _log_to_stderr()
+    log_to_stderr()
     linger_s = options.checked_linger(linger)
     return member.tail(member.MemberOptions(group, name, registry, log_dir, as_json, linger_s, metrics))
 
@@ -390,6 +396,7 @@ def demo(
         "gcom-demo"
     ),
     as_json: options.Json = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show progress, rates and latencies.")] = False,
 ) -> int:
     """Start a registry and three or more member processes, send real text through a group, and check every delivery.
 
@@ -403,7 +410,7 @@ def demo(
     """
     from gcom.cli import progress
 
-    return progress.demo(files or [], log_dir, Output(), as_json)
+    return progress.demo(files or [], log_dir, Output(), as_json, verbose=verbose)
 
 
 @app.command()
@@ -471,13 +478,3 @@ def _directory(registry: str | None) -> DirectoryClient:
     # All registries of the list are asked, since a group is at home at one of them; a notice tells of each that is
     # silent while another answers.
     return DirectoryClient(",".join(registry_addresses(registry)), REGISTRY_S, tell=notice)
-
-
-def _log_to_stderr() -> None:
-    """Print the log of the library, which is silent by itself, on standard error."""
-    from loguru import logger
-
-    # loguru writes to standard error in a form of its own; here a warning is one line like all others.
-    logger.remove()
-    logger.add(lambda message: notice(str(message).strip()), level="WARNING", format="{message}", diagnose=False)
-    logger.enable("gcom")

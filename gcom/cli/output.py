@@ -118,3 +118,19 @@ def open_standard_descriptors() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
+
+
+def log_to_stderr() -> None:
+    """Print the log of the library, which is silent by itself, on standard error."""
+    from loguru import logger
+
+    # loguru writes to standard error in a form of its own; here a warning is one line like all others.
+    logger.remove()
+    logger.add(
+        lambda message: notice(str(message).strip()),
+        level="INFO",
+        filter=lambda record: record["level"].no >= logger.level("WARNING").no or "progress" in record["extra"],
+        format="{message}",
+        diagnose=False,
+    )
+    logger.enable("gcom")

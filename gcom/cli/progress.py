@@ -60,19 +60,23 @@ def _columns(side: Side) -> list[str]:
     ]
 
 
-def demo(files: Sequence[Path], log_dir: Path, output: Output, as_json: bool) -> int:
+def demo(files: Sequence[Path], log_dir: Path, output: Output, as_json: bool, *, verbose: bool) -> int:
     """Run the demo and show its results; return 0 only if every delivery was right."""
     texts = chosen_texts(files)
     notice(f"sending {', '.join(text.source for text in texts if text.source)}")
     # On standard error, so that the result alone is on standard output.
-    with _watching() as watcher:
+    with _watching(verbose) as watcher:
         results = run(texts, log_dir, watcher)
     if as_json:
         for result in results:
             output.row(result.row())
         output.flush()
     else:
-        show(_demo_table(results), output)
+        if verbose:
+            show(_demo_table(results), output)
+        for result in results:
+            output.text(result.line())
+        output.flush()
     # Behind the table, as notices: what is wrong is read last, and is not in the data.
     for wrong in [what for result in results for what in result.wrong]:
         notice(f"wrong: {wrong}")
@@ -126,29 +130,30 @@ class _Bar:
 
 
 class _Lines:
-    """A line at each quarter, where there is no terminal to draw on."""
+    """A line for each ordering, where there is no terminal to draw on; if `verbose`, also one at each quarter."""
 
-    def __init__(self) -> None:
+    def __init__(self, verbose: bool) -> None:
+        self._verbose = verbose
         self._ordering = ""
         self._total = 0
         self._next = 1
 
     def begin(self, ordering: str, deliveries: int) -> None:
         self._ordering, self._total, self._next = ordering, deliveries, 1
-        notice(f"{ordering}: {deliveries} deliveries to come")
+        notice(f"{ordering}: {deliveries:,} deliveries to come")
 
     def delivered(self, deliveries: int) -> None:
         # Four lines per ordering: enough to see in a log of a build that it goes on.
-        if deliveries * 4 >= self._total * self._next:
+        if self._verbose and deliveries * 4 >= self._total * self._next:
             self._next = deliveries * 4 // max(1, self._total) + 1
             notice(f"{self._ordering}: {deliveries} of {self._total} deliveries")
 
 
 @contextmanager
-def _watching() -> Iterator[Watcher]:
+def _watching(verbose: bool) -> Iterator[Watcher]:
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _Lines()
+        yield _Lines(verbose)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     # Transient: the table that follows says all that the bar did.

@@ -64,6 +64,15 @@ class DemoResult:
     def right(self) -> bool:
         return not self.wrong
 
+    def line(self) -> str:
+        """Return the result in one line, for people."""
+        head = f"{self.ordering:<12}  {self.messages:,} messages to {self.members} members, {self.rate:>7,.0f} a second"
+        if not self.right:
+            return f"{head}: WRONG: {self.wrong[0]}"
+        one = Ordering(self.ordering).is_total
+        order = ", in one order for all" if one else ", each sender's in order" if self.in_order else ""
+        return f"{head}: every line arrived once{order}"
+
     def row(self) -> dict[str, object]:
         return {
             "type": "demo",

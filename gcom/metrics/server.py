@@ -21,8 +21,8 @@ from prometheus_client.registry import Collector
 
 from gcom.errors import BadValue, Unavailable
 from gcom.runtime import pyro
-from gcom.runtime.closable import Closable
 from gcom.runtime.pyro.wire import shut
+from gcom.runtime.user_process.closable import Closable
 
 CONNECTIONS_MAX = 16  # a few scrapers and probes; a thread each
 SILENT_S = 10.0  # a client that says nothing for so long is gone

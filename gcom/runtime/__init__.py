@@ -17,11 +17,13 @@ effect is to put something into a queue or to wake a thread; to act is to call a
     membership   from join to leave: the sessions one after the other, the queue to the application
     links/       one connection per peer address     session   one machine, and what is kept for it
     group_calls, request_handlers, awaited_state, queue_items, traces   what a session uses
-    life         what the kernel says of this process   faults   of calls, as a value; fault_injection: who has them
+    user_process/   what the user's process does to GCom: calls on their way in, forks, its end; proof of its life
+    joining      the waits of a join                    faults   of calls, as a value; fault_injection: who has them
+    waiting      waits, each written once: for threads, and for the event loops of gcom/aio
     inspection/  snapshots, receipts, and what `gcom status` asks
     registry/    clients of the registry             pyro/     all that knows Pyro5's wire; security/: credentials
 
-A lower part names what it needs of a higher one as a small Protocol beside its class, so imports go one way. Others use
-`gcom` (the library); programs of the project also `registry`, `life`, `fault_injection`, `closable`; the registry
-itself `pyro`.
+A lower part names what it needs of a higher one as a small Protocol beside its class, so imports go one way. `gcom` is
+the library, and `gcom.aio` is built on `api`, `host`, `membership`, `session` and what a session uses. Programs of the
+project use also `registry`, `user_process`, `fault_injection`; the registry itself `pyro`.
 """

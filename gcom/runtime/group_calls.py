@@ -77,9 +77,8 @@ class GroupCalls:
                 # Other members answer from the state, this one would from nothing: it answers when it has it.
                 self.waiting.append(effect)
             case Serve(caller, call):
-                if not self._call_server.handler:
+                if not self._call_server.take(self._session, effect):
                     return [events.Served(caller, call, NO_HANDLER, failed=True)]
-                self._call_server.take(self._session, effect)
             case Answered(call, member, outcome, payload):
                 self._answer(call, member, outcome, payload)
             case GroupCallOver(call):
@@ -87,6 +86,11 @@ class GroupCalls:
             case _:
                 assert_never(effect)
         return []
+
+    def serve_early(self, is_in_view: bool) -> None:
+        """Have requests served that wait for a thread, or for the first handler of a member that has just come in."""
+        if is_in_view:
+            self._call_server.serve_waiting(self._now_ms())
 
     def serve_waiting(self) -> None:
         """Serve the requests that waited for the state."""

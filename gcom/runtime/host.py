@@ -12,9 +12,9 @@ from __future__ import annotations
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Event, Thread
 from time import monotonic
 
@@ -25,20 +25,22 @@ from gcom.core.ended import answer_for_ended
 from gcom.core.machine import GroupMachine, Stage
 from gcom.core.messages import events
 from gcom.core.messages.frames import Frame, Refused, Reply
-from gcom.core.messages.registry import Answer, Lookup, Request
+from gcom.core.messages.registry import Lookup, Request
 from gcom.core.messages.sequencer import SequencerRequest
-from gcom.errors import BadValue, GComError, GComTimeout, LocalError, NotAMember, PeerError, Untrusted, VersionMismatch
+from gcom.errors import BadValue, NotAMember, PeerError, Untrusted, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.fault_injection import REGISTRY, FaultInjector, wanted
 from gcom.runtime.faults import Faults, refuse_off_loopback
 from gcom.runtime.inspection import status
 from gcom.runtime.inspection.snapshots import snapshot_of
-from gcom.runtime.life import Life
+from gcom.runtime.joining import await_entry, await_exit
 from gcom.runtime.links.link import Link
+from gcom.runtime.links.link_table import LinkTable
 from gcom.runtime.links.reader import Reader
 from gcom.runtime.logs import DeliveryLogs
 from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient
+from gcom.runtime.registry.requests import RegistryRequests
 from gcom.runtime.registry.sequencer_client import SequencerClient
 from gcom.runtime.security.member_rights import MemberRights
 from gcom.runtime.security.process import Listening, credentials_for, node_place, registry_addresses, run_keys
@@ -46,6 +48,9 @@ from gcom.runtime.security.upkeep import certificate_works
 from gcom.runtime.session import Session
 from gcom.runtime.session_table import SessionTable
 from gcom.runtime.step_lock import StepLock
+from gcom.runtime.user_process.entry import own
+from gcom.runtime.user_process.life import Life
+from gcom.runtime.user_process.process_events import end_with_program, tell_of_forks
 from gcom.values import limits, names
 from gcom.values.definition import Definition, unsigned
 from gcom.values.names import Address, Process
@@ -65,6 +70,19 @@ class Host:
         faults: str | Faults | None,
         listening: Listening,
     ) -> None:
+        with ExitStack() as made:  # of what is to be let go of where the rest cannot be had
+            self._make(made, name, registry, log_dir, faults, listening)
+            made.pop_all()
+
+    def _make(
+        self,
+        made: ExitStack,
+        name: str,
+        registry: str | None,
+        log_dir: str | Path | None,
+        faults: str | Faults | None,
+        listening: Listening,
+    ) -> None:
         self.name = names.member_name(name)
         addresses = registry_addresses(registry, self.name)
         address = addresses[0]
@@ -76,17 +94,22 @@ class Host:
         self.directory = DirectoryClient(
             ",".join(addresses), put=self.call_registry, credentials=self.credentials, tell=logger.warning
         )
+        made.callback(self.directory.close)
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
         self.lock = StepLock()
+        self.forked = False  # this process is a child of the one whose node this is
         self.logs = DeliveryLogs(log_dir)
         self.sessions = SessionTable()
         self._entered: set[str] = set()
+        self._unsent: dict[str, int] = {}  # by group, when the node was closed
         self._process = self._new_process()
-        self.links: dict[tuple[Address, str], Link] = {}
+        self.links = LinkTable(self)
         # A fresh list at each tick: links come and go while the reader waits.
-        self.reader = Reader(self, lambda: [*self.links.values(), *self._sequencers.values()])
-        self._requests: SimpleQueue[tuple[Session, Request] | None] = SimpleQueue()
-        self._sequencers = {at: SequencerClient(self, at, self.credentials) for at in addresses}
+        self.reader = Reader(self, lambda: [*self.links, *self._sequencers.values()])
+        made.callback(self.reader.close)
+        self._sequencers: dict[Address, SequencerClient] = {
+            at: SequencerClient(self, at, self.credentials) for at in addresses
+        }
         self._leaving = False  # closed for joins; the threads go on until every group is left
         self._next_tick_ms = 0
         self._closing = Event()
@@ -94,22 +117,38 @@ class Host:
         self._refused: Counter[str] = Counter()  # frames, by the code of the refusal
         secure = self.credentials if isinstance(self.credentials, pyro.Credentials) else None
         self._signer = run_keys(secure) if secure else None
+        self._requests = RegistryRequests(self.directory, self._signer)
         self.rights = MemberRights(addresses, secure, self._closing) if secure else None
+        self._begin(made, addresses, listening)
+
+    def _begin(self, made: ExitStack, addresses: Sequence[Address], listening: Listening) -> None:
+        """Serve others, and start the threads."""
         place = node_place(self.credentials, addresses, listening.listen, listening.advertise)
         serves: dict[str, object] = {
-            pyro.NODE: pyro.Endpoint(self._receive),
-            pyro.STATUS: pyro.Endpoint(self._tell_status),
+            pyro.NODE: pyro.Endpoint(own(self._receive)),
+            pyro.STATUS: pyro.Endpoint(own(self._tell_status)),
         }
         self._server = pyro.Server.at(place, serves, self.credentials, toward=addresses, callbacks=self.lock)
+        made.callback(self._server.close)
         # Before its address is told to anybody: whoever is told it may dial at once.
         self._server.start()
         self._life = Life()
+        made.callback(self._life.end)
         # With the name that the kernel has of this life: whoever is on this host can ask it whether that is over.
         self.address: Address = self._server.address + (f"@{self._life.name}" if self._life.name else "")
         self._threads = [Thread(target=self._guarded, args=(work,), daemon=True) for work in self._works()]
         self.reader.start()
+        made.callback(self._closing.set)
+        made.callback(self._requests.close)
         for thread in self._threads:
             thread.start()
+        tell_of_forks(self)
+        end_with_program(self)
+
+    def on_forked(self) -> None:
+        """Be over, in the child of a fork: it has none of the threads, and its locks may be taken for good."""
+        self.forked = True
+        self._closing.set()
 
     def _works(self) -> list[Callable[[], None]]:
         flushing = [self._flush_logs] if self.logs.folder else []
@@ -120,7 +159,7 @@ class Host:
         if self.rights is not None:
             keeping += self.rights.works
         sequencing = [sequencer.serve for sequencer in self._sequencers.values()]
-        return [self._serve_registry, *sequencing, *flushing, *keeping]
+        return [self._requests.serve, *sequencing, *flushing, *keeping]
 
     @property
     def closed(self) -> bool:
@@ -128,63 +167,43 @@ class Host:
         return self._closing.is_set()
 
     @property
+    def unregistered(self) -> tuple[str, ...]:
+        """The groups that this node left as the last, and that its registry lists still (`Node.unregistered`)."""
+        return self._requests.unregistered
+
+    @property
     def refused(self) -> Counter[str]:
         """Counts of what was refused from the network, by reason."""
         with self.lock:
             return self._server.refused + self._refused
 
-    # entering a group; takes the lock
+    # entering a group; holds the lock
 
-    def enter(self, group: str, uses: Uses, create: Definition | None, timeout_s: float) -> Membership:
+    async def enter(self, group: str, uses: Uses, create: Definition | None, timeout_s: float) -> Membership:
         """Become a member of a group, and wait until that is so (`Node.join`)."""
         deadline = monotonic() + timeout_s
-        with self.lock:
-            self._await_exit(group, deadline)
-            if create is not None and create.signed and self._signer is None:
-                raise BadValue(unsigned(create))
-            membership = Membership(self, uses)
-            if group in self._entered:
-                self.renew_process()  # a process enters an instance once; its other groups keep theirs
-            self._entered.add(group)
-            gives, takes = uses.gives_state, uses.takes_state
-            seat = (group, self._process, self.address)
-            machine = GroupMachine(*seat, create, gives_state=gives, takes_state=takes, signer=self._signer)
-            session = membership.begin(machine)
-            try:
-                # The wait gives the lock back, as a condition's does: the other groups of this node go on.
-                self._await_entry(session, group, timeout_s, deadline)
-            except BaseException:  # outermost: of a join; nobody will hold the group, so it must not stay in it
-                session.step(events.Exit())
-                self.sessions.drop(session)
-                raise
+        await await_exit(self, group, deadline)
+        if create is not None and create.signed and self._signer is None:
+            raise BadValue(unsigned(create))
+        membership = Membership(self, uses)
+        if group in self._entered:
+            self.renew_process()  # a process enters an instance once; its other groups keep theirs
+        self._entered.add(group)
+        gives, takes = uses.gives_state, uses.takes_state
+        seat = (group, self._process, self.address)
+        machine = GroupMachine(*seat, create, gives_state=gives, takes_state=takes, signer=self._signer)
+        session = membership.begin(machine)
+        try:
+            # The wait gives the lock back, as a condition's does: the other groups of this node go on.
+            await await_entry(self, session, timeout_s, deadline)
+        except BaseException:  # outermost: of a join; nobody will hold the group, so it must not stay in it
+            session.step(events.Exit())
+            self.sessions.drop(session)
+            raise
         return membership
 
-    def _await_exit(self, group: str, deadline: float) -> None:
-        """Wait until this process is out of a group that it is leaving; raise LocalError if it is in, and stays."""
-        self._raise_if_leaving()
-        while inside := self.sessions.in_group(group):
-            # One whose application could not take the state leaves by itself: it is told so at once, and out of the
-            # group only with the next view.
-            if not inside[0].leaving:
-                raise LocalError(f"{self.name!r} is in group {group!r} already: leave it first")
-            if not inside[0].wait_for_change(deadline):
-                waits_for = inside[0].machine.waits_for or "the view without it"
-                raise LocalError(f"{self.name!r} is on its way out of group {group!r}: it waits for {waits_for}")
-            self._raise_if_leaving()
-
-    def _await_entry(self, session: Session, group: str, timeout_s: float, deadline: float) -> None:
-        while session.machine.view is None:
-            self._raise_if_leaving()
-            if session.failure is not None:
-                raise session.failure
-            passed = not session.wait_for_change(deadline)
-            if passed and session.machine.view is None:  # it may have come in while this thread slept
-                raise GComTimeout(
-                    f"{self.name!r} is not in group {group!r} after {timeout_s:.3g} s: it waited for "
-                    f"{session.machine.waits_for}; try again, or give it more time"
-                )
-
-    def _raise_if_leaving(self) -> None:
+    def raise_if_leaving(self) -> None:
+        """Raise NotAMember once the node was told to close."""
         if self._leaving:
             raise NotAMember(f"the node {self.name!r} is closed")
 
@@ -253,51 +272,29 @@ class Host:
         return session
 
     def serve(self, session: Session, peer: Process) -> None:
-        """Have the link to a peer, if it is one still, take turns for the session; it is made when first needed."""
-        address = session.machine.address_of(peer)
-        if address is None:
-            return
-        # By name as well as address: 1. B dies, and C is given its
-        # port. 2. What is owed to B must not go to C as if it were B.
-        key = address, names.name_of(peer)
-        link = self.links.get(key)
-        if link is None:
-            link = self.links[key] = Link(self, *key)
-            # The reader waits as long as the links of its last tick allow.
-            self.reader.reschedule()
-        link.serve(session, peer)
+        """Have the link to a peer, if it is one still, take turns for the session."""
+        self.links.serve(session, peer)
 
     def links_to_all(self, session: Session) -> list[Link]:
         """Return the links to a session's peers, in their order, if each could write at once; else none."""
-        found = []
-        for peer in session.machine.peers:
-            link = self._link(session, peer)
-            if link is None or not link.is_clear(session, peer):
-                return []
-            found.append(link)
-        return found
-
-    def _link(self, session: Session, peer: Process) -> Link | None:
-        # By name as well as address: 1. B dies, and C is given its
-        # port. 2. What is owed to B must not go to C as if it were B.
-        return self.links.get((session.machine.address_of(peer) or "", names.name_of(peer)))
+        return self.links.to_all(session)
 
     def snapshot(self, membership: Membership) -> Snapshot:
         """Return one look at a membership (`Group.snapshot`)."""
 
         def round_trip_s(peer: Process) -> float | None:
-            link = self._link(membership.session, peer)
+            link = self.links.to(membership.session, peer)
             return link.round_trip_s if link else None
 
         return snapshot_of(membership, self.now_ms(), round_trip_s)
 
     def forget(self, link: Link) -> None:
         """Let go of a link that has no peer left."""
-        self.links.pop((link.address, link.member), None)
+        self.links.forget(link)
 
     def ask_registry(self, session: Session, request: Request) -> None:
         """Have the registry thread put a request; the answer comes back to the session."""
-        self._requests.put((session, request))
+        self._requests.put(session, request)
 
     def ask_sequencer(self, session: Session, request: SequencerRequest) -> None:
         """Have a request put after this step; the answer comes back to the session."""
@@ -354,7 +351,7 @@ class Host:
                 session = self.sessions.target(frame, self.name)
                 reply = self._not_here(frame) if session is None else session.receive(frame)
                 several = session is not None and len(self.sessions) > 1 and isinstance(reply, Frame)
-                if several and session is not None and (link := self._link(session, frame.source)):
+                if several and session is not None and (link := self.links.to(session, frame.source)):
                     link.heard(session, frame.source)
             if session is not None:
                 session.log_before_frame()  # after the lock: nothing waits for a disk while it holds up the node
@@ -395,7 +392,7 @@ class Host:
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
-            work()
+            own(work)()
         except Exception:  # outermost: of this thread; without it a defect would only show as silence
             self.on_defect()
             raise
@@ -412,18 +409,6 @@ class Host:
             # The kernel then says that this life is over, so that others
             # need not wait for its silence: nothing here votes any more.
             self._life.end()
-
-    def _serve_registry(self) -> None:
-        # One thread for all groups. A registry that hangs holds up their requests, and no step.
-        while (item := self._requests.get()) is not None:
-            session, request = item
-            answer: Answer | None = None
-            failure: GComError | None = None
-            try:
-                answer = self.directory.ask(request)
-            except GComError as error:
-                failure = error
-            session.on_registry(request, answer, failure)
 
     def _flush_logs(self) -> None:
         while not self._closing.wait(FLUSH_S):
@@ -447,6 +432,8 @@ class Host:
 
     def close(self, timeout_s: float) -> None:
         """Leave every group, as far as the time allows, and stop (`Node.close`)."""
+        if self.forked:
+            return
         deadline = monotonic() + timeout_s
         with self.lock:
             self._leaving = True
@@ -457,9 +444,16 @@ class Host:
         # Each once: a membership may have two sessions for a moment, one that ends and one that returns.
         for membership in dict.fromkeys(inside):
             membership.leave(max(0.0, deadline - monotonic()))
+            if count := membership.session.unnumbered:
+                self._unsent[membership.session.machine.group] = count
         self._await_time_wait(deadline)
+        self._requests.await_owed(max(0.0, deadline - monotonic()))
         if not self._closing.is_set():
             self._stop()
+
+    def unsent(self) -> dict[str, int]:
+        """Return the number of messages that were not sent when this node was closed, by group."""
+        return self._unsent
 
     def _await_time_wait(self, deadline: float) -> None:
         """Wait for leaders that left, and still tell the others which view goes on."""
@@ -479,11 +473,11 @@ class Host:
         if self._faults is not None:
             self._faults.close()
         with self.lock:
-            links = list(self.links.values())
+            links = list(self.links)
             for link in links:
                 link.close()
             self.reader.close()
-        self._requests.put(None)
+        self._requests.close()
         for sequencer in self._sequencers.values():
             sequencer.close()
         # After the links: until then peers may call, and are told that
@@ -493,6 +487,7 @@ class Host:
         # A second for each, no longer: one may be within a call to a registry that hangs, and all are daemons.
         for thread in self._threads:
             thread.join(1.0)
+        self._requests.keep_owed()
         self.reader.join(1.0)
         for link in links:
             link.join(1.0)

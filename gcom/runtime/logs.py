@@ -15,6 +15,7 @@ from loguru import logger
 from gcom.core.machine import GroupMachine
 from gcom.core.messages.effects import Effect
 from gcom.errors import BadValue
+from gcom.runtime.user_process.process_events import tell_of_forks
 from gcom.trace.writer import DeliveryLog
 from gcom.values.names import Process
 
@@ -27,6 +28,7 @@ class DeliveryLogs:
         self.folder = Path(folder) if folder is not None else None
         self.troubles: dict[Process, str] = {}  # why logs have ended; set and get are atomic
         self._logs: dict[Process, DeliveryLog] = {}
+        tell_of_forks(self)
         try:
             if self.folder:
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -67,6 +69,11 @@ class DeliveryLogs:
         """Write everything out and end all logs."""
         for log in self._logs.values():
             log.close()
+
+    def on_forked(self) -> None:
+        """Let go of the files, in the child of a fork: what waits to be written is the parent's."""
+        for log in self._logs.values():
+            log.let_go()
 
     def _on_trouble(self, process: Process, text: str) -> None:
         # Called with the lock and without it, so it only notes: the thread that flushes tells the applications.

@@ -25,10 +25,13 @@ from gcom.core.state_transfer.reconciliation import StateReconciliation
 from gcom.errors import BadValue, Dissolved
 from gcom.runtime import queue_items
 from gcom.runtime.queue_items import Entered, Gone, LogStopped, Own
-from gcom.runtime.request_handlers import CallServer
+from gcom.runtime.request_handlers import CallServer, Handler
 from gcom.runtime.session import Session
 from gcom.runtime.step_lock import DirectListener, StepLock
 from gcom.runtime.traces import TraceBuffer, TraceRecorder
+from gcom.runtime.user_process.callbacks import check_callback
+from gcom.runtime.user_process.entry import EnteredHost, called_outside
+from gcom.runtime.waiting import run
 from gcom.values.names import Process
 
 LEAVE_S = 1.0  # of a leave's time, the share kept for the view change without this process
@@ -43,19 +46,26 @@ class Uses:
     get_state: Callable[[], bytes] | None = None
     set_state: Callable[[bytes], object] | None = None
     merge_states: Callable[[bytes, bytes], bytes] | None = None
+    on_call: Handler | None = None
+    awaited: bool = False  # the callbacks are called by an event loop, and may be async
 
     def __post_init__(self) -> None:
-        """Raise BadValue for callbacks that nobody would call."""
-        for name in ("get_state", "set_state", "merge_states"):
-            callback = getattr(self, name)
-            if callback is not None and not callable(callback):
-                raise BadValue(f"{name} must be a function, or left out; got {callback!r}")
+        """Raise BadValue for callbacks that nobody can call, or would."""
+        for name, count in (("get_state", 0), ("set_state", 1), ("merge_states", 2), ("on_call", 2)):
+            check_callback(name, getattr(self, name), count, self.awaited)
         if self.merge_states and not (self.get_state and self.set_state):
             raise BadValue(
                 "merge_states is given what get_state returns, and set_state what it returns: give all three"
             )
         if not self.receive and (self.get_state or self.set_state):
             raise BadValue("get_state and set_state are called by the thread that receives: leave out receive=False")
+
+    def called_outside(self) -> Uses:
+        """Return the uses with callbacks that a thread may call which is inside GCom."""
+        give = self.get_state and called_outside(self.get_state)
+        take = self.set_state and called_outside(self.set_state)
+        merge = self.merge_states and called_outside(self.merge_states)
+        return replace(self, get_state=give, set_state=take, merge_states=merge)
 
     @property
     def gives_state(self) -> bool:
@@ -66,7 +76,7 @@ class Uses:
         return self.set_state is not None
 
 
-class MembershipHost(Protocol):
+class MembershipHost(EnteredHost, Protocol):
     """The part of the host that a membership uses. All but `lock` and `on_defect` is called with the lock held."""
 
     lock: StepLock
@@ -95,7 +105,7 @@ class Membership:
         self.queue: DeliveryQueue[Own] = DeliveryQueue()
         self.queued = self.queue.queued
         self.changed = host.lock.condition()  # an arrival, room to send, a view, the end
-        self.uses = uses
+        self.uses = uses.called_outside()
         self.state_failure = ""  # how the application's set_state failed
         self.unread = False  # it left since the application read none of very many events
         self.reconciliation = StateReconciliation()  # of the session before, until it is merged in this one
@@ -106,8 +116,11 @@ class Membership:
         self.may_send_by: object = None  # the rules by which this process was found to have the right to send
         self.recorder: TraceRecorder | None = None  # while somebody watches
         self.call_server = CallServer(host.lock, host.on_defect)  # the application's handler stays what it is
+        if uses.on_call:
+            self.call_server.handler = uses.on_call
         self._entered: deque[Session] = deque()  # sessions whose Entered the application has not read
         self._host = host
+        self.host: EnteredHost = host  # as calls of the application see it
 
     @property
     def receives(self) -> bool:
@@ -232,23 +245,33 @@ class Membership:
 
     def leave(self, timeout_s: float) -> None:
         """Leave, with all that was sent, as far as the time allows (`Group.leave`). Takes the lock."""
-        deadline = monotonic() + timeout_s
+        # The reader, if its thread lives: between two events nothing tells a loop that goes on from one that does not,
+        # and the time of the leave is a bound.
+        lives = any(self.read_by == thread.ident for thread in enumerate_threads())
         with self._host.lock:
-            if self.give_up():
-                return
-            session = None
-            # A second call waits like the first, but says nothing a second time of what was never sent.
-            again = self.session.leaving or self.session.ended is not None
-            # 1. The application leaves. 2. Before that is decided, a succession takes the process over into another
-            # instance. 3. Whoever is told that it has left must not be a member there.
-            while session is not self.session:
-                session = self.session
-                self._leave(session, deadline, timeout_s)
+            run(self.leaving(timeout_s, reads_on=lives and self.read_by not in (None, get_ident())))
+
+    async def leaving(self, timeout_s: float, reads_on: bool) -> None:
+        """Do what `leave` does; holds the lock.
+
+        `reads_on`: another one than the caller comes to a barrier at which a joiner is given this member's state.
+        """
+        deadline = monotonic() + timeout_s
+        if self.give_up():
+            return
+        session = None
+        # A second call waits like the first, but says nothing a second time of what was never sent.
+        again = self.session.leaving or self.session.ended is not None
+        # 1. The application leaves. 2. Before that is decided, a succession takes the process over into another
+        # instance. 3. Whoever is told that it has left must not be a member there.
+        while session is not self.session:
+            session = self.session
+            await self._leave(session, deadline, timeout_s, reads_on)
         if session.unnumbered and not again:
             process, unsent = session.machine.process, session.unnumbered
             logger.warning("{} left with {} messages that were never sent", process, unsent)
 
-    def _leave(self, session: Session, deadline: float, timeout_s: float) -> None:
+    async def _leave(self, session: Session, deadline: float, timeout_s: float, reads_on: bool) -> None:
         # First of all: from here on `send` raises, or a busy
         # application would keep its process in for ever.
         session.begin_leaving()
@@ -258,29 +281,21 @@ class Membership:
         with session.awaiting_acks():
             while session.has_unsent:
                 # By its end what is unsent stays so, or went on to another session.
-                if session.ended or not session.wait_for_change(unsent_until):
+                if session.ended or not await session.wait_for_change(unsent_until):
                     break
         if session.machine.stage is Stage.MEMBER and not session.ended:
-            session.step(events.Leave(reads_on=self._reads_on))
-        while not session.ended and session.wait_for_change(unsent_until):
+            session.step(events.Leave(reads_on=reads_on))
+        while not session.ended and await session.wait_for_change(unsent_until):
             pass
         if session.machine.stage is Stage.MEMBER and not session.ended:
             session.step(events.Leave(at_once=True))  # though a joiner may be given its state
         # Its end comes with the view without it, once the others have all
         # that it sent: a connection that is closed at once would lose that.
-        while not session.ended and session.wait_for_change(deadline):
+        while not session.ended and await session.wait_for_change(deadline):
             pass
         # The time is over and no view without it has come: it goes, and the others find out by suspecting it.
         if not session.ended:
             session.step(events.Exit())
-
-    @property
-    def _reads_on(self) -> bool:
-        """Tell whether another thread comes to a barrier at which a joiner is given this member's state."""
-        # The one that has read last, if it lives: between two events nothing tells a loop that goes on from one that
-        # does not, and the time of the leave is a bound.
-        lives = any(self.read_by == thread.ident for thread in enumerate_threads())
-        return lives and self.read_by not in (None, get_ident())
 
     def give_up(self) -> bool:
         """Leave while on the way back; return whether it was."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread, get_ident
 from typing import Protocol
 
@@ -23,6 +23,7 @@ from gcom.core.messages import events
 from gcom.core.messages.effects import Serve
 from gcom.errors import BadValue
 from gcom.runtime.step_lock import StepLock
+from gcom.runtime.waiting import change
 from gcom.values import limits
 from gcom.values.names import Process
 from gcom.values.run import Payload, check_payload
@@ -46,7 +47,10 @@ class CallServer:
     """
 
     def __init__(self, lock: StepLock, on_defect: Callable[[], None]) -> None:
-        self.handler: Handler | None = None
+        self._handler: Handler | None = None
+        self._early: deque[tuple[Stepped, Serve]] | None = deque()  # until the application has had time for a handler
+        self._early_until_ms: int | None = None
+        self._in_loop = False  # an event loop takes the requests, and no thread serves them
         self._on_defect = on_defect
         self._requests: deque[tuple[Stepped, Serve]] = deque()
         self._ready = lock.condition()
@@ -56,16 +60,59 @@ class CallServer:
         self._at_work = False
         self._closed = False
 
-    def take(self, session: Stepped, request: Serve) -> None:
-        """Serve a request; there is a handler."""
-        self._requests.append((session, request))
+    @property
+    def handler(self) -> Handler | None:
+        return self._handler
+
+    @handler.setter
+    def handler(self, handler: Handler | None) -> None:
+        self._handler = handler
+        self._serve_early()
+
+    def serve_in_loop(self, handler: Handler | None) -> None:
+        """Serve requests with a handler that an event loop calls, which asks for them by `next_request`."""
+        self._in_loop = True
+        self.handler = handler
+
+    async def next_request(self) -> tuple[Stepped, Serve]:
+        """Wait for a request that an event loop is to serve. Holds the lock."""
+        while not self._requests:
+            await change(self._ready, None)
+        return self._requests.popleft()
+
+    def take(self, session: Stepped, request: Serve) -> bool:
+        """Serve a request, now or once there is a handler; return whether there may be one."""
+        if self._handler is None and self._early is None:
+            return False
+        (self._requests if self._handler or self._early is None else self._early).append((session, request))
         self._pass_on()
+        return True
+
+    def serve_waiting(self, now_ms: int) -> None:
+        """Try again to serve requests for which no thread could be started, or that waited for a first handler.
+
+        1. Alice sees Bob in a view, and calls him. 2. Bob's `join` returns. 3. Bob's program calls `on_call`.
+        """
+        if self._early_until_ms is None:
+            self._early_until_ms = now_ms + limits.HANDLER_GRACE_MS
+        elif now_ms >= self._early_until_ms:
+            self._serve_early()
+        if self._requests and not self._threads:
+            self._pass_on()
+
+    def _serve_early(self) -> None:
+        """Have the requests served that waited for a first handler; without any they are told so."""
+        early, self._early = self._early, None
+        if early:
+            self._requests.extend(early)
+            self._pass_on()
 
     def close(self) -> None:
         """Serve no more."""
         self._closed = True
         # Callers are not answered: their own view change tells them that this member is gone.
         self._requests.clear()
+        self._early = None
         self._ready.notify_all()
 
     @contextmanager
@@ -89,12 +136,14 @@ class CallServer:
     def _pass_on(self) -> None:
         """Wake or start a thread: the turn is free, or there is one request more."""
         self._ready.notify_all()
-        unserved = self._requests and not (self._at_work or self._returning or self._idle)
+        unserved = self._requests and not (self._in_loop or self._at_work or self._returning or self._idle)
         if unserved and len(self._threads) < NESTED_MAX:
             thread = Thread(target=self._run, name="gcom answering", daemon=True)
-            thread.start()
-            assert thread.ident is not None
-            self._threads.add(thread.ident)
+            # Where there is no thread to be had now, `serve_waiting` tries again at the next tick.
+            with suppress(RuntimeError):
+                thread.start()
+                assert thread.ident is not None
+                self._threads.add(thread.ident)
 
     def _run(self) -> None:
         try:
@@ -115,7 +164,7 @@ class CallServer:
     def _serve(self, session: Stepped, request: Serve) -> None:
         """Call the handler, without the lock."""
         # The handler as it is now: the application may set another one while this request is served.
-        handler, self._at_work = self.handler, True
+        handler, self._at_work = self._handler, True
         self._ready.release()
         try:
             payload, failed = _answer(handler, request)

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from threading import Condition
-from time import monotonic
 from typing import Protocol
 
 from loguru import logger
@@ -50,6 +48,7 @@ from gcom.runtime.logs import SessionLog
 from gcom.runtime.request_handlers import CallServer
 from gcom.runtime.step_lock import DirectListener, StepLock
 from gcom.runtime.traces import TraceRecorder
+from gcom.runtime.waiting import WatchedCondition, change
 from gcom.trace.writer import DeliveryLog
 from gcom.values import limits
 from gcom.values.names import Process
@@ -90,7 +89,7 @@ class SessionHost(Protocol):
 class SessionOwner(StateOwner, Protocol):
     """The membership that a session is part of, which outlives it. Called with the lock held."""
 
-    changed: Condition
+    changed: WatchedCondition
     call_server: CallServer
     recorder: TraceRecorder | None
     unread: bool
@@ -145,8 +144,8 @@ class Session:
         self._unsent_size = 0  # characters or bytes of messages that have no number yet
         self.last_number = 0  # of the messages put: numbers follow the order of sending
         self.lost: deque[tuple[int, int]] = deque(maxlen=LOST_MAX)  # own messages that will never be delivered
-        self.acks_awaited = 0  # threads that wait for members to hold a message; no effect tells of acks
-        self._room_awaited = 0  # threads that wait until they may send
+        self.acks_awaited = 0  # waits for members to hold a message; no effect tells of acks
+        self._room_awaited = 0  # waits until the application may send
 
     # steps; each takes the lock
 
@@ -169,6 +168,7 @@ class Session:
         if self._buffer:
             self._hand_over()  # now at the latest: every link may be idle
         self.tell_read()
+        self.calls.serve_early(self.machine.view is not None)
         self.step(events.Tick())
 
     def receive(self, frame: Frame) -> Reply:
@@ -314,27 +314,22 @@ class Session:
         finally:
             self.acks_awaited -= 1
 
-    def wait_for_room(self, deadline: float | None) -> bool:
+    async def wait_for_room(self, deadline: float | None) -> bool:
         """Do what `wait_for_change` does, and return when messages got their numbers, too. Holds the lock."""
         self._room_awaited += 1
         try:
-            return self.wait_for_change(deadline)
+            return await self.wait_for_change(deadline)
         finally:
             self._room_awaited -= 1
 
-    def wait_for_change(self, deadline: float | None) -> bool:
+    async def wait_for_change(self, deadline: float | None) -> bool:
         """Wait for a change; return False when the deadline, in monotonic seconds, has passed. Holds the lock."""
-        # In hours, not for ever: a wait without any limit cannot be interrupted by Ctrl-C on every system.
-        if deadline is None:
-            return self.changed.wait(3600.0) or True
-        left = deadline - monotonic()
-        return left > 0 and (self.changed.wait(left) or monotonic() < deadline)
+        return await change(self.changed, deadline)
 
     @property
     def members(self) -> tuple[Process, ...]:
         """Return the members of the view in force, oldest first."""
-        view = self.machine.view
-        return view.members if view else ()
+        return view.members if (view := self.machine.view) else ()
 
     # effects
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
-from threading import Condition, Lock
+from threading import RLock
 from types import TracebackType
 from typing import Protocol
+
+from gcom.runtime.waiting import WatchedCondition
 
 
 class Writer(Protocol):
@@ -42,18 +44,19 @@ class StepLock:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        # Never taken twice by one thread; but of this kind the holder is known, from the very byte code that takes it.
+        self._lock = RLock()
         self.acquire = self._lock.acquire  # as they are: every step takes the lock, and a Condition asks who has it
-        self._is_owned = self._lock.locked
+        self.is_owned = self._is_owned = self._lock._is_owned  # type: ignore[attr-defined]
         self._unprepared: dict[Writer, None] = {}
-        self._changed: dict[Condition, None] = {}
+        self._changed: dict[WatchedCondition, None] = {}
         self.listeners_due: deque[DirectListener] = deque()  # filled with the lock held, emptied by any worker
 
     def write_on_release(self, writer: Writer) -> None:
         """Have a writer look for something to write when the lock is released. Holds the lock."""
         self._unprepared[writer] = None
 
-    def notify_on_release(self, changed: Condition) -> None:
+    def notify_on_release(self, changed: WatchedCondition) -> None:
         """Notify a condition once the lock is released and frames are written. Holds the lock."""
         # Woken sooner, the application's thread would take the interpreter from the one that writes the frames, whose
         # every call to the system lets it go.
@@ -76,9 +79,9 @@ class StepLock:
             return self.listeners_due.popleft()
         return None
 
-    def condition(self) -> Condition:
+    def condition(self) -> WatchedCondition:
         """Return a condition of this lock; to wait for it lets the lock go."""
-        return Condition(self)  # type: ignore[arg-type] # it has all that a Condition asks of a lock
+        return WatchedCondition(self)  # type: ignore[arg-type] # it has all that a Condition asks of a lock
 
     def release(self) -> None:
         if not (self._unprepared or self._changed):
@@ -102,9 +105,13 @@ class StepLock:
         changed, self._changed = self._changed, {}
         try:
             for condition in changed:
-                condition.notify_all()
+                condition.notify_threads()
         finally:
             self._lock.release()
+        # Without the lock: to wake an event loop is a call to the system, which lets the interpreter go.
+        for condition in changed:
+            if condition.watchers:
+                condition.wake_watchers()
 
     def _prepare_writes(self) -> dict[Writer, None]:
         """Have the writers take what is due; return those that have something to write."""
@@ -126,4 +133,7 @@ class StepLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.release()
+        # 1. A signal's handler raises where the main thread waits for a change. 2. A second one does before the lock is
+        # taken again. Then there is nothing to release.
+        if error is None or self._is_owned():
+            self.release()

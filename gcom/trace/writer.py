@@ -77,7 +77,6 @@ class DeliveryLog:
         self._folder = directory / folder_name(name_of(process)) / folder_name(process.partition("#")[2])
         self._segment: Segment | None = None
         self._ended = False
-        self._guard(self._begin)
 
     def record(self, definition: Definition, instance: str, effect: Effect) -> None:
         """Log an effect at the next positions; effects that are no event of the log are passed over.
@@ -152,6 +151,11 @@ class DeliveryLog:
         """
         self._guard(self._finish)
 
+    def let_go(self) -> None:
+        """Close the file without a word and without a lock: in the child of a fork, whose parent goes on writing it."""
+        if self._segment is not None:
+            self._segment.abandon()
+
     def abandon(self) -> None:
         """Stop as a crash does: what waits is lost, and the segment stays unsealed."""
         self._guard(self._end)
@@ -189,6 +193,11 @@ class DeliveryLog:
         self._open(0, self._started_us, None)
 
     def _catch_up(self) -> None:
+        # Not before there is something to say: a process that never gets into a group leaves no folder.
+        if self._segment is None:
+            if not self._waiting:
+                return
+            self._begin()
         self._write_waiting()
         now_us = self._clock_us()
         # Nothing may happen for long, and what there is should be readable.
@@ -204,7 +213,10 @@ class DeliveryLog:
         self._written_at = self._encoded_at
 
     def _finish(self) -> None:
-        self._write_waiting()
+        if self._segment is None and not self._waiting:
+            self._end()
+            return
+        self._catch_up()
         self._current_segment.seal(self._encoded_at, "exit")
         self._end()
 

@@ -127,6 +127,7 @@ SILENCE_MIN_MS = HEARTBEAT_MS + 1_250
 SILENCE_MAX_MS = 4_000  # suspected, though others hear it
 PROBE_MS = 300  # helpers have this long to say whether they hear a peer
 PROBE_HELPERS = 3  # members that are asked
+HANDLER_GRACE_MS = 500  # calls to a newcomer wait for its first handler so long after it entered
 DETACH_MS = 3_000  # no quorum heard for this long: detached
 RESEND_MS = 200  # an unanswered question of a view change is asked again
 WITNESS_RETRY_MS = 500  # an unanswered question to the witness is asked again

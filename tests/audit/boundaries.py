@@ -251,6 +251,8 @@ def _named(name: str) -> Operator:
             return False
         who = chance.sample(sorted(made.logs), chance.randint(0, min(2, len(made.logs))))
         entry[name] = dict.fromkeys(who, "lock") if name == "gone" else who
+        if name == "gives_up" and entry.get("by") == "proof" and chance.random() < 0.8:
+            entry["by"] = "operator"
         return True
 
     return operate

@@ -64,7 +64,7 @@ def _renamed(thing: Any, seed: int, name: str = "") -> Any:
         return {_renamed(key, seed): _renamed(value, seed, key) for key, value in thing.items()}
     if isinstance(thing, list):
         return [_renamed(each, seed, name) for each in thing]
-    if isinstance(thing, str) and name == "group":
+    if isinstance(thing, str) and name in ("group", "member"):
         return f"{thing}-{seed}"
     if isinstance(thing, str) and "#" in thing:
         member, _, incarnation = thing.partition("#")

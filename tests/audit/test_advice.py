@@ -101,16 +101,18 @@ def test_a_last_instance_whose_only_member_was_killed_as_it_sent_is_named(tmp_pa
     assert unfinished.startswith("No close ends the log of d#1: ")
 
 
-def test_a_life_in_which_nothing_was_delivered_decides_where_it_is_its_groups_only_one(tmp_path: Path) -> None:
-    """A member was alone for a moment, say, in an instance of its own."""
+def test_a_life_in_which_nothing_was_delivered_decides_where_nothing_was_in_any(tmp_path: Path) -> None:
+    """A member was alone for a moment, say, in an instance of its own; or nobody spoke in a group."""
     alone = {"d#1": [view(1, "d#1", instance="other", succeeds=[{"instance": "i", "view": 3, "by": "ended"}])]}
     result = _result(write(tmp_path / "beside", {**life(), **alone}))
     assert {group.instance: group.verdict for group in result.groups} == {"i": "PASS", "other": "VACUOUS"}
     assert (result.verdict, result.exit_status(), advice_of(result)) == ("PASS", 0, [])
-    assert result.headline().startswith(
-        "PASS: no promise was broken; without a case to judge in 1 of 2 groups: NO_CREA"
-    )
+    assert result.headline().startswith("PASS: no promise was broken; nothing was delivered in 1 of 2 groups (g) (")
     assert b"<error" not in junit_of(result)
+    quiet = {"d#1": [view(1, "d#1", group="lobby"), view(2, "d#1", "e#1", group="lobby")]}
+    assert _result(write(tmp_path / "lobby", {**life(), **quiet}, {"d#1": "crash"})).verdict == "UNKNOWN"  # of e#1
+    quiet["d#1"].pop()
+    assert _result(write(tmp_path / "quiet", {**life(), **quiet}, {"d#1": "crash"})).verdict == "PASS"
     result = _result(write(tmp_path / "by itself", alone))
     assert (result.verdict, result.exit_status()) == ("VACUOUS", 2)
     assert b"<error" in junit_of(result)

@@ -10,7 +10,9 @@ import pyarrow.parquet
 import pytest
 
 from gcom.audit.explain.result import AuditResult, result_of
-from gcom.audit.report.exports import COVERAGE, INCIDENTS, VERDICTS, junit_of, write_tables
+from gcom.audit.explain.tables import COVERAGE, INCIDENTS, VERDICTS
+from gcom.audit.report.exports import junit_of, write_tables
+from gcom.bench.audit.logs import LogPlan, write_member
 from tests.audit.here import audit
 from tests.audit.lives import Group, broken
 
@@ -61,6 +63,18 @@ def test_a_failure_has_the_sentences_and_ids(tmp_path: Path) -> None:
         if incident.expected:
             assert failure is not None
             assert f"[{incident.id}] {incident.sentence}" in str(failure.text)
+
+
+def test_a_failure_is_told_in_the_sentence_of_its_own_rule(tmp_path: Path) -> None:
+    """Of a rule that another damage broke it is not the sentence of that one."""
+    plan = LogPlan(4, 2_000, 20, broken=True)
+    for index in range(plan.members):
+        write_member(tmp_path, plan, index)
+    said = {case.get("name"): case.find("failure") for case in _valid(junit_of(_audited(tmp_path))).iter("testcase")}
+    total = said["TOTAL"]
+    assert total is not None
+    assert total.get("message", "").endswith("no single order fits.")
+    assert "without having delivered" not in str(total.text)
 
 
 def test_what_is_not_known_is_an_error_unless_allowed(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gcom.audit.input.importing import SHIVIZ, import_shiviz
+from gcom.audit.explain.result import result_of
+from gcom.audit.imports.shiviz import SHIVIZ, import_shiviz
 from gcom.audit.rules.judgement import verdict_of
 from gcom.errors import BadValue, NotALog
 from tests.audit.here import audit
@@ -57,6 +58,32 @@ def test_a_regex_as_shiviz_has_it(tmp_path: Path) -> None:
     lines = GOVECTOR.splitlines()
     text = "".join(f"{event} | {place}\n" for place, event in zip(lines[::2], lines[1::2], strict=True))
     assert set(_verdicts(tmp_path, text, r"(?<event>.*) \| (?<host>\S*) (?<clock>{.*})").values()) == {"PASS"}
+
+
+def test_lines_that_are_not_in_the_order_of_their_own_clock_are_put_into_it_and_said(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text('h {"h":1}\na\nh {"h":3}\nc\nh {"h":2}\nb\n')
+    imported = import_shiviz(log, tmp_path / "logs")
+    assert imported.notes == ["h: 1 of its lines stand behind later events, the first behind line 3; its clock counts"]
+    assert result_of(audit(tmp_path / "logs")).verdict == "PASS"
+
+
+def test_lines_that_fit_no_event_are_counted_and_told(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(f"a heading\n\n{GOVECTOR}\nan ending\nof two lines\n")
+    imported = import_shiviz(log, tmp_path / "logs")
+    told = f"{log}:1: 3 of 15 lines fit no event, and are left out; the first is 'a heading'"
+    assert (imported.events, imported.notes) == (6, [told])
+    assert result_of(audit(tmp_path / "logs")).verdict == "PASS"
+
+
+def test_a_log_of_which_half_fits_no_event_is_refused(tmp_path: Path) -> None:
+    """As of a log with the event before its clock, in which one line fits by chance."""
+    log = tmp_path / "log"
+    log.write_text(GOVECTOR + "".join(f"event {n} of host\n" for n in range(12)))
+    with pytest.raises(NotALog, match=r"log:13: 12 of 24 lines fit no event: expected .*, got 'event 0 .*--regex"):
+        import_shiviz(log, tmp_path / "logs")
+    assert not (tmp_path / "logs").exists()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import pytest
 from gcom.audit.explain.incidents import Incident
 from gcom.audit.explain.result import GroupResult, result_of
 from gcom.audit.rules.table import ROOT_FIRST, RULES
+from gcom.bench.audit.logs import LogPlan, write_member
+from gcom.values.definition import Ordering
 from tests.audit.damage import Record
 from tests.audit.here import audit
 from tests.audit.lives import write_lives
@@ -180,3 +182,16 @@ def test_causes_are_ranked_among_all_rules() -> None:
             ("NO_DUPLICATION", "AGREEMENT", "FIFO", "CAUSAL", "SERIAL_UNIQUE", "VIRTUAL_SYNCHRONY", "TOTAL_GAP_FREE")
         )
     )
+
+
+@pytest.mark.parametrize("ordering", ["FIFO", "CAUSAL", "TOTAL", "CAUSALTOTAL"])
+@pytest.mark.parametrize("run_length", [1, 20])
+def test_a_run_that_comes_too_late_is_one_incident(run_length: int, ordering: str, tmp_path: Path) -> None:
+    """Rules of streams name its last message, of which the next has need; rules of one order the first."""
+    plan = LogPlan(4, 4_000, run_length, Ordering(ordering), broken=True)
+    for index in range(plan.members):
+        write_member(tmp_path, plan, index)
+    (group,) = result_of(audit(tmp_path)).groups
+    (incident,) = [each for each in group.incidents if each.expected]
+    assert incident.processes[0] == plan.processes[-1]
+    assert _broken_by(group) <= {incident.rule, *incident.caused}

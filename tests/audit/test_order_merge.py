@@ -113,3 +113,13 @@ def test_what_is_never_delivered_as_was_said_is_not_done() -> None:
     merge.merge()
     assert merge.steps() == []
     assert not merge.is_done()
+
+
+@pytest.mark.parametrize("known", [Intervals(), Intervals([(1, 1)])])
+def test_what_is_delivered_and_was_not_said_leaves_and_proves_nothing(known: Intervals) -> None:
+    """As where the summaries have less than the excerpts; nobody is said to deliver 2, or another process is."""
+    merge = OrderMerge({"p#1": {"s#1": known}, "q#1": {"s#1": Intervals([(2, 2)])}})
+    merge.feed(_excerpt("p#1", [(0, ("s#1", 1)), (1, ("s#1", 2)), (2, ("s#1", 3))]))
+    merge.merge()
+    assert merge.steps() == []
+    assert not merge.is_done()

@@ -19,6 +19,7 @@ from gcom.audit.input.catalogue import Catalogue, catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.run import run
 from gcom.audit.report.page import render
+from gcom.audit.rules.table import RULES
 from tests.audit.lives import BREAKS, VIEWS, Group, broken, live, write_lives
 from tests.cases import daily_and_rest
 
@@ -81,7 +82,7 @@ def test_a_run_without_fault_says_so_first(tmp_path: Path) -> None:
     page = Page(_page(broken(tmp_path)))
     assert page.text.partition("◐")[2].lstrip().startswith("PASS")
     assert "None. Every promise held." in page.text
-    assert page.tags.count("details") == 1
+    assert page.tags.count("details") == 2  # the group's, and what each rule says
     assert "section" in page.tags
 
 
@@ -98,6 +99,24 @@ def test_a_fault_is_shown_with_its_surroundings(tmp_path: Path, rule: str) -> No
     assert all(sum(map(len, each.events.values())) <= EVENTS for each in evidence.values())
     assert all(len(events) <= 2 * AROUND for each in evidence.values() for events in each.events.values())
     assert "send to own delivery" in page.text
+
+
+def test_violated_rules_come_first_and_what_they_say_is_read_without_pointing_at_them(tmp_path: Path) -> None:
+    page = Page(text := _page(broken(tmp_path, "CLOCK")))
+    columns = re.findall(r'<th class="rule"[^>]*><span>([^<]*)', text)
+    cells = re.findall(r'<td class="cell (\w+)[^>]* data-rule="([^"]*)"', text)
+    assert columns == [rule for _, rule in cells]
+    assert cells[0] == ("FAIL", "clock")
+    assert sorted(columns) == sorted(rule.replace("_", " ").lower() for rule in RULES)
+    assert all(rule.means in page.text for rule in RULES.values())
+    # Under the incident too, which is where it is asked for.
+    assert page.text.count(RULES["CLOCK"].means) == 2
+
+
+def test_a_group_of_which_not_all_is_known_says_why(tmp_path: Path) -> None:
+    folder = broken(tmp_path)
+    next(folder.glob("dave/1/*.jsonl")).unlink()
+    assert "news NO_CREATION: there is no readable log of dave#1" in Page(_page(folder)).text
 
 
 def test_what_a_process_lacks_stands_in_the_strips_though_only_the_other_has_it(tmp_path: Path) -> None:

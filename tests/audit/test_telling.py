@@ -13,21 +13,55 @@ import pytest
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.spark import job, progress, session
-from gcom.cli.commands import verdicts
-from gcom.cli.commands.verdicts import Judging, Outputs, compact_logs, import_log
+from gcom.cli.commands import judging, verdict_tables, verdicts
+from gcom.cli.commands.judging import Judging
+from gcom.cli.commands.verdicts import Outputs, compact_logs, import_log
 from gcom.cli.output import Output
 from gcom.cli.signals import SIGNALLED, SIGNALS, Interrupted, Signals
 from gcom.errors import AuditUnavailable
 from tests.audit.lives import Group, broken
+from tests.oracle.build import A, Record, deliver, send, view, write
 
 
-def _audit(folder: Path, outputs: Outputs | None = None, *, spark: bool = False) -> int:
-    return verdicts.audit([str(folder)], Judging(spark=spark), outputs or Outputs(), allow_unknown=False)
+def _audit(folder: Path, outputs: Outputs | None = None, *, spark: bool = False, verbose: bool = False) -> int:
+    how, into = Judging(spark=spark), outputs or Outputs()
+    return verdicts.audit([str(folder)], how, into, allow_unknown=False, verbose=verbose)
+
+
+def _many_groups(folder: Path, count: int) -> Path:
+    """One member, alone in each; the second breaks a promise."""
+    records: list[Record] = []
+    for index in range(count):
+        name = {"group": f"g{index:04}"}
+        records += [view(1, A, ordering="FIFO", multicast="BASIC") | name, send(1, 1, {}) | name]
+        records.append(deliver(1, A, 1 + (index == 1)) | name)
+    return write(folder, {A: records})
+
+
+def test_of_many_small_groups_that_pass_a_line_each_is_printed_and_of_most_only_their_number(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert _audit(_many_groups(tmp_path, 100)) == 1
+    lines = capfd.readouterr().out.splitlines()
+    assert len(lines) < 40
+    assert lines[1].split()[:4] == ["g0001", "FAIL", "FIFO", "BASIC"]
+    assert lines[2].split() == ["g0000", "PASS", "FIFO", "BASIC", "1", "delivery", "7", "held"]
+    assert "and 80 more groups: 80 PASS; --verbose shows all" in lines
+    assert _audit(tmp_path, verbose=True) == 1
+    assert len(capfd.readouterr().out.splitlines()) > 800
+
+
+def test_violated_rules_come_first(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert _audit(broken(tmp_path, "CLOCK"), verbose=True) == 1
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[1].split()[:6] == ["news", "FAIL", "CAUSALTOTAL", "RELIABLE", "300", "deliveries"]
+    table = next(at for at, line in enumerate(lines) if line.split()[:2] == ["rule", "verdict"])
+    assert lines[table + 1].split()[:2] == ["CLOCK", "FAIL"]
 
 
 def test_a_rule_without_case_says_what_that_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     alone = broken(tmp_path, group=Group([["bob"]], 5))
-    assert _audit(alone) == 0
+    assert _audit(alone, verbose=True) == 0
     rows = [line.strip().split(maxsplit=4) for line in capfd.readouterr().out.splitlines()]
     vacuous = [row for row in rows if row[1:2] == ["-"]]
     assert vacuous
@@ -51,7 +85,7 @@ def test_a_reader_that_has_gone_changes_no_exit_status(
     """As `head -1` does; and what else was asked for is written."""
     reading, writing = os.pipe()
     os.close(reading)
-    monkeypatch.setattr(verdicts, "Output", lambda: Output(writing))
+    monkeypatch.setattr(verdict_tables, "Output", lambda: Output(writing))
     found = tmp_path / "audit.json"
     assert _audit(broken(tmp_path / "logs", *rules), Outputs(json=str(found))) == status
     os.close(writing)
@@ -89,13 +123,19 @@ def _sizes(folder: Path) -> list[int]:
 def test_an_import_of_what_does_not_fit_could_not_run(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "app.log"
     log.write_text("\n12:00 started\n12:01 stopped\n")
-    assert import_log("shiviz", log, tmp_path / "logs", r"(?<host>\w+) (?<clock>{.*})") == 3
+    assert import_log("shiviz", [log], tmp_path / "logs", r"(?<host>\w+) (?<clock>{.*})", as_json=False) == 3
     told = capfd.readouterr().err
     assert f"{log}:2: no event in the file: expected" in told
     assert "got '12:00 started'; give a --regex" in told
     assert r"expected (?<host>\w+) (?<clock>{.*})" in told
-    assert import_log("shiviz", tmp_path / "nowhere", tmp_path / "logs", None) == 3
+    assert import_log("shiviz", [tmp_path / "nowhere"], tmp_path / "logs", None, as_json=False) == 3
     assert f"gcom: {tmp_path / 'nowhere'}: No such file" in capfd.readouterr().err
+
+
+@pytest.fixture(autouse=True)
+def _no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process of its own: the tests of Spark have a session here, which would be used."""
+    monkeypatch.setattr(session, "given_session", lambda: None)
 
 
 def test_off_a_terminal_it_says_once_what_takes_so_long(
@@ -107,8 +147,9 @@ def test_off_a_terminal_it_says_once_what_takes_so_long(
     monkeypatch.setattr(session, "open_session", unavailable)
     assert _audit(broken(tmp_path), spark=True) == 3
     count = len(catalogue(list_segments([str(tmp_path)])).sizes)
-    said = f"gcom: Spark starts, which takes some seconds, and then judges {count} segments\n"
-    assert capfd.readouterr().err == f"{said}gcom: not here\n"
+    size = sum(path.stat().st_size for path in tmp_path.rglob("*.jsonl"))
+    by = "judged by Spark at local[*], which takes some seconds to start: --spark asks for it"
+    assert capfd.readouterr().err == f"gcom: {count} segments, {size:,} bytes to read: {by}\ngcom: not here\n"
 
 
 class Gone:
@@ -157,10 +198,10 @@ class Working:
 def test_ctrl_c_does_not_break_into_what_spark_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {number: signal.getsignal(number) for number in SIGNALS}
     signals = Signals()
-    monkeypatch.setattr(verdicts, "SIGNALLED", signals)
+    monkeypatch.setattr(judging, "SIGNALLED", signals)
     monkeypatch.setattr(progress, "followed", lambda _spark, _told: nullcontext())
     monkeypatch.setattr(job, "SparkEngine", lambda spark: spark)
-    monkeypatch.setattr(verdicts, "run", lambda _found, *, engine, **_more: engine.run())
+    monkeypatch.setattr(judging, "run", lambda _found, *, engine, **_more: engine.run())
     try:
         signals.install()
         monkeypatch.setattr(session, "open_session", lambda *_words, **_more: Working())

@@ -79,7 +79,7 @@ def first_view_in_no_log() -> Told:
 
 
 def two_successors() -> Told:
-    said = succeeds("i", 1, {}, gives_up=[B])
+    said = succeeds("i", 1, {}, by="operator", gives_up=[B])
     logs = {A: _forks([view(1, A, B), over(1, "j")], said), B: on("k", view(1, B, succeeds=said), left(1))}
     return Told(logs, "FAIL")
 

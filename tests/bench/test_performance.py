@@ -13,13 +13,13 @@ from gcom.bench.failover.trials import FailoverResult, Kill, Trial
 from gcom.bench.idle.cost import IdleSetup
 from gcom.bench.latency.turns import LatencySetup
 from gcom.bench.performance import page, plots
-from gcom.bench.performance.machine import Machine, commit
+from gcom.bench.performance.computer import Computer, commit
 from gcom.bench.performance.plan import FIFO, SAFE, Findings, PerformancePlan, measure, plan
 from gcom.bench.scale.sizes import ScaleResult, ScaleSetup
 from gcom.bench.throughput.turns import ThroughputSetup
 from gcom.errors import BadValue, Unavailable
 
-MACHINE = Machine("a processor", 2, "a system", "3.11", 0.5, "abc")
+MACHINE = Computer("a processor", 2, "a system", "3.11", 0.5, "abc")
 
 
 @pytest.mark.slow

@@ -63,12 +63,6 @@ def test_delivery_logs_are_written_and_their_cost_is_told(tmp_path: Path) -> Non
     assert sum(case.verdict == "PASS" for group in report.groups.values() for case in group.tallies.values()) > 2
 
 
-def test_a_baseline_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gcom.bench.throughput.turns.find_spec", lambda name: None)
-    with pytest.raises(BadValue, match=r"not installed: pip install 'gcom\[bench\]'"):
-        ThroughputSetup(Definition("bench"), 3, 3, 100, 1.0, "pysyncobj")
-
-
 @pytest.mark.parametrize(
     ("fields", "named"),
     [

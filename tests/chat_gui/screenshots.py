@@ -16,6 +16,7 @@ from pathlib import Path
 
 from PIL import Image
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
@@ -31,12 +32,12 @@ from chat_gui.view.dialogs.found import FoundDialog
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
 from chat_gui.view.dialogs.preferences import PreferencesDialog
 from chat_gui.view.dock.duel_dialog import DuelDialog
-from chat_gui.view.dock.duel_picture import PANEL
+from chat_gui.view.dock.duel_picture import PANEL, render_pair
 from chat_gui.view.dock.tables_pages import HeldPage
 from chat_gui.view.group_tab import GroupTab
 from chat_gui.view.window import ChatWindow
 
-Take = Callable[[str, QWidget], None]
+Take = Callable[[str, QWidget | QImage], None]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 VARIANTS = (("light", 1), ("dark", 1), ("light", 2), ("dark", 2))
@@ -58,10 +59,11 @@ class Photographer:
     def __init__(self, folder: Path, suffix: str) -> None:
         self._folder, self._suffix = folder, suffix
 
-    def take(self, name: str, widget: QWidget) -> None:
-        """Write what a widget looks like."""
+    def take(self, name: str, shown: QWidget | QImage) -> None:
+        """Write what a widget looks like, or a picture that is painted already."""
         path = self._folder / f"chat-{name}-{self._suffix}.png"
-        widget.grab().save(str(path))
+        picture = shown if isinstance(shown, QImage) else shown.grab().toImage()
+        picture.save(str(path))
         with Image.open(path) as image:  # a third of the size; text keeps its edges without dithering
             small = image.convert("RGB").quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         small.save(path, optimize=True)
@@ -126,7 +128,7 @@ class Story:
             _wait(partial(_shows, tab, text))
         for text in ("/topic Builds and releases", "Merging now.", "/me opens a bottle"):
             _type(tab, text)
-        _wait(lambda: not tab.state.conversation.outbox and not tab.state.conversation.awaited)
+        _wait(lambda: not tab.state.conversation.own.lines)
         _pause(300)
         self._take("main", window)
 
@@ -178,6 +180,8 @@ class Story:
             sheet.close()
 
     def _dock(self, window: ChatWindow, bob: gcom.Node, groups: dict[str, gcom.Group]) -> None:
+        window.activateWindow()  # behind the dialogs that were open it would mark what comes as unread
+        _wait(lambda: window.in_sight)
         window.resize(1100, 860)
         window.dock.show()
         window.dock.audit.folder.setText("/var/tmp/gcom-logs")
@@ -196,7 +200,7 @@ class Story:
         window.dock.tabs.setCurrentWidget(window.dock.debug)
         window.dock.debug.switch.setChecked(True)
         for name, rest in (("delay", "bob pareto:60ms"), ("drop", "5%")):
-            window.dock.debug.command(name, rest)
+            window.dock.debug.command(name, rest, ("alice", "bob", "carol", "dave"))
         _pause(600)
         self._take("debug", window)
         window.dock.debug.switch.setChecked(False)
@@ -233,6 +237,7 @@ class Story:
         duel.resize(3 * PANEL.width() + 40, 2 * PANEL.height() + 116)
         _pause(200)
         self._take("duel", duel)
+        self._take("duel-pair", render_pair(duel.runs, self._look, duel.font(), duel.devicePixelRatio()))
         for text in ("Lunch?", "At noon?", "See you"):
             duel.field.setText(text)
             duel.say()

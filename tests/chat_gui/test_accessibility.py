@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 import gcom
 from chat_gui.model.chat import Notice
 from chat_gui.model.members import Members, Pulse
+from chat_gui.model.name_colours import COLOURS
 from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.model.texts.imitation import imitated
 from chat_gui.view import colours
@@ -76,7 +77,7 @@ def test_each_colour_of_ours_can_be_read_where_it_stands(dark: bool) -> None:
     mention = colours.tint(palette, colours.accent(palette))
     chosen = colours.tint(palette, palette.color(ROLE.Highlight), 0.3)
     banner = colours.tint(palette, colours.accent(palette), 0.22)
-    names = [colours.of_name(f"name{number}", palette) for number in range(200)]
+    names = [colours.of_number(number, palette) for number in range(COLOURS)]
     said = [*names, palette.color(ROLE.Text), colours.faint(palette)]
     signs = [colours.warning(palette), colours.good(palette), colours.accent(palette)]
     pairs = [(text, ground) for text in said for ground in (base, mention)]
@@ -88,7 +89,7 @@ def test_each_colour_of_ours_can_be_read_where_it_stands(dark: bool) -> None:
         if contrast(text, ground) < CONTRAST_MIN
     }
     assert low == set()
-    assert len({name.name() for name in names}) == 8  # all of the table were looked at
+    assert len({name.name() for name in names}) == COLOURS
 
 
 def nameless(parent: QWidget) -> list[str]:

@@ -13,14 +13,15 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialogButtonBox
 
 import gcom
-from chat_gui.model.chat import GroupStanding
-from chat_gui.model.rows import RowKind
+from chat_gui.model.group_state import GroupStanding
+from chat_gui.model.rows import MessageState, RowKind
 from chat_gui.model.text import SIGN
-from chat_gui.model.updates import StorageTold, Unsent
+from chat_gui.model.updates import LinesMoved, StorageTold
 from chat_gui.model.wire import ChatMessage, MessageKind
 from chat_gui.storage.places import Places
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog
-from chat_gui.view.rows_model import SHOWN_MAX
+from chat_gui.view.group_tab import GroupTab
+from chat_gui.view.rows.rows_model import SHOWN_MAX
 from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, rows, say, texts, wait_until
 
@@ -161,18 +162,39 @@ def test_a_read_only_place_does_not_keep_a_chat_from_talking(opened: Opener, tmp
         wait_until(lambda: "still here" in texts(window, "news"))
 
 
-def test_what_cannot_be_sent_comes_back_whole_to_the_input(opened: Opener) -> None:
+def test_what_cannot_be_sent_stays_with_what_can_be_done_about_it(opened: Opener) -> None:
     window = opened("", "", "news")
-    long = "x" * 100_000
+    talk, tab = window.chat.groups["news"].conversation, window.tabs["news"]
     for message, to in (
-        (ChatMessage(MessageKind.TEXT, long, "a"), ""),
+        (ChatMessage(MessageKind.TEXT, "x" * 100_000, "a"), ""),
         (ChatMessage(MessageKind.ACTION, "waves", "b"), ""),
         (ChatMessage(MessageKind.TEXT, "psst", "c"), "bob"),
+        (ChatMessage(MessageKind.TOPIC, "tea", "d"), ""),
     ):
-        window.chat.groups["news"].conversation.sending(message, "alice", 1, to)
-        window.on_updates([Unsent("news", message, "nobody is there", to)])
-    assert window.tabs["news"].input.toPlainText() == f"/msg bob psst\n/me waves\n{long}"
-    assert not window.chat.groups["news"].conversation.outbox
+        talk.sending(message, "alice", 1, to)
+        window.on_updates([LinesMoved("news", (message.id,), MessageState.LOST, why="nobody is there")])
+    shown = [tab.conversation.rows.row(at) for at in range(tab.conversation.rows.rowCount())]
+    assert [row.id for row in shown if row.own] == list("abcd")
+    assert "Not sent: " in tab.banner.text
+    _click(tab, shown.index(talk.own.lines["b"].row), "edit")
+    assert tab.input.toPlainText() == "/me waves"
+    _click(tab, shown.index(talk.own.lines["c"].row) - 1, "discard")
+    assert list(talk.own.lines) == ["a", "d"]
+    tab.banner.pressed.emit("discard")
+    assert talk.own.lines == {}
+    assert "Not sent" not in tab.banner.text
+
+
+def _click(tab: GroupTab, at: int, action: str) -> None:
+    """Click a link below a line that ended badly."""
+    view = tab.conversation
+    view.doItemsLayout()
+    view.scrollToBottom()
+    row, rect = view.rows.row(at), view.visualRect(view.rows.index(at))
+    (place,) = (place for name, _, place in view.delegate._actions(row, rect) if name == action)
+    QTest.mouseClick(
+        view.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place.center().toPoint()
+    )
 
 
 def test_a_group_that_was_left_takes_no_text(opened: Opener, registry: str) -> None:
@@ -188,18 +210,7 @@ def test_a_group_that_was_left_takes_no_text(opened: Opener, registry: str) -> N
         wait_until(lambda: window.chat.groups["news"].standing is GroupStanding.LEFT)
         say(window, "news", "anybody?")
         assert window.tabs["news"].input.toPlainText() == "anybody?"
-        assert not window.chat.groups["news"].conversation.outbox
-
-
-def test_what_waits_for_the_group_is_a_draft_at_the_next_start(opened: Opener) -> None:
-    window = opened("", "", "news")
-    talk = window.chat.groups["news"].conversation
-    talk.sending(ChatMessage(MessageKind.TEXT, "first", "a"), "alice", 1)
-    talk.sending(ChatMessage(MessageKind.TEXT, "second", "b"), "alice", 1)
-    window.tabs["news"].input.setPlainText("half")
-    assert window.tabs["news"].saved().draft == "first\nsecond\nhalf"
-    talk.on_sent("a", 1)
-    assert window.tabs["news"].saved().draft == "second\nhalf"
+        assert not window.chat.groups["news"].conversation.own.lines
 
 
 def test_a_nick_that_cannot_be_is_told_to_nobody(opened: Opener, registry: str) -> None:

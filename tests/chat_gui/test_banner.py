@@ -6,8 +6,11 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 import gcom
-from chat_gui.model.chat import Chat, GroupState
-from chat_gui.model.updates import Arrived, Connected, HeldBackNow, Joined, Listed, MessageNumbered, RegistryAway
+from chat_gui.model.chat import Chat
+from chat_gui.model.group_state import GroupState
+from chat_gui.model.rows import MessageState
+from chat_gui.model.updates import Arrived, Connected, HeldBackNow, Joined, Left, LinesMoved, Listed, RegistryAway
+from chat_gui.model.wire import ChatMessage, MessageKind
 from chat_gui.view.banner import BACK_MS, Banner, soon, words
 from tests.chat_gui.insights import VIEW
 
@@ -53,13 +56,35 @@ def test_a_registry_that_is_away_and_back() -> None:
     assert waits == {"CAUSAL": False, "TOTAL": True}
 
 
-def test_a_netsplit_names_what_is_in_doubt_and_says_when_it_is_over() -> None:
+def test_a_netsplit_names_all_lines_that_are_not_with_the_others_and_says_when_it_is_over() -> None:
     chat, state = joined("TOTAL")
-    chat.apply(Arrived("news", 2_000_000, (gcom.QuorumLost((3, 5)),)), 2_000_000)
-    assert "Messages 3 to 5 of yours may not have arrived" in said(chat, state, 2_000_000)
+    for name in "abcdefg":
+        state.conversation.sending(ChatMessage(MessageKind.TEXT, f"line {name}", name), "bob", 1)
+    chat.apply(LinesMoved("news", ("a",), MessageState.DOUBT, 1), 2_000_000)
+    assert said(chat, state, 2_000_000) == "", "it only takes its time"
+    chat.apply(Arrived("news", 2_000_000, (gcom.QuorumLost((1, 1)),)), 2_000_000)
+    text = said(chat, state, 2_000_000)
+    assert (
+        "May not have arrived: “line a”. Waiting here: “line b”, “line c”, “line d”, “line e”, “line f” and 1" in text
+    )
     chat.apply(Arrived("news", 3_000_000, (gcom.QuorumRegained(None),)), 3_000_000)
+    chat.apply(LinesMoved("news", tuple("abcdefg"), MessageState.HELD), 3_000_000)
     assert said(chat, state, 3_000_000).startswith("Back in the group")
     assert said(chat, state, 3_000_000 + BACK_MS) == ""
+
+
+def test_lines_that_ended_badly_can_all_be_sent_again_or_discarded() -> None:
+    chat, state = joined("TOTAL")
+    for name in "ab":
+        state.conversation.sending(ChatMessage(MessageKind.TEXT, f"line {name}", name), "bob", 1)
+    (notice,) = chat.apply(LinesMoved("news", ("a",), MessageState.LOST, why="too large"), 2)
+    assert notice.text == "not sent: too large"
+    chat.apply(LinesMoved("news", ("b",), MessageState.UNCONFIRMED, why="it went"), 2)
+    text, buttons = words(state, chat, 1_000_001)
+    assert text == "Not sent: “line a”. May not have arrived: “line b”."
+    assert [name for name, _ in buttons] == ["again", "discard"]
+    chat.apply(Left("news", "taken"), 3)
+    assert [name for name, _ in words(state, chat, 4)[1]] == ["ask", "discard"]
 
 
 def test_a_tab_that_was_closed_does_not_come_back_for_late_news() -> None:
@@ -67,7 +92,7 @@ def test_a_tab_that_was_closed_does_not_come_back_for_late_news() -> None:
     chat.close("news")
     for update in (
         Arrived("news", 1, (gcom.QuorumRegained(None),)),
-        MessageNumbered("news", "a", 1),
+        LinesMoved("news", ("a",), MessageState.SENT),
         HeldBackNow("news", 2),
     ):
         assert chat.apply(update, 1) == []
@@ -83,7 +108,7 @@ def test_the_seconds_to_the_next_try_are_shown_and_not_announced() -> None:
     assert soon(state, chat, 2_000_500) == "It is asked again in 3 s."
     assert soon(state, chat, 2_003_000) == ""
     banner = Banner()
-    banner.say("It is away.", "Ask now", "In 3 s.")
+    banner.say("It is away.", (("ask", "Ask now"),), "In 3 s.")
     assert banner.text == "It is away. In 3 s."
     (label,) = banner.findChildren(QLabel)
     assert label.accessibleName() == "It is away."

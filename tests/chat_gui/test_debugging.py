@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,13 @@ from pytestqt.qtbot import QtBot
 
 import gcom
 from chat_gui.client import fault_control
-from chat_gui.model.commands import BadCommand
+from chat_gui.model.input.commands import BadCommand
 from chat_gui.model.insight.debugging import FaultRecording, link_text, obey, partitioned, with_cuts, with_link
 from chat_gui.model.insight.group_insight import GroupInsight
 from chat_gui.view.dock.debug_page import DebugPage
 from chat_gui.view.window import ChatWindow
 from tests.chat_gui.insights import snapshot
+from tests.chat_gui.windows import is_in, texts
 
 LIMIT_MS = 120_000
 MEMBERS = ("alice", "bob", "carol")
@@ -135,10 +137,10 @@ def test_links_are_chosen_in_the_matrix_and_set_by_sliders(page: DebugPage) -> N
 
 
 def test_without_a_node_debug_mode_says_so_and_stays_off(qtbot: QtBot, page: DebugPage) -> None:
-    page.command("debug", "on")
+    page.command("debug", "on", ())
     qtbot.waitUntil(lambda: not page.on, timeout=LIMIT_MS)
     assert "not connected" in page.about.text()
-    assert "off" in page.command("drop", "10%")
+    assert "off" in page.command("drop", "10%", ())
 
 
 def test_a_record_that_is_not_saved_goes_on(page: DebugPage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,13 +214,15 @@ def test_a_real_node_has_the_faults_and_the_window_says_so(qtbot: QtBot, expect_
         window.show()
         qtbot.waitUntil(lambda: window.client.node is not None, timeout=LIMIT_MS)
         window.join("news", gcom.Definition("news"))
-        qtbot.waitUntil(lambda: window.client.group("news") is not None and "news" in window.tabs, timeout=LIMIT_MS)
+        qtbot.waitUntil(lambda: is_in(window, "news"), timeout=LIMIT_MS)
         node = window.client.node
         assert node is not None
-        for line in ("/debug on", "/drop 5%"):
+        # Before any page was shown: the members are the group's, not those of a matrix.
+        for line in ("/debug on", "/partition alice | registry", "/partition", "/drop 5%"):
             window.tabs["news"].input.setPlainText(line)
             QTest.keyClick(window.tabs["news"].input, Qt.Key.Key_Return)
         qtbot.waitUntil(lambda: node.faults.drop == 0.05, timeout=LIMIT_MS)
+        assert not any("no member" in text for text in texts(window, "news"))
         assert window._stripe.isVisible()
         assert "drop=0.05" in window._stripe.accessibleDescription()
         window._stripe.off_wanted.emit()
@@ -230,12 +234,28 @@ def test_a_real_node_has_the_faults_and_the_window_says_so(qtbot: QtBot, expect_
 def test_the_sliders_show_what_a_command_did_and_the_seed_that_is_used(page: DebugPage) -> None:
     page.control.put = lambda faults: None  # type: ignore[method-assign]
     page.switch.setChecked(True)
-    page.command("drop", "7%")
+    page.command("drop", "7%", ())
     assert page.editor.drop.value == 7
     assert page.faults.seed == page.seed.value()
     page.heal()
     assert page.editor.drop.value == 0
     assert str(page.faults) == "none"
+
+
+def test_the_link_that_the_editor_names_is_edited_whoever_comes_and_goes(page: DebugPage) -> None:
+    """Rows and columns move when the members are others; the choice is of names."""
+    page.matrix.setCurrentCell(1, 2)
+    assert page.chosen() == [("bob", "carol")]
+    for names in (("dave#1", "bob#1", "carol#1"), ("carol#1", "bob#1"), ("bob#1",)):
+        clocks = {name: gcom.VectorClock({}) for name in names}
+        view = gcom.View(9, names, ("",) * len(names))
+        insight = GroupInsight()
+        insight.on_probed(replace(snapshot(), view=view, clocks=clocks), (), 2)
+        page.show_insight(insight, 2)
+        assert page.editor._title.text() == "From bob to carol"
+        page.editor.delay.slider.setValue(page.editor.delay.value + 10)
+        assert set(page.faults.links) == {("bob", "carol")}
+    assert page.matrix.selectedIndexes() == []
 
 
 def test_a_freeze_lasts_as_long_as_the_field_says(page: DebugPage) -> None:

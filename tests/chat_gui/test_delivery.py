@@ -7,46 +7,10 @@ from collections.abc import Callable
 import pytest
 
 import gcom
-from chat_gui.model.conversation import Conversation
 from chat_gui.model.rows import ChatRow, MessageState, MessageTimes, RowKind
-from chat_gui.model.wire import ChatMessage, MessageKind
-from chat_gui.view.conversation_view import receipt_text, tooltip
+from chat_gui.view.rows.row_words import receipt_text, tooltip
 from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, rows, say, wait_until
-
-NOBODY: frozenset[str] = frozenset()
-
-
-def message(identity: str) -> ChatMessage:
-    return ChatMessage(MessageKind.TEXT, f"text {identity}", identity)
-
-
-def test_an_own_message_passes_through_its_states() -> None:
-    talk = Conversation("news")
-    talk.sending(message("a"), "alice", 1)
-    row = talk.outbox["a"]
-    assert row.delivery is MessageState.WAITING
-    talk.on_sent("a", 7)
-    assert (row.delivery, row.number) == (MessageState.SENT, 7)
-    row = talk.on_message("alice#1", 7, 1, message("a"), 2, True, NOBODY)
-    assert row.delivery is MessageState.ORDERED
-    assert not talk.outbox
-    talk.on_held(7)
-    assert (row.delivery, talk.awaited, talk.changed()) == (MessageState.HELD, [], {row.key})
-
-
-def test_that_all_hold_it_may_be_known_before_it_is_delivered_here() -> None:
-    talk = Conversation("news")
-    talk.on_held(7)
-    held, later = (talk.on_message("alice#1", n, 1, message(str(n)), 2, True, NOBODY) for n in (7, 8))
-    assert (held.delivery, later.delivery) == (MessageState.HELD, MessageState.ORDERED)
-
-
-def test_numbers_begin_anew_after_a_return() -> None:
-    talk = Conversation("news")
-    talk.on_held(7)
-    talk.on_returned()
-    assert talk.on_message("alice#2", 1, 3, message("a"), 2, True, NOBODY).delivery is MessageState.ORDERED
 
 
 def test_a_receipt_in_words() -> None:

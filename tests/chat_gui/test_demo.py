@@ -6,12 +6,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event
+from typing import TypeVar
 
 import pytest
 
 import gcom
 
+T = TypeVar("T")
+_pause = Event()
 RUN_S = 20
 LIMIT_S = 180
 ENVIRONMENT = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
@@ -19,17 +25,29 @@ CHAT = (sys.executable, "-c", "from chat_gui.cli import main; main()")
 
 
 @pytest.mark.slow
-def test_the_demo_needs_nothing_and_ends_by_itself(tmp_path: Path) -> None:
-    environment = {**ENVIRONMENT, "HOME": str(tmp_path)}
-    done = subprocess.run(
-        [*CHAT, "--demo", "--exit-after", str(RUN_S)], env=environment, capture_output=True, text=True, timeout=LIMIT_S
-    )
-    assert done.returncode == 0, done.stderr
-    group, messages, *_ = done.stdout.split()
+def test_the_demo_needs_nothing_survives_its_own_faults_and_ends_by_itself(tmp_path: Path) -> None:
+    environment = {**ENVIRONMENT, "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    command = [*CHAT, "--demo", "--exit-after", str(RUN_S)]
+    with subprocess.Popen(command, env=environment, stdout=-1, stderr=-1, text=True) as demo:
+        folder = _until(lambda: next(tmp_path.glob("gcom-chat-*/logs/visitor"), None)).parents[1]
+        (folder / "faults").write_text("seed=1,drop=0.1")
+        _until(lambda: {path.name for path in (folder / "logs").iterdir()} >= {"bob", "carol", "dave"})
+        out, errors = demo.communicate(timeout=LIMIT_S)
+    assert demo.returncode == 0, errors
+    group, messages, *_ = out.split()
     assert group == "lounge:"
-    assert int(messages) >= 3, done.stdout
-    assert done.stderr.replace("This plugin does not support propagateSizeHints()\n", "") == ""
+    assert int(messages) >= 2, out
+    assert errors.replace("This plugin does not support propagateSizeHints()\n", "") == ""
     assert not list(tmp_path.rglob("*.toml")), "a demonstration keeps nothing"
+
+
+def _until(found: Callable[[], T | None]) -> T:
+    """Return what `found` returns once there is something."""
+    deadline = time.monotonic() + LIMIT_S
+    while not (it := found()):
+        assert time.monotonic() < deadline
+        _pause.wait(0.1)
+    return it
 
 
 def test_without_a_display_it_says_what_to_do() -> None:

@@ -53,7 +53,7 @@ def fill(window: ChatWindow, group: str, *texts: str) -> None:
 
 
 def current(window: ChatWindow) -> str:
-    tab = window._current()
+    tab = window._tabs.current
     return tab.state.name if tab else ""
 
 

@@ -15,7 +15,7 @@ from chat_gui.client.duel import run_duel
 from chat_gui.model.insight.duel import ORDERINGS, SCRIPT, DuelRun, DuelScreen, score
 from chat_gui.view.dock.duel_dialog import DuelDialog
 from chat_gui.view.dock.duel_file import write_duel
-from chat_gui.view.dock.duel_picture import PANEL, DuelPicture, render_duel
+from chat_gui.view.dock.duel_picture import HEADLINE, PANEL, DuelPicture, render_duel
 
 IN_TURN = tuple(range(len(SCRIPT)))
 MADE = {
@@ -66,7 +66,8 @@ def test_panels_stand_in_as_many_columns_as_there_is_room(qtbot: QtBot) -> None:
 
 
 @pytest.mark.slow
-def test_the_window_runs_the_duel(qtbot: QtBot) -> None:
+def test_the_window_runs_the_duel_whatever_faults_the_chat_has(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GCOM_FAULTS", "drop=1.0")
     dialog = DuelDialog(begin=False)
     qtbot.addWidget(dialog)
     with qtbot.waitSignal(dialog.finished_run, timeout=120_000) as told:
@@ -76,12 +77,16 @@ def test_the_window_runs_the_duel(qtbot: QtBot) -> None:
 
 
 @pytest.mark.slow
-def test_the_picture_is_written_without_a_window(qtbot: QtBot, tmp_path: Path) -> None:
+def test_two_panels_below_a_headline_are_written_without_a_window(qtbot: QtBot, tmp_path: Path) -> None:
     some = DuelPicture()
     qtbot.addWidget(some)
-    path = tmp_path / "duel.png"
-    assert write_duel(str(path), some.palette(), some.font(), scale=1.0)
-    assert QImage(str(path)).width() == 3 * PANEL.width()
+    path = tmp_path / "pair.png"
+    assert write_duel(str(path), some.palette(), some.font(), pair=True, scale=1.0)
+    image, paper = QImage(str(path)), some.palette().base().color().name()
+    assert (image.width(), image.height()) == (2 * PANEL.width(), PANEL.height() + HEADLINE)
+    inked = {y for y in range(image.height()) for x in range(image.width()) if image.pixelColor(x, y).name() != paper}
+    assert min(inked) < HEADLINE / 2, "the headline"
+    assert max(inked) > image.height() - 10, "the panels' frames are whole"
 
 
 def test_a_window_that_is_closed_ends_the_duel(qtbot: QtBot) -> None:

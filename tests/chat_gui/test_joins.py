@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import gcom
-from chat_gui.model.chat import GroupStanding
+from chat_gui.model.group_state import GroupStanding
 from chat_gui.model.rows import ChatRow
 from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, wait_until
@@ -70,7 +70,7 @@ def test_joins_that_wait_keep_nobody_from_another_group(opened: Opener, registry
 def test_a_tab_that_is_closed_while_it_joins_stays_closed(opened: Opener, registry: str, bob: Child) -> None:
     window = opened("alice", registry, "news", "work")
     wait_until(lambda: len(window.client._joins._next) == 2)
-    window.close_group("news")
+    window.close_tab("news")
     bob.signal(signal.SIGCONT)
     wait_until(lambda: is_in(window, "work", 2) and "news" not in window.client._joins._next)
     assert window.client.group("news") is None

@@ -6,8 +6,9 @@ import json
 
 import gcom
 from chat_gui.model.alerts import Alerts
-from chat_gui.model.chat import Chat, GroupState
+from chat_gui.model.chat import Chat
 from chat_gui.model.conversation import Conversation
+from chat_gui.model.group_state import GroupState
 from chat_gui.model.members import Pulse
 from chat_gui.model.query import Query
 from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
@@ -16,7 +17,7 @@ from chat_gui.model.text import SIGN, clean, shown
 from chat_gui.model.texts.copies import as_json, as_text, with_header
 from chat_gui.model.updates import Arrived, Connected, HistoryCame, Joined
 from chat_gui.model.wire import ChatMessage, MessageKind, decode
-from chat_gui.view.conversation_view import tooltip
+from chat_gui.view.rows.row_words import tooltip
 from chat_gui.view.writing.command_runner import who_text
 
 ROW = ChatRow(3, RowKind.MESSAGE, 1_700_000_000_000, "bob", "Ärger, \u2603", "bob#1", 9, 2, "abc", 1_699_999_999_000)

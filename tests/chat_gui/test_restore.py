@@ -11,9 +11,10 @@ import pytest
 
 import gcom
 from chat_gui.model.backlog import Backlog
-from chat_gui.model.chat import GroupStanding
+from chat_gui.model.group_state import GroupStanding
 from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.model.settings import definition_of, promises_of
+from chat_gui.model.wire import decode
 from chat_gui.storage.places import Places
 from chat_gui.storage.scrollback import Scrollback, talk_of
 from chat_gui.view.window import ChatWindow
@@ -41,6 +42,7 @@ def test_a_window_finds_what_the_last_one_left(opened: Opener, places: Places, r
         assert second.tabs["work"].input.toPlainText() == "half a tho"
         wait_until(lambda: is_in(second, "news", 2) and is_in(second, "work", 2))
         assert texts(second, "news").count("hello") == 1
+        assert not second.chat.groups["news"].conversation.own.lines, "the first one waited for the end of its lines"
         say(second, "news", "again")
         wait_until(lambda: "again" in texts(second, "news"))
         keys = [row.key for row in second.tabs["news"].conversation.rows.rows]
@@ -119,12 +121,19 @@ def test_a_chat_that_is_killed_loses_nothing(tmp_path: Path, registry: str) -> N
             first.until(lambda: any("in the group" in line for line in first.out))
             news.send("before the kill")
             first.until(lambda: any("seen: before the kill" in line for line in first.out))
+            first.until(lambda: "own: left SENT, waits WAITING" in first.out)
             wait_until(lambda: _on_disk(tmp_path, registry))  # by a thread of its own, which prints nothing
             first.signal(signal.SIGKILL)
             first.end()
         with Child(program, environment(QT_QPA_PLATFORM="offscreen")) as second:
             second.until(lambda: any("draft: not sent yet" in line for line in second.out))
             second.until(lambda: any("seen: before the kill" in line for line in second.out))
+            second.until(lambda: "own: left UNCONFIRMED, waits LOST" in second.out)
+            # Sent again by the banner's button.
+            second.until(lambda: "own: left HELD, waits HELD" in second.out)
+            said = [event for event in iter(lambda: news.receive(0), None) if isinstance(event, gcom.Message)]
+            texts_said = [decode(message.payload).text for message in said if message.name == "alice"]
+            assert texts_said == ["left", "waits"]
 
 
 def _on_disk(folder: Path, registry: str) -> bool:
@@ -146,10 +155,11 @@ from PySide6.QtWidgets import QApplication
 from chat_gui.storage.places import Places
 from chat_gui.view.window import ChatWindow
 
-qt, folder, shown = QApplication([]), Path(sys.argv[2]), set()
+qt, folder, shown, told = QApplication([]), Path(sys.argv[2]), set(), set()
 window = ChatWindow("alice", sys.argv[1], ("news",), Places(folder / "s.toml", folder / "o.toml", folder / "h.db"))
 window.show()
-print("draft:", window.tabs["news"].input.toPlainText() if "news" in window.tabs else "", flush=True)
+draft = window.tabs["news"].input.toPlainText() if "news" in window.tabs else ""
+print("draft:", draft, flush=True)
 
 def look():
     if "news" not in window.tabs:
@@ -159,10 +169,25 @@ def look():
         shown.add("")
         tab.input.setPlainText("not sent yet")
         print("in the group", flush=True)
-    for row in tab.conversation.rows.rows:
+    model = tab.conversation.rows
+    rows = [model.row(at) for at in range(model.rowCount())]
+    for row in rows:
         if row.text not in shown:
             shown.add(row.text)
             print("seen:", row.text, flush=True)
+            # Cut off from all, it says two lines: one leaves, and nobody has it; the other waits.
+            if row.text == "before the kill" and not draft:
+                window.client.node.inject("cut=alice<>bob")
+                for text in ("left", "waits"):
+                    tab.input.setPlainText(text)
+                    tab.input.entered.emit(text)
+                tab.input.setPlainText("not sent yet")
+    own = "own: " + ", ".join(row.text + " " + row.delivery.name for row in rows if row.own)
+    if own not in told:
+        told.add(own)
+        print(own, flush=True)
+    if draft and tab.state.members.view and tab.state.conversation.own.unfinished:
+        tab.banner.pressed.emit("again")
 
 timer = QTimer(interval=50)
 timer.timeout.connect(look)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,17 +13,19 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtNetwork import QLocalServer
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 
 import gcom
 from chat_gui import display
-from chat_gui.model.chat import GroupStanding
+from chat_gui.model.group_state import GroupStanding
 from chat_gui.model.updates import WishFailed
 from chat_gui.storage.places import Places, user_places
+from chat_gui.view.desktop.connector import QUIET_POLLS
 from chat_gui.view.desktop.instance import SingleInstance
 from chat_gui.view.dialogs.groups import CreateDialog, JoinDialog
 from chat_gui.view.dialogs.trouble import TroubleDialog
 from chat_gui.view.window import ChatWindow
-from tests.chat_gui.windows import wait_until
+from tests.chat_gui.windows import is_in, wait_until
 from tests.running import Child, environment
 
 Opener = Callable[..., ChatWindow]
@@ -64,6 +68,81 @@ def test_that_no_registry_is_there_is_said(opened: Opener) -> None:
     wait_until(lambda: "No registry answers at 127.0.0.1:1" in window._start.hint.text())
     window._start.registry.setText("127.0.0.1:2")
     assert window._start.hint.text() == ""
+
+
+def test_a_nick_and_a_group_are_enough_on_a_fresh_profile(
+    opened: Opener, places: Places, registry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GCOM_REGISTRY", registry)
+    with gcom.connect("bob", registry) as bob:
+        bob.create("news", "FIFO")
+        bob.join("news")
+        window = opened("alice", "", "news", places=places)
+        wait_until(lambda: is_in(window, "news", 2))
+        assert window.keeper.settings.registry == registry
+
+
+def test_where_no_registry_answers_the_tab_says_so(opened: Opener, places: Places) -> None:
+    window = opened("alice", "127.0.0.1:1", "news", places=places)
+    wait_until(lambda: "No registry answers" in window.tabs["news"].banner.text)
+
+
+def test_a_registry_is_started_here(opened: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GCOM_SERVE_DATA", str(tmp_path / "registry"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        window = opened()
+        page = window._start
+        page.nick.setText("alice")
+        page.registry.setText("192.0.2.1:7411")
+        assert not page.start_button.isEnabled(), "it would be another machine's"
+        page.registry.setText(address)
+        page.start_button.click()
+        assert page.hint.text() == f"A registry starts at {address}…"
+        wait_until(lambda: "did not start" in page.trouble.text())
+    page.start_button.click()
+    wait_until(lambda: page.hint.text() == f"A registry answers at {address}.")
+    assert not page.start_button.isEnabled()
+    page.connect_button.click()
+    wait_until(lambda: window.chat.registry == address)
+    assert window.connector.begun is not None
+    window.connector.begun.terminate()
+    assert window.connector.begun.wait(60) == 0
+
+
+def test_a_registry_that_dies_is_noticed_though_nobody_asks(opened: Opener) -> None:
+    with gcom.embedded() as embedded:
+        window = opened("alice", embedded.address)
+        wait_until(lambda: window.chat.registry)
+    for _ in range(QUIET_POLLS):
+        window.connector._on_poll()
+    wait_until(lambda: window.chat.registry_away, "word that the registry is away")
+    assert window.statusBar().currentMessage() == "", "nobody wished for anything"
+
+
+@pytest.mark.slow
+def test_sigterm_ends_a_chat_as_its_window_does(tmp_path: Path, registry: str) -> None:
+    with gcom.connect("bob", registry) as bob:
+        bob.create("news", "FIFO")
+        news = bob.join("news")
+        program = [sys.executable, "-m", "chat_gui", "--nick", "alice", "--registry", registry, "--group", "news"]
+        with Child(program, environment(QT_QPA_PLATFORM="offscreen", HOME=str(tmp_path))) as chat:
+            news.wait_for_members(2, 60)
+            chat.signal(signal.SIGTERM)
+            assert chat.end() == 0
+        left = [event.left for event in iter(lambda: news.receive(0), None) if isinstance(event, gcom.ViewChange)]
+        assert [*left[-1].values()] == ["request"]
+
+
+def test_the_tour_can_be_closed_and_taken_again(opened: Opener) -> None:
+    window = opened()
+    for press in ("End the tour", *["Next"] * 6, "Done"):
+        if window._tour is None or window._tour.isHidden():
+            window.show_tour()
+        assert window._tour is not None
+        buttons = window._tour.findChildren(QPushButton)
+        next(button for button in buttons if button.text() == press).click()
+        assert window._tour.isHidden() == (press in ("End the tour", "Done"))
 
 
 def test_what_is_wrong_has_room_in_a_dialog(opened: Opener) -> None:
@@ -202,7 +281,7 @@ def test_a_group_that_is_not_there_is_offered_to_be_created(
         return True
 
     monkeypatch.setattr(CreateDialog, "exec", fill_in)
-    window._on_banner("nowhere")
+    window._on_banner("nowhere", "ask")
     assert asked == ["nowhere"]
     wait_until(lambda: window.chat.groups["nowhere"].standing is GroupStanding.IN)
 
@@ -223,7 +302,7 @@ def test_a_group_that_could_not_be_created_is_created_by_the_banners_button(
     monkeypatch.setattr(window.client, "create", joins.append)  # a registry that is away: nothing comes of it
     window.asking.create()
     window.on_updates([WishFailed("create the group fresh", "no registry", "fresh")])
-    window._on_banner("fresh")
+    window._on_banner("fresh", "ask")
     assert joins == [gcom.Definition("fresh", "FIFO")] * 2
 
 

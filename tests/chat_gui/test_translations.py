@@ -15,7 +15,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from chat_gui.model import commands
+from chat_gui.model.input import commands
 from chat_gui.model.insight.duel import DuelScore, findings
 from chat_gui.model.insight.facts import held_summary
 from chat_gui.model.texts import words

@@ -54,6 +54,12 @@ class Hands(QObject):
         rows = self._window.tabs[group].conversation.rows.rows if group in self._window.tabs else []
         return [[row.name, row.text] for row in rows if row.kind in (RowKind.MESSAGE, RowKind.ACTION)]
 
+    def own(self, group: str) -> list[list[str]]:
+        """Return the own lines that the list shows, each with its state."""
+        model = self._window.tabs[group].conversation.rows
+        rows = [model.row(at) for at in range(model.rowCount())]
+        return [[row.text, row.delivery.name] for row in rows if row.own]
+
     def typed(self, group: str) -> str:
         """Return what stands in the input."""
         return self._window.tabs[group].input.toPlainText()

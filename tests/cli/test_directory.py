@@ -18,8 +18,8 @@ from gcom.cli import app
 from gcom.cli.commands.directory import fork, show_groups, show_members
 from gcom.cli.output import Output
 from gcom.core.messages.registry import GroupInfo, Register
-from gcom.runtime.life import Life
 from gcom.runtime.registry.directory_client import DirectoryClient
+from gcom.runtime.user_process.life import Life
 
 
 def run(registry: str, words: str) -> int:

@@ -24,7 +24,9 @@ BENCHES = (
 NOBODY = "127.0.0.1:1"
 
 
-@pytest.mark.parametrize("command", [*COMMANDS[:-1], *BENCHES, "audit compact", "audit import"])
+@pytest.mark.parametrize(
+    "command", [*COMMANDS[:-1], *BENCHES, "audit compact", "audit import", "replicated status", "replicated recover"]
+)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     result = CliRunner().invoke(app.app, [*command.split(), "--help"])
     assert result.exit_code == 0
@@ -123,7 +125,7 @@ def test_the_audit_takes_logs_as_a_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert app.run(["audit", "logs"]) == 3
-    assert capsys.readouterr().err.startswith("gcom: logs does not exist: expected a folder")
+    assert capsys.readouterr().err.startswith(f"gcom: {tmp_path}/logs does not exist: expected a folder")
 
 
 def test_an_option_that_lacks_its_file_is_told_before_anything_is_judged(

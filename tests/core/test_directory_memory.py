@@ -520,3 +520,16 @@ def test_a_group_that_it_founded_is_none_that_it_forgot() -> None:
     it.ask(register(2, A, B, instance="i1"))
     it.start()
     assert isinstance(promises(it, instance="i1", number=2), WitnessPromised)
+
+
+def test_after_a_fork_that_nobody_obeys_the_group_can_be_removed() -> None:
+    """Its members left while the registry was down, and nobody can say so: its operator gives them up."""
+    it = directory()
+    it.ask(register(3, A, B))
+    it.run(limits.LEASE_MS)
+    assert "gcom fork news" in text(it.ask(Remove("news")))
+    it.ask(Fork("news", "k2"))
+    assert "remove it in 10 s" in text(it.ask(Remove("news")))
+    it.run(limits.FREE_MS)
+    assert it.ask(Remove("news")) == Done()
+    assert code(it.ask(register(3, A, B, detached=True))) == "Dissolved"

@@ -230,7 +230,7 @@ class Twin:
             case Fork(_, instance) if it:
                 return it.instance == instance and it.number > 0
             case Remove() if it:
-                return it.number == 0
+                return it.number == 0 or self.is_freed(it)
             case _:
                 return it is not None
 
@@ -263,7 +263,9 @@ class Twin:
                 if lost is None or lost[2] or self.now >= lost[1]:
                     self.over[group] = (instance, number)
             case Remove(group):
-                del self.last[group]
+                it = self.last.pop(group)
+                if it.number:
+                    self.over[group] = (it.instance, it.number)
             case _:
                 pass
 

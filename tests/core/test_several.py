@@ -12,6 +12,7 @@ from gcom.core.messages.registry import (
     Create,
     Done,
     Entries,
+    Farewell,
     Fork,
     GroupInfo,
     ListGroups,
@@ -199,7 +200,9 @@ def test_the_last_one_out_unregisters_everywhere() -> None:
     pair = Pair()
     made = pair.founded()
     assert pair.ask(Unregister("news", made.instance, 1, A)) == Done()
-    assert [code(it.ask(Lookup("news"))) for it in pair.at.values()] == ["UnknownGroup", "UnknownGroup"]
+    assert code(pair.at[ONE].ask(Lookup("news"))) == "UnknownGroup"
+    assert pair.at[TWO].ask(Lookup("news")) == Farewell(Unregister("news", made.instance, 1, A))
+    assert code(pair._answered(Lookup("news"))) == "UnknownGroup"
     assert code(pair._answered(Lookup("news", made.instance))) == "Dissolved"
     assert code(pair.register(made.instance, made.definition, 1, A) or Done()) == "Dissolved"
 
@@ -269,3 +272,33 @@ def test_of_a_rival_its_own_home_alone_has_a_say() -> None:
     assert registered(mine, {ONE: rival, TWO: None}) == rival
     at_the_copy = replace(rival, definition=replace(NEWS, home=TWO))
     assert registered(mine, {ONE: None, TWO: at_the_copy}) == at_the_copy
+
+
+def test_a_home_that_was_down_hears_of_the_end_from_a_copy() -> None:
+    """1. The home is down, and the last member leaves. 2. The home starts, and lists it. 3. A newcomer asks both."""
+    pair = Pair()
+    made = pair.founded()
+    pair.down = {ONE}
+    last = Unregister("news", made.instance, 1, A, b"signed by A")
+    assert pair.ask(last) == Done()
+    for registry in pair.at.values():
+        registry.run(limits.LEASE_MS)
+    assert code(pair._answered(Lookup("news"))) == "UnknownGroup"  # while the home is down, no more is known
+    pair.down = set()
+    assert pair.at[ONE].news.members == (A,)
+    pair.put.clear()
+    assert code(pair._answered(Lookup("news"))) == "UnknownGroup"
+    assert (ONE, last) in pair.put
+    assert entry(pair._answered(Create(NEWS))).view == 0
+
+
+def test_a_copys_farewell_ends_no_group_that_somebody_registers() -> None:
+    pair = Pair()
+    made = pair.founded()
+    pair.down = {ONE}
+    pair.ask(Unregister("news", made.instance, 1, A))
+    pair.down = {TWO}
+    pair.register(made.instance, made.definition, 2, A, B)
+    pair.down = set()
+    pair.at[ONE].ask(register(2, A, B, instance=made.instance))
+    assert entry(pair._answered(Lookup("news"))).members == (A, B)

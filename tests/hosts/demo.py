@@ -5,6 +5,7 @@ It prints what happens, with seconds since the start; the audit's verdict is the
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from tests.hosts.network import TestHost, made_hosts, why_not
 from tests.running import Child, Row
 
 NAMES = ("alice", "bob", "carol")
+STRANGER = "mallory"
 DOWN_S = 10.0
 
 
@@ -27,7 +29,7 @@ class Story:
 
     def __init__(self, hosts: Sequence[TestHost], folder: Path, stack: ExitStack) -> None:
         self._began = time.monotonic()
-        self._registry_host, self._second_host, *rest = hosts
+        self._registry_host, self._second_host, self._strange_host, *rest = hosts
         self._hosts = dict(zip(NAMES, rest, strict=True))
         self._logs = folder / "logs"
         self._stack = stack
@@ -43,22 +45,39 @@ class Story:
         self.tell(f"a registry at {self._registry_host.address} has made an authority: mutual TLS 1.3")
         second = self.start_second()
         both = f"{self._registry_host.address}:7411,{self._second_host.address}:7411"
-        for name, host in self._hosts.items():
+        for name, host in {**self._hosts, STRANGER: self._strange_host}.items():
             host.variables["GCOM_REGISTRY"] = both
             invitation = _done(self._registry_host.run("registry", "invite", name)).strip()
             _done(host.run("gcom.cli", "accept", stdin=invitation))
             self.tell(f"{name} at {host.address} has accepted an invitation; the key never left that host")
-        for name, host in self._hosts.items():
-            child = self._stack.enter_context(host.start("tests.hosts.talker", name, str(self._logs)))
-            self._members[name] = child
-            child.until(lambda child=child: child.rows("ready"), "entry into five groups")  # type: ignore[misc]
+        self.start_members(*NAMES)
         self.flow(*NAMES)
         self.tell(f"all three talk in five groups: {', '.join(Ordering)}")
+        self.lie()
         self.cable_out("bob")
-        self.restart(registry)
+        registry = self.restart(registry)
         self.kill(second)
         self.revoke("carol")
-        self.end()
+        self.leave_without(registry)
+        self.end("alice", "bob")
+
+    def start_members(self, *names: str) -> None:
+        """Start members at once: each says when it is in its five groups."""
+        for name in names:
+            child = self._hosts[name].start("tests.hosts.talker", name, str(self._logs))
+            self._members[name] = self._stack.enter_context(child)
+        for name in names:
+            self._members[name].until(lambda name=name: self._members[name].rows("ready"), "entry into five groups")  # type: ignore[misc]
+
+    def lie(self) -> None:
+        """Have a holder of a certificate try to take each group by each request of the directory."""
+        told = json.loads(_done(self._strange_host.run("tests.hosts.stranger", STRANGER)))
+        for kind, came in told.items():
+            words = ", ".join(f"{count} times {said}" for said, count in came.items())
+            self.tell(f"{STRANGER}, in no group, asks {kind}: {words}")
+        self._lists_all()
+        self.flow(*NAMES)
+        self.tell("the registries list all members as before, and all three talk on")
 
     def start_registry(self) -> Child:
         registry = self._registry_host.start("registry", "--listen", self._registry_host.address)
@@ -95,7 +114,7 @@ class Story:
         self.flow(*NAMES)
         self.tell("all three talk again, in five groups")
 
-    def restart(self, registry: Child) -> None:
+    def restart(self, registry: Child) -> Child:
         registry.signal(signal.SIGKILL)
         registry.end()
         self.tell("the first registry is killed (SIGKILL), while messages flow")
@@ -103,8 +122,9 @@ class Story:
         self.tell("all three talk on; the total orders have gone to their leaders")
         self._lists_all()
         self.tell("the second registry lists all members")
-        self.start_registry()
+        again = self.start_registry()
         self.tell("the first runs again, with its data")
+        return again
 
     def kill(self, registry: Child) -> None:
         registry.signal(signal.SIGKILL)
@@ -127,13 +147,33 @@ class Story:
         self.flow(*others)
         self.tell(f"{name} is out of all five groups; {' and '.join(others)} go on")
 
-    def end(self) -> None:
-        for child in self._members.values():
-            assert child.process.stdin is not None
-            child.process.stdin.close()
-        for name, child in self._members.items():
-            assert child.end() == 0, f"{name}: {child.errors[-5:]}"
-        heard = sum(sum(group["heard"].values()) for name in NAMES for group in self._seen(name).values())
+    def leave_without(self, registry: Child) -> None:
+        """Have all leave while no registry runs, and come back when one does."""
+        registry.signal(signal.SIGKILL)
+        registry.end()
+        self._leave("alice", "bob")
+        told = sum(len(row["groups"]) for name in ("alice", "bob") for row in self._members[name].rows("unregistered"))
+        assert told == len(Ordering), "each group is left by one as the last, who says that nobody was told"
+        self.tell(f"no registry runs, and all leave: the last of each group keeps its word, {told} in all")
+        self.start_registry()
+        listed = _done(self._hosts["bob"].run("gcom.cli", "groups"))
+        assert "talk-total" in listed, listed
+        self.tell("the first registry runs again, and still lists all five groups")
+        self.start_members("alice", "bob")
+        self.flow("alice", "bob")
+        self.tell("alice and bob start again, hand in their word, and talk in five new groups")
+
+    def _leave(self, *names: str) -> None:
+        for name in names:
+            stdin = self._members[name].process.stdin
+            assert stdin is not None
+            stdin.close()
+        for name in names:
+            assert self._members[name].end() == 0, f"{name}: {self._members[name].errors[-5:]}"
+
+    def end(self, *names: str) -> None:
+        self._leave(*names)
+        heard = sum(sum(group["heard"].values()) for name in names for group in self._seen(name).values())
         self.tell(f"all have left; {heard:,} deliveries in all")
 
     def audit(self) -> int:
@@ -197,7 +237,7 @@ def main() -> int:
         print(f"demo-hosts: skipped: {reason}")
         return 0
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        hosts = stack.enter_context(made_hosts(2 + len(NAMES), Path(folder)))
+        hosts = stack.enter_context(made_hosts(3 + len(NAMES), Path(folder)))
         story = Story(hosts, Path(folder), stack)
         story.begin()
         return story.audit()

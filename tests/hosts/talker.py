@@ -78,6 +78,7 @@ def main() -> None:
             say("seen", groups={talk.name: talk.seen for talk in talks})
         for talk in talks:
             talk.stop()
+    say("unregistered", groups=list(node.unregistered))
 
 
 if __name__ == "__main__":

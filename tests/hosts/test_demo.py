@@ -14,7 +14,7 @@ def test_the_story_ends_with_the_verdict(capfd: pytest.CaptureFixture[str]) -> N
         pytest.skip(reason)
     assert demo.main() == 0
     told = capfd.readouterr().out.splitlines()
-    assert told[-1].startswith("PASS: every promise held (5 groups")
+    assert told[-1].startswith("PASS: every promise held (10 groups")
     assert [line for line in told if "link is up again, after 10 s" in line]
 
 

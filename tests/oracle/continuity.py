@@ -197,7 +197,8 @@ def _check_settled(link: Link, view: int) -> None:
         if max(installed(history), default=0) == view:
             link.old.tally.evaluated += 1
             settled = {message for message in settled_at_end(history) if link.concerns(message[0])}
-            if not link.required() <= settled <= link.whole():
+            had = {message for message in delivered(history) & link.said.without if link.concerns(message[0])}
+            if had or not link.required() <= settled <= link.whole():
                 link.old.tally.violations.append(f"{history.process} had not settled exactly the cut of view {view}")
 
 

@@ -37,6 +37,7 @@ class View:
     base: dict[Process, int]
     base_serial: int
     succeeds: tuple[Succession, ...] = ()
+    carries: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """`leave` or `detach`; `seen` is false if it happened in a gap."""
+    """`leave` or `detach`; `seen` is false if it happened in a gap. `settled` is of a `leave` alone."""
 
     at: int
     settled: int | None = None

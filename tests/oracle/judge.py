@@ -38,6 +38,7 @@ class GroupReport:
     sends: int
     deliveries: int
     within: Verdict
+    lacks_coverage: bool
 
     def verdicts(self) -> dict[str, Verdict]:
         return {rule: tally.verdict for rule, tally in self.tallies.items()}
@@ -60,6 +61,7 @@ class Report:
     notes: list[str]
     unknown_types: Counter[str]
     unread: list[str]
+    contradictions: list[str]  # of a log with itself
 
     @property
     def verdict(self) -> Verdict:
@@ -67,15 +69,16 @@ class Report:
         found = {report.verdict for key, report in self.groups.items() if self._decides(key)}
         if "FAIL" in found:
             return "FAIL"
-        if "UNKNOWN" in found or self.unread:
+        if "UNKNOWN" in found or self.unread or self.contradictions:
             return "UNKNOWN"
         return "VACUOUS" if "VACUOUS" in found or not self.groups else "PASS"
 
     def _decides(self, key: Key) -> bool:
-        """An instance without any message says nothing where the group delivered in another."""
+        """An instance without any delivery says nothing where there are some in another."""
         report = self.groups[key]
-        elsewhere = any(other.deliveries for (name, _), other in self.groups.items() if name == key[0])
-        return bool(report.sends or report.deliveries) or report.verdict != "VACUOUS" or not elsewhere
+        heard = {name for (name, _), each in self.groups.items() if each.deliveries}
+        owes = report.sends and (key[0] in heard or report.lacks_coverage)
+        return report.verdict != "VACUOUS" or bool(report.deliveries or owes) or not heard
 
     def group(self, name: str) -> GroupReport:
         """The report of the one instance of `name`."""
@@ -85,9 +88,8 @@ class Report:
 
 def judge(folder: Path) -> Report:
     logs = read(folder)
-    notes = [*logs.notes]
-    for histories in logs.groups.values():
-        notes += [fault for history in histories for fault in state_faults(history)]
+    faults = [fault for each in logs.groups.values() for history in each for fault in state_faults(history)]
+    notes = [*logs.notes, *faults]
     coverage = {process: log.coverage for process, log in logs.processes.items()}
     names = sorted({name for name, _ in logs.groups})
     closed = {process for process, state in coverage.items() if state == "closed"}
@@ -95,7 +97,7 @@ def judge(folder: Path) -> Report:
     entered = {each.process for it in logs.groups.values() for each in it if installed(each)}
     lineages = {name: continuity(each, closed, coverage.keys() - entered) for name, each in lives.items()}
     groups = {key: _judge_group(it, lineages[key[0]][key[1]]) for key, it in sorted(logs.groups.items())}
-    return Report(groups, coverage, notes, logs.unknown_types, logs.unread)
+    return Report(groups, coverage, notes, logs.unknown_types, logs.unread, faults)
 
 
 def _judge_group(histories: list[History], lineage: Tally) -> GroupReport:
@@ -104,19 +106,22 @@ def _judge_group(histories: list[History], lineage: Tally) -> GroupReport:
     events = [event for history in histories for event in history.events]
     sends, deliveries = (sum(isinstance(event, kind) for event in events) for kind in (Send, Deliver))
     verdict, within = (_verdict(histories, tallies, rules) for rules in (expected, expected - {"CONTINUITY"}))
-    return GroupReport(tallies, expected, verdict, sends, deliveries, within)
+    lacks = _lacks_coverage(histories, tallies, expected)
+    return GroupReport(tallies, expected, verdict, sends, deliveries, within, lacks)
 
 
 def _expected(histories: list[History]) -> frozenset[str]:
-    view = next((event for history in histories for event in history.events if isinstance(event, View)), None)
-    rules = [*_ALWAYS]
+    views = [event for history in histories for event in history.events if isinstance(event, View)]
+    always = [*_ALWAYS]
     if any(isinstance(event, Send | Deliver) and event.digest is not None for it in histories for event in it.events):
-        rules.append("INTEGRITY")
-    if view is not None:
-        rules += _BY_ORDERING[view.ordering]
-    if view is not None and view.multicast == "RELIABLE":
-        rules += [*_RELIABLE, *(["TOTAL_GAP_FREE"] if "TOTAL" in view.ordering else [])]
-    return frozenset(rules)
+        always.append("INTEGRITY")
+    expected = set() if views else {*always}
+    for view in views:
+        rules = [*always, *_BY_ORDERING[view.ordering]]
+        if view.multicast == "RELIABLE":
+            rules += [*_RELIABLE, *(["TOTAL_GAP_FREE"] if "TOTAL" in view.ordering else [])]
+        expected |= {rule for rule in rules if view.carries is None or rule in view.carries}
+    return frozenset(expected)
 
 
 def _verdict(histories: list[History], tallies: dict[str, Tally], expected: frozenset[str]) -> Verdict:
@@ -127,7 +132,7 @@ def _verdict(histories: list[History], tallies: dict[str, Tally], expected: froz
         return "UNKNOWN"
     deliveries = [event for history in histories for event in history.events if isinstance(event, Deliver)]
     no_serials = "SERIAL_UNIQUE" in expected and any(event.serial is None for event in deliveries)
-    shown = deliveries and not no_serials and not _digests_on_one_side(histories)
+    shown = deliveries and expected and not no_serials and not _digests_on_one_side(histories)
     return "PASS" if shown and not _lacks_coverage(histories, tallies, expected) else "VACUOUS"
 
 

@@ -131,6 +131,9 @@ def _read_segment(path: Path) -> Segment | None:
         return None
     if records[0].get("state") is not None and not _are_states(records[0]["state"]):
         return None
+    parts = [records[0].get(name) for name in ("member", "incarnation")]
+    if None not in parts and records[0]["process"] != f"{parts[0]}#{parts[1]}":
+        return None
     opening, rest = records[0], records[1:]
     closing = rest.pop() if rest and rest[-1] is not None and rest[-1].get("type") == "close" else None
     rest = [None if each is not None and each["type"] in ("open", "close") else each for each in rest]
@@ -163,12 +166,19 @@ def _sound(segment: Segment) -> int | None:
 def _parsed(line: bytes) -> Record | None:
     """The record that a line is; None for what is no record of its type."""
     try:
-        record = json.loads(line)
+        record = json.loads(line, object_pairs_hook=_object)
     except ValueError:
         return None
     if not isinstance(record, dict) or not isinstance(record.get("type"), str) or type(record.get("at")) is not int:
         return None
     return record if _is_whole(record) else None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Record:
+    """An object that has a name twice is none."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a name twice")
+    return dict(pairs)
 
 
 def _is_whole(record: Record) -> bool:
@@ -191,6 +201,17 @@ def _is_whole(record: Record) -> bool:
         return False
     if record["type"] == "view" and not (record["members"] and all(type(who) is str for who in record["members"])):
         return False
+    if any(record[name] not in words for name, words in _WORDS.items() if name in record):
+        return False
+    if "carries" in record and not (record["carries"] and all(type(rule) is str for rule in record["carries"])):
+        return False
+    if len(set(record.get("members", []))) < len(record.get("members", [])):
+        return False
+    if len(record.get("digests", [])) > record.get("count", 1):
+        return False
+    followed = [each["instance"] for each in record.get("succeeds", [])]
+    if len(set(followed)) < len(followed) or (followed and record["view"] != 1):
+        return False
     if record["type"] == "skip" and ("sender" in record) != ("number" in record):
         return False
     return record["type"] != "skip" or "sender" in record or "serial" in record
@@ -201,6 +222,11 @@ def _is_succession(entry: object) -> bool:
         return False
     kinds = {"view": int, "cut": dict, "without": dict, "gone": dict, "gives_up": list, "by": str, "serial": int}
     if not all(type(entry[name]) is kind for name, kind in kinds.items() if name in entry):
+        return False
+    given_up, by = entry.get("gives_up", []), entry.get("by", "")
+    if by not in ("", "proof", "operator", "merge", "ended") or (by == "proof" and given_up):
+        return False
+    if len({str(who) for who in given_up}) < len(given_up):
         return False
     numbers = [entry.get("view", 1), *(n + 1 for n in entry.get("cut", {}).values() if type(n) is int)]
     pairs = [pair for ranges in entry.get("without", {}).values() for pair in (ranges if type(ranges) is list else [0])]
@@ -243,11 +269,17 @@ _FIELDS = {
     "suspect": ("group", "view"),
     "lost": ("count",),
 }
+_WORDS = {
+    "ordering": ("NONORDERED", "FIFO", "CAUSAL", "TOTAL", "CAUSALTOTAL"),
+    "multicast": ("BASIC", "RELIABLE"),
+    "netsplit": ("PRIMARY", "PARTITIONABLE"),
+    "by": ("majority", "all"),
+}
 _MAY_HAVE = {
     "send": ("digests",),
     "deliver": ("serial", "digests", "held"),
     "skip": ("sender", "number", "serial"),
-    "view": ("safe", "netsplit", "base", "base_serial", "succeeds"),
+    "view": ("safe", "netsplit", "base", "base_serial", "succeeds", "carries"),
     "leave": ("settled", "into"),
     "detach": ("into",),
     "lost": ("state",),
@@ -258,7 +290,7 @@ _KINDS: dict[str, type] = {
     **dict.fromkeys(("group", "instance", "sender", "leader", "ordering", "multicast", "netsplit"), str),
     **dict.fromkeys(("view", "sent_view", "number", "count", "serial", "settled", "base_serial", "t", "held"), int),
     **dict.fromkeys(("clock", "base", "state", "cut"), dict),
-    **dict.fromkeys(("members", "digests", "succeeds"), list),
+    **dict.fromkeys(("members", "digests", "succeeds", "carries"), list),
     **dict.fromkeys(("into", "by"), str),
     **dict.fromkeys(("safe", "has"), bool),
 }
@@ -434,6 +466,7 @@ def _view(item: Record, at: int, _: int) -> Event:
         item.get("base", {}),
         item.get("base_serial", 0),
         tuple(_succession(entry) for entry in item.get("succeeds", [])),
+        frozenset(item["carries"]) if "carries" in item else None,
     )
 
 

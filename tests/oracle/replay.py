@@ -79,11 +79,12 @@ def _apply(place: Place, event: Event, process: Process) -> None:
 
 
 def _install(place: Place, event: View) -> None:
+    enters = not place.last_view
     if place.last_view == 0:
         place.serial = event.base_serial
     place.view = place.last_view = event.view
     place.members, place.members_of = event.members, event.view
-    for sender, number in event.base.items():
+    for sender, number in event.base.items() if enters else ():
         place.settled |= {(sender, n) for n in range(1, number + 1)}
         place.heard[sender] = max(number, place.heard.get(sender, 0))
 
@@ -115,6 +116,8 @@ class Section:
     next: Next = "none"
     sends: list[Message] = field(default_factory=list)
     delivered: list[Message] = field(default_factory=list)
+    placed: list[int] = field(default_factory=list)  # serials of messages
+    no_ops: list[int] = field(default_factory=list)  # serials of none
     settled: set[Message] = field(default_factory=set)  # at its end, over the whole stay
 
 
@@ -145,7 +148,7 @@ def sections(history: History) -> list[Section]:
 
 
 def _begin(process: Process, place: Place, event: View) -> Section:
-    _install(after := Place(settled=set(place.settled)), event)
+    _install(after := Place(settled=set(place.settled), last_view=place.last_view), event)
     start = {who: after.highest_settled(who) for who in event.members} if place.certain else None
     serial = place.serial if place.last_view else event.base_serial
     return Section(process, event.view, event.members, start, serial, covered=place.certain)
@@ -159,6 +162,8 @@ def _note(now: Section | None, place: Place, event: Event, process: Process) -> 
         now.sends.append((process, event.number))
     elif isinstance(event, Deliver):
         now.delivered.append(event.message)
+    if isinstance(event, Deliver | Skip) and event.serial is not None:
+        (now.no_ops if event.message is None else now.placed).append(event.serial)
 
 
 def _close(now: Section | None, place: Place, following: Next) -> None:

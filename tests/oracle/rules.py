@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from typing import Literal
 
-from tests.oracle.events import Deliver, Elect, Gap, History, Message, Opened, Process, Send, Skip, View
+from tests.oracle.events import Deliver, Elect, End, Gap, History, Message, Opened, Process, Send, Skip, View
 from tests.oracle.replay import Next, Section, sections, walk
 
 Verdict = Literal["PASS", "FAIL", "UNKNOWN", "VACUOUS"]
@@ -144,24 +144,39 @@ def self_delivery(histories: list[History]) -> Tally:
 def agreement(histories: list[History]) -> Tally:
     tally = Tally()
     tally.add_gaps(histories)
-    safe = any(event.safe for history in histories for event in history.events if isinstance(event, View))
-    everyone = _sections(histories)
-    for (view, following), members in _classes(histories).items():
-        heard = members
-        if safe and not isinstance(following, tuple):
-            # What a successor begins with may be known to nobody of a later view that died (Rules, AGREEMENT).
-            heard = [each for each in everyone if each.view == view and not isinstance(each.next, tuple)]
+    given_up = {history.process: _given_up(history) for history in histories}
+    for members, heard, uniform in _bound(histories):
         if len(heard) < 2:
             continue
         tally.evaluated += 1
         demanded = list(dict.fromkeys(message for section in heard for message in section.delivered))
         for section in members:
-            missing = [message for message in demanded if message not in section.settled] if section.covered else []
-            for message in missing:
-                tally.violations.append(
-                    f"{section.process} did not settle {message} in view {view}; others delivered it"
-                )
+            for message in demanded if section.covered else []:
+                if message not in section.settled or (uniform and message in given_up[section.process]):
+                    tally.violations.append(f"{section.process} lacks {message} of view {section.view}; others had it")
     return tally
+
+
+def _given_up(history: History) -> set[Message | None]:
+    return {event.message for event in history.events if isinstance(event, Skip)}
+
+
+def _bound(histories: list[History]) -> list[tuple[list[Section], list[Section], bool]]:
+    """Each class, who binds it by what they delivered, and whether these are all that were in the view.
+
+    What a successor begins with may be known to nobody of a later view that died (Rules, AGREEMENT).
+    """
+    safe = any(event.safe for history in histories for event in history.events if isinstance(event, View))
+    everyone = [section for section in _sections(histories) if not isinstance(section.next, tuple)]
+    found = []
+    for (view, following), members in _classes(histories).items():
+        uniform = safe and not isinstance(following, tuple)
+        of_view = [each for each in everyone if each.view == view]
+        # DELIVERY_LOG.md, `close`: who exits without leaving says that all have what was sent.
+        exited = [each for each in of_view if each.next == "END" and each not in members]
+        heard = members if isinstance(following, tuple) else of_view if uniform else members + exited
+        found.append((members, heard, uniform))
+    return found
 
 
 def _sections(histories: list[History]) -> list[Section]:
@@ -344,6 +359,11 @@ def serial_unique(histories: list[History]) -> Tally:
                 tally.violations.append(f"serial {event.serial} is both {by_serial[event.serial]} and {event.message}")
             if by_message.setdefault(event.message, event.serial) != event.serial:
                 tally.violations.append(f"{event.message} has serials {by_message[event.message]} and {event.serial}")
+    for members, heard, _ in _bound(histories):
+        placed = {serial for section in heard for serial in section.placed}
+        for section in members:
+            for serial in placed & set(section.no_ops):
+                tally.violations.append(f"serial {serial} is of no message at {section.process}, and elsewhere of one")
     return tally
 
 
@@ -410,12 +430,41 @@ def view_agreement(histories: list[History]) -> Tally:
                 tally.violations.append(f"{who} installed view {event.view} after the end of its session")
             if place.last_view and event.view != place.last_view + 1:
                 tally.violations.append(f"{who} installed view {event.view} after {place.last_view}")
+            founds = event.view == 1 and not event.succeeds
+            if (any(event.base.values()) and (place.last_view or founds)) or (event.base_serial and place.last_view):
+                tally.violations.append(f"{who} installed view {event.view} with a base, and does not enter")
+    _check_instance(tally, histories)
+    _check_leavers(tally, histories)
     return tally
 
 
+def _check_instance(tally: Tally, histories: list[History]) -> None:
+    """One definition in all views; and from view to view who stays comes first, in the same order."""
+    views = [event for history in histories for event in history.events if isinstance(event, View)]
+    if len({(view.ordering, view.multicast, view.safe, view.netsplit) for view in views}) > 1:
+        tally.violations.append("the definition changes")
+    members = _members(histories)
+    for number, before in members.items():
+        after = members.get(number + 1, ())
+        stay = tuple(who for who in before if who in after)
+        if after[: len(stay)] != stay:
+            tally.violations.append(f"members of view {number} have other ranks in the next")
+
+
+def _check_leavers(tally: Tally, histories: list[History]) -> None:
+    """A leaver's `settled` is the next view, which is without it."""
+    members = _members(histories)
+    for history in histories:
+        ends = [(place.in_force(), it) for place, it in walk(history) if isinstance(it, End) and it.seen]
+        for nth, (view, end) in enumerate(ends):
+            if end.settled is not None and view not in ([], [None], [end.settled - 1]):
+                tally.violations.append(f"{history.process} left {view}, and says that {end.settled} follows")
+            if end.settled is not None and not nth and history.process in members.get(end.settled, ()):
+                tally.violations.append(f"{history.process} left, and is in view {end.settled}")
+
+
 def _substance(view: View) -> tuple[object, ...]:
-    members = tuple(sorted(set(view.members)))
-    return (members, view.leader, view.ordering, view.multicast, view.safe, view.netsplit)
+    return (view.members, view.leader, view.ordering, view.multicast, view.safe, view.netsplit)
 
 
 def virtual_synchrony(histories: list[History]) -> Tally:

@@ -222,6 +222,28 @@ class TestGroupCalls:
         with pytest.raises(gcom.HandlerFailed, match="no handler"):
             alice.call_to("bob", b"bytes")
 
+    @pytest.mark.parametrize("how", ["with join", "after join"])
+    def test_a_newcomer_answers_whoever_calls_as_its_view_comes(self, here: Cluster, how: str) -> None:
+        (alice,) = here.members("alice")
+        answers: list[bytes | str] = []
+
+        def greet(event: gcom.Event) -> None:
+            for process in event.joined if isinstance(event, gcom.ViewChange) else ():
+                if process.startswith("newcomer"):
+                    answers.append(alice.call_to(process, "welcome", LIMIT_S))
+
+        alice.listen(on_event=greet)
+        for _ in range(5):
+            with gcom.connect("newcomer", here.registry) as node:
+                if how == "with join":
+                    group = node.join(alice.name, on_call=lambda payload, caller: "thanks")
+                else:
+                    group = node.join(alice.name)
+                    group.on_call(lambda payload, caller: "thanks")
+                until(lambda: len(answers) == 1, "the answer")
+                group.leave()
+            assert answers.pop() == "thanks"
+
     def test_first_and_majority_wait_for_no_more(self, here: Cluster) -> None:
         alice, bob, carol = here.members("alice", "bob", "carol")
         held = Held()
@@ -275,6 +297,7 @@ class TestGroupCalls:
 
     def test_an_open_call_ends_by_itself_at_its_time(self, here: Cluster) -> None:
         alice, bob = here.members("alice", "bob")
+        alice.on_call(None)
         held = Held()
         bob.on_call(held)
         results = alice.call("?", gcom.NONE, timeout_s=0.3)

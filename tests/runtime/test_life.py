@@ -11,8 +11,8 @@ from contextlib import ExitStack
 import pytest
 
 import gcom
-from gcom.runtime import life
-from gcom.runtime.life import Life, host_id, is_dead
+from gcom.runtime.user_process import life
+from gcom.runtime.user_process.life import Life, host_id, is_dead
 from gcom.values.names import life_of
 from tests.running import Child
 from tests.runtime.nodes import until
@@ -28,7 +28,7 @@ sys.stdin.read()
 """
 FORKS = """
 import os, signal, sys
-from gcom.runtime.life import Life
+from gcom.runtime.user_process.life import Life
 life = Life()
 child = os.fork()
 if child == 0:

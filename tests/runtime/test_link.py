@@ -21,7 +21,8 @@ from gcom.core.messages import events, frames
 from gcom.core.messages.frames import Frame, Refused, Reply, Status
 from gcom.runtime import pyro
 from gcom.runtime.links import reader
-from gcom.runtime.links.link import Link, _TakenFrame, is_unawaited
+from gcom.runtime.links.link import Link
+from gcom.runtime.links.taken import TakenFrame, is_unawaited
 from gcom.runtime.step_lock import StepLock
 from gcom.values import limits
 from gcom.values.run import Run
@@ -422,7 +423,7 @@ class Linked(Beating):
         frame = Frame("g", "i", "bob#1", "carol#1", Status(1))
         self.link._pipeline = pipeline
         for _ in replies or [frame]:
-            self.link._unanswered.append(_TakenFrame(session, "bob#1", frame, 0.0, unawaited=False))
+            self.link._unanswered.append(TakenFrame(session, "bob#1", frame, 0.0, unawaited=False))
         self.link._answered(pipeline, list(replies or [frame]))
 
     def take(self, peer: str) -> None:

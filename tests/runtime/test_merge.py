@@ -288,7 +288,7 @@ def test_who_finds_that_all_others_have_left_is_handed_its_state() -> None:
         assert session.machine.definition is not None
         assert session.machine.view is not None
         request = Register(session.machine.definition, bob.group.instance, session.machine.view, bob.group.process)
-        session.handle(RegistryAnswered(request, Refusal("Dissolved", "all have left")))
+        session.handle(RegistryAnswered(request, Refusal("Superseded", "others went on, and left")))
         until(lambda: bob.departures == ["dissolved"], "the end")
         assert [(it.data, "all others have left" in it.reason) for it in bob.unmerged] == [
             (b"hers, perhaps alone", True)

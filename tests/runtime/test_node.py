@@ -345,7 +345,7 @@ class TestMisuse:
             gcom.connect("alice", "nowhere")
 
 
-def waits_until_it_is_in(session: Session, deadline: float | None) -> bool:
+async def waits_until_it_is_in(session: Session, deadline: float | None) -> bool:
     """Stands in for a wait whose thread runs again only after the deadline, as in a process that was paused."""
     while session.machine.view is None:
         session.changed.wait(LIMIT_S)
@@ -366,8 +366,8 @@ def test_a_join_that_is_interrupted_leaves_nobody_in(here: Cluster, monkeypatch:
     (alice,) = here.members("alice")
     bob = here.node("bob")
 
-    def interrupted(session: Session, deadline: float | None) -> bool:
-        waits_until_it_is_in(session, deadline)
+    async def interrupted(session: Session, deadline: float | None) -> bool:
+        await waits_until_it_is_in(session, deadline)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Session, "wait_for_change", interrupted)
@@ -387,12 +387,12 @@ def test_a_join_that_was_put_out_unheard_is_tried_again_as_another_process(
     bob = here.node("bob")
     enter, tried = Host.enter, []
 
-    def unheard(host: Host, *given: Any) -> Any:
-        membership = enter(host, *given)
+    async def unheard(host: Host, *given: Any) -> Any:
+        membership = await enter(host, *given)
         group = Group(host, membership)
         tried.append(group.process)
         if len(tried) <= put_out:
-            group.leave()
+            await membership.leaving(LIMIT_S, reads_on=False)
             raise gcom.Detached("bob was in, and is not any more")
         return membership
 

@@ -10,6 +10,7 @@ from threading import Event
 import pytest
 
 import gcom
+from gcom.runtime.registry import last_words
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values.definition import Definition
 from gcom.values.names import Address
@@ -80,9 +81,13 @@ def put_out(carol: Notes, members: list[Notes], heals: str) -> None:
 
 
 @pytest.mark.parametrize("why", ["the registry forgot", "an operator gave it up"])
-def test_it_comes_back_to_a_group_that_has_nothing_of_its_own(why: str, tmp_path: Path, expect_log: ExpectLog) -> None:
+def test_it_comes_back_to_a_group_that_has_nothing_of_its_own(
+    why: str, tmp_path: Path, expect_log: ExpectLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """1. Carol is put out, and cannot come back. 2. Nobody else is left. 3. Zoe begins the name, without a state."""
     expect_log("on purpose")
+    # The computer of the others is lost, with the word that they left.
+    monkeypatch.setattr(last_words, "folder", lambda: tmp_path / "words")
     with ExitStack() as stack:
         with gcom.embedded() as found:
             address = found.address
@@ -93,6 +98,8 @@ def test_it_comes_back_to_a_group_that_has_nothing_of_its_own(why: str, tmp_path
             put_out(carol, members, "cut=carol<>bob+registry")
         for member in (alice, bob):
             member.node.close(timeout_s=2.0)
+        for word in last_words.kept():
+            last_words.drop(word.path)
         stack.enter_context(gcom.embedded(host, int(port), data=second))
         if second == first:
             order(address)

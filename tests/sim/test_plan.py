@@ -63,6 +63,7 @@ def test_all_seeds_draw_every_fault() -> None:
     drawn = Counter(event.kind for plan in plans() for event in plan.events)
     drawn.update(kind for plan in plans() for kind in plan.rates)
     drawn[Fault.DRIFT] = sum(any(rate != 1000 for rate, _ in plan.drift) for plan in plans())
+    drawn[Move.LIE] = sum(plan.stranger for plan in plans())
     follows = {Fault.RESTART, Move.JOIN}  # follow from others
     assert {*Fault, *Move} - follows <= set(drawn)
     assert min(drawn[kind] for kind in (set(Fault) - follows)) >= 50

@@ -56,7 +56,8 @@ def test_each_method_is_explained(name: str) -> None:
 
 
 SHOWN = {
-    gcom.Node: "address close create directory faults groups info inject join name refused remove timeout_s",
+    gcom.Node: "address close create directory faults groups info inject join name refused remove timeout_s "
+    "unregistered",
     gcom.Group: "call call_to definition events flush instance leave listen members name on_call pending process "
     "receipt receive send send_many send_to snapshot view wait_for_members wait_for_state watch",
 }

@@ -44,7 +44,20 @@ class Layer:
 VALUES = ("gcom.errors", "gcom.values")
 BELOW_RUNTIME = (*VALUES, "gcom.core", "gcom.trace")
 SECURE = (*BELOW_RUNTIME, "gcom.certificates")  # the simulator knows no certificates
-PROGRAMS = (*SECURE, "gcom", "gcom.audit", "gcom.runtime", "gcom.sim", "gcom.demo", "gcom.bench", "gcom.metrics")
+AIO = (*SECURE, "gcom.runtime", "gcom.aio")
+PROGRAMS = (
+    *SECURE,
+    "gcom",
+    "gcom.audit",
+    "gcom.replicated",
+    "gcom.runtime",
+    "gcom.sim",
+    "gcom.demo",
+    "gcom.bench",
+    "gcom.metrics",
+    "gcom.bank",
+    "gcom.topics",
+)
 LAYERS = (
     Layer("gcom.errors", (), PURE),
     Layer("gcom.values", VALUES, PURE),
@@ -65,6 +78,20 @@ LAYERS = (
     ),
     Layer("gcom.metrics", (*VALUES, "gcom", "gcom.metrics"), STDLIB | {"prometheus_client"}),
     Layer(
+        "gcom.replicated.replica",
+        (*VALUES, "gcom.replicated.errors", "gcom.replicated.machine", "gcom.replicated.messages"),
+        PURE | {"hashlib", "traceback"},
+    ),
+    Layer("gcom.replicated.durable.rounds", ("gcom.replicated.durable.rounds",), PURE),
+    Layer(
+        "gcom.replicated.durable.agreement",
+        (*VALUES, "gcom.replicated.durable.rounds", "gcom.replicated.messages", "gcom.replicated.replica"),
+        PURE,
+    ),
+    Layer("gcom.replicated", (*VALUES, "gcom", "gcom.replicated"), STDLIB | {"loguru", "msgpack"}),
+    Layer("gcom.sessions", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions"), STDLIB | {"msgpack"}),
+    Layer("gcom.bank", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions", "gcom.bank"), STDLIB),
+    Layer(
         "gcom.demo", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench", "gcom.demo"), STDLIB | {"loguru", "rich"}
     ),
     Layer("gcom.bench.throughput.frames", ("gcom.bench",), STDLIB | {"Pyro5", "msgpack"}),  # the baseline is bare Pyro5
@@ -72,6 +99,10 @@ LAYERS = (
     Layer("gcom.bench.performance.plots", (*VALUES, "gcom.bench"), STDLIB | {"matplotlib"}),
     Layer("gcom.bench.latency.echo", ("gcom.bench",), STDLIB | {"Pyro5"}),  # the baseline is bare Pyro5
     Layer("gcom.bench", (*SECURE, "gcom", "gcom.runtime", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
+    Layer("gcom.topics.judge", ("gcom.errors", "gcom.topics.errors", "gcom.topics.values"), PURE),
+    Layer("gcom.topics.storage.postgres", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"psycopg"}),
+    Layer("gcom.topics", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"loguru"}),
+    Layer("gcom.aio", AIO, STDLIB | {"loguru"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),
     Layer("gcom", (*VALUES, "gcom.certificates", "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),

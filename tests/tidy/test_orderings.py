@@ -14,7 +14,7 @@ DEFAULTS = {
     "gcom/bench/audit/logs.py",
     "gcom/bench/performance/plan.py",
     "gcom/cli/commands/bench.py",
-    "gcom/cli/commands/bench_tables.py",
+    "gcom/cli/bench_tables.py",
 }  # one each
 WORDS = set(Ordering) - set(RULES)  # FIFO, CAUSAL and TOTAL as texts are rules
 

@@ -95,6 +95,8 @@ def test_a_folder_of_another_writer_is_not_touched(tmp_path: Path) -> None:
 def test_a_folder_taken_away_is_said_at_the_seal(tmp_path: Path) -> None:
     troubles: list[str] = []
     log = _log(tmp_path, troubles)
+    log.record(Definition("g"), "i", Installed(View(1, ("a#1",), ("h:1",)), (), {}))
+    log.flush()
     (tmp_path / "a" / "1" / ".000000.jsonl").unlink()
     _use(log)
     assert len(troubles) == 1

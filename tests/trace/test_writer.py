@@ -314,6 +314,7 @@ def test_an_end_that_claims_nothing(tmp_path: Path) -> None:
 
 def test_after_the_close_nothing_is_written(tmp_path: Path) -> None:
     log = _log(tmp_path)
+    _record(log, _view())
     log.close()
     before = _lines(tmp_path)
     _record(log, _view())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import gcom
-from chat_gui.model.commands import BadCommand
+from chat_gui.model.input.commands import BadCommand
 from chat_gui.model.texts.words import translate
 
 ANYBODY = "*"

@@ -11,18 +11,22 @@ from chat_gui.model.texts.words import translate
 
 
 def plain(row: ChatRow) -> str:
-    """Return a row as one text."""
+    """Return a row as one text, as much of it as is shown."""
+    return _line(row, row.text)
+
+
+def _line(row: ChatRow, text: str) -> str:
     said = {
-        RowKind.ACTION: f"* {row.name} {row.text}",
-        RowKind.PRIVATE: translate("chat", "{} to {} alone: {}").format(row.name, row.peer, row.text),
-        RowKind.MESSAGE: f"{row.name}: {row.text}",
+        RowKind.ACTION: f"* {row.name} {text}",
+        RowKind.PRIVATE: translate("chat", "{} to {} alone: {}").format(row.name, row.peer, text),
+        RowKind.MESSAGE: f"{row.name}: {text}",
     }
-    return said.get(row.kind, row.text)
+    return said.get(row.kind, text)
 
 
 def as_text(rows: Sequence[ChatRow]) -> str:
     """Return what was said, and no more."""
-    return "\n".join(row.text for row in rows)
+    return "\n".join(row.said for row in rows)
 
 
 def with_header(rows: Sequence[ChatRow]) -> str:
@@ -37,7 +41,7 @@ def as_json(group: str, rows: Sequence[ChatRow]) -> str:
 
 def log_line(row: ChatRow) -> str:
     """Return a row as a line of a log: time, then who said what."""
-    return f"[{datetime.fromtimestamp(row.at_ms / 1000):%Y-%m-%d %H:%M:%S}] {plain(row)}"
+    return f"[{datetime.fromtimestamp(row.at_ms / 1000):%Y-%m-%d %H:%M:%S}] {_line(row, row.said)}"
 
 
 def _fields(group: str, row: ChatRow) -> dict[str, object]:
@@ -49,7 +53,7 @@ def _fields(group: str, row: ChatRow) -> dict[str, object]:
         "view": row.view,
         "id": row.id,
         "to": row.peer,
-        "text": row.text,
+        "text": row.said,
         "sent": _utc(row.sent_ms),
         **_times(row.times),
         "delivered": _utc(row.times.delivered_ms if row.times else row.at_ms),

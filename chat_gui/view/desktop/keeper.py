@@ -6,13 +6,14 @@ at its next start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from chat_gui.model.outbox import OwnLine
 from chat_gui.model.rows import ChatRow
 from chat_gui.model.settings import SavedSession, Settings, session_of, settings_of
 from chat_gui.model.updates import Exported, FoundOnDisk, HistoryCame, SurroundingsCame, Update
@@ -106,13 +107,14 @@ class Keeper(QObject):
             update = replace(update, found=found, registry=registry)
         self._sink(update)
 
-    def load(self, group: str) -> None:
-        """Ask for the last rows of a group."""
+    def load(self, group: str) -> bool:
+        """Ask for the last rows of a group; return whether they will come: without a disk there are none."""
         if self._storage:
             self._storage.load(talk_of(self.registry, group))
         else:
             # Nothing is on disk, so the group need not wait to be joined.
             self._last[group] = 0
+        return self._storage is not None
 
     def load_older(self, group: str, key: int) -> None:
         """Ask for rows before a key."""
@@ -124,10 +126,11 @@ class Keeper(QObject):
         if self._storage:
             self._storage.search(text, [(talk_of(self.registry, group), key) for group, key in groups])
 
-    def look_around(self, group: str, key: int) -> None:
-        """Ask for a row on disk with those around it."""
+    def look_around(self, group: str, key: int) -> bool:
+        """Ask for a row on disk with those around it; return whether there is a disk."""
         if self._storage:
             self._storage.look_around(talk_of(self.registry, group), key)
+        return self._storage is not None
 
     def export(self, group: str, rows: Sequence[ChatRow], path: str) -> None:
         """Write rows to a file, behind those on disk that were before them; what became of it comes as an Exported."""
@@ -151,6 +154,16 @@ class Keeper(QObject):
             last = self._last[group]
             # Rows that came from the disk are among them, and would be written back for nothing.
             self._storage.add(talk_of(self.registry, group), [row for row in rows if row.key > last])
+
+    def rewrite(self, group: str, rows: Sequence[ChatRow]) -> None:
+        """Keep rows anew whose content is another."""
+        if self._storage and rows and group in self._last:
+            self._storage.add(talk_of(self.registry, group), rows)
+
+    def keep(self, group: str, lines: Mapping[str, OwnLine | None]) -> None:
+        """Keep own lines that have not ended, and forget those that have."""
+        if self._storage:
+            self._storage.keep(talk_of(self.registry, group), lines)
 
     def forget(self, group: str) -> None:
         """Take note that a tab was closed: it is loaded anew when it is opened again."""

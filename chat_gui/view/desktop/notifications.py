@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 from chat_gui.model.alerts import Alerts
@@ -31,12 +30,18 @@ class Notifier(QObject):
         """Show the tray's icon where it is wanted and the system has a place for it; else while it tells something."""
         self._stays = settings.tray
         if QSystemTrayIcon.isSystemTrayAvailable() and self._tray is None:
-            self._tray = QSystemTrayIcon(icon(), self._window)
-            self._tray.setToolTip("GCom chat")
+            self._tray = QSystemTrayIcon(self._window.windowIcon(), self._window)
+            self._tray.setToolTip(self._window.windowTitle())
             self._tray.messageClicked.connect(self._on_clicked)
             self._tray.activated.connect(self._on_clicked)
         if self._tray:
             self._tray.setVisible(self._stays)
+
+    def show_face(self) -> None:
+        """Give the tray the window's icon and title."""
+        if self._tray:
+            self._tray.setIcon(self._window.windowIcon())
+            self._tray.setToolTip(self._window.windowTitle())
 
     def notify(self, settings: Settings, group: str, text: str, now_ms: int) -> None:
         """Tell of a mention or a private message, unless nobody wants to be disturbed, or it is too soon."""
@@ -52,7 +57,7 @@ class Notifier(QObject):
             # Qt shows a message only beside an icon that is visible.
             self._tray.show()
             self._hide.start()
-            self._tray.showMessage(title, text, icon(), SHOWN_MS)
+            self._tray.showMessage(title, text, self._window.windowIcon(), SHOWN_MS)
         self.told.emit(title, text)
 
     @Slot()
@@ -66,17 +71,3 @@ class Notifier(QObject):
         self._window.activateWindow()
         if self._group:
             self.opened.emit(self._group)
-
-
-def icon() -> QIcon:
-    """Return the chat's sign: two speech bubbles of one order."""
-    picture = QPixmap(64, 64)
-    picture.fill(QColor(0, 0, 0, 0))
-    painter = QPainter(picture)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QColor(0, 0, 0, 0))
-    for colour, x, y in (("#005c99", 4, 8), ("#f0b04a", 20, 28)):
-        painter.setBrush(QColor(colour))
-        painter.drawRoundedRect(x, y, 40, 26, 9, 9)
-    painter.end()
-    return QIcon(picture)

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QWidget
 
 import gcom
 from chat_gui.client.client import ChatClient
-from chat_gui.model.chat import Chat, GroupStanding
+from chat_gui.model.chat import Chat
+from chat_gui.model.group_state import GroupStanding
 from chat_gui.model.texts.words import translate
 from chat_gui.model.updates import ProtectionTold, WishFailed
 from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog

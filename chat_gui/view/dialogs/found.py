@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QSplitter, QVBo
 from chat_gui.model.query import MATCH_CASE, Query
 from chat_gui.model.rows import ChatRow, RowKind
 from chat_gui.model.updates import FoundOnDisk, SurroundingsCame
-from chat_gui.view.conversation_view import ConversationView
+from chat_gui.view.dialogs.whole_text import WholeText
+from chat_gui.view.rows.conversation_view import ConversationView
 
 
 class FoundDialog(QDialog):
@@ -46,6 +47,7 @@ class FoundDialog(QDialog):
         self.hits.rows.append(rows, trim=False)
         for view in (self.hits, self.around):
             view.mark(Query.parse(found.text))
+            view.open_wanted.connect(lambda row: WholeText(row, self).show())
         split = QSplitter(Qt.Orientation.Vertical, self)
         split.setChildrenCollapsible(False)
         split.addWidget(self.hits)

@@ -23,10 +23,10 @@ from PySide6.QtWidgets import (
 )
 
 import gcom
+from chat_gui.model.settings import REGISTRY
 from chat_gui.model.texts.orderings import ORDERINGS
 from chat_gui.model.texts.words import translate
 
-REGISTRY = "127.0.0.1:7411"
 WORD_MAX = 40  # letters of a word that are shown of what is wrong
 ASK_MS = 250  # after the last key, until it is looked how a connection is protected
 
@@ -152,12 +152,7 @@ class ConnectDialog(FormDialog):
             self.protection.clear()
 
     def _invited(self) -> tuple[gcom.Invitee | None, str]:
-        """Return what the invitation says, and what is wrong with it."""
-        text = self.invitation.text().strip()
-        try:
-            return (gcom.invitee(text) if text else None), ""
-        except gcom.BadValue as error:
-            return None, str(error)
+        return invited(self.invitation.text())
 
     def _on_invitation(self) -> None:
         """Take nick and registry from an invitation, which is for these alone."""
@@ -169,6 +164,15 @@ class ConnectDialog(FormDialog):
             field.setEnabled(not self.invitation.text().strip())
         ok = self.buttons.button(QDialogButtonBox.StandardButton.Ok)
         ok.setText(self.tr("Accept and connect") if found else self.tr("Connect"))
+
+
+def invited(invitation: str) -> tuple[gcom.Invitee | None, str]:
+    """Return what an invitation says, and what is wrong with it; an empty one says nothing, and is not wrong."""
+    text = invitation.strip()
+    try:
+        return (gcom.invitee(text) if text else None), ""
+    except gcom.BadValue as error:
+        return None, str(error)
 
 
 def registry_list(text: str) -> str:

@@ -26,7 +26,7 @@ from chat_gui.view.desktop.actions import Actions
 from chat_gui.view.desktop.keeper import Keeper
 from chat_gui.view.dialogs.preference_pages import NetworkPage, ShortcutsPage
 from chat_gui.view.dock.audit_page import log_place
-from chat_gui.view.row_delegate import AT_NOON
+from chat_gui.view.rows.row_delegate import AT_NOON
 
 LANGUAGES = {"": "", "en": "English", "de": "Deutsch"}
 

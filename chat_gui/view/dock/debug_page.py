@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,6 +57,7 @@ class DebugPage(InsightPage):
         self._replayed: tuple[FaultRecording, int, int] | None = None  # of what, since when, up to where
         self._began_ms = 0
         self._names: list[str] = []
+        self._chosen: list[Link] = []  # by their names: rows and columns move when members come and go
         # Queued: the thread of FaultControl emits it.
         self._told.connect(self._on_told, Qt.ConnectionType.QueuedConnection)
         self.control = FaultControl(find, self._told.emit)
@@ -126,23 +127,22 @@ class DebugPage(InsightPage):
         """Return whether debug mode is on."""
         return self.switch.isChecked()
 
-    def command(self, name: str, rest: str) -> str:
-        """Obey a command; return what it did in words. Raises BadCommand."""
+    def command(self, name: str, rest: str, members: Sequence[str]) -> str:
+        """Obey a command in a group of these members; return what it did in words. Raises BadCommand."""
         if name == "debug":
             self.switch.setChecked({"on": True, "off": False}.get(rest, not self.on))
             return self.tr("debug mode is on") if self.on else self.tr("debug mode is off")
         if not self.on:
             return self.tr("debug mode is off: /debug on turns it on")
-        members = [each for each in self._names if each != REGISTRY]
         self._have(obey(self.faults, name, rest, members))
-        self._on_selected()
+        self._show_editor()
         return self.tr("faults now: {}").format(self.faults)
 
     @Slot()
     def heal(self) -> None:
         """Have no faults, but the same seed."""
         self._have(gcom.Faults(seed=self.faults.seed))
-        self._on_selected()
+        self._show_editor()
 
     def _have(self, faults: gcom.Faults) -> None:
         """Have these faults, as far as debug mode is on."""
@@ -195,11 +195,23 @@ class DebugPage(InsightPage):
         # Before the first look there is the registry alone, and no link.
         if names != self._names and len(names) > 1:
             self._names = names
+            # While its cells move, what is selected is nobody's choice.
+            self.matrix.blockSignals(True)
             self.matrix.setRowCount(len(names))
             self.matrix.setColumnCount(len(names))
             self.matrix.setHorizontalHeaderLabels([self.tr("to {}").format(name) for name in names])
             self.matrix.setVerticalHeaderLabels([f" {name} " for name in names])
             self._show_matrix()
+            self._select_chosen()
+            self.matrix.blockSignals(False)
+
+    def _select_chosen(self) -> None:
+        self.matrix.clearSelection()
+        for source, target in self._chosen:
+            if source in self._names and target in self._names:
+                item = self.matrix.item(self._names.index(source), self._names.index(target))
+                if item is not None:
+                    item.setSelected(True)
 
     def _show_matrix(self) -> None:
         for row, source in enumerate(self._names):
@@ -221,13 +233,17 @@ class DebugPage(InsightPage):
                 item.setBackground(QBrush(ground))
 
     def chosen(self) -> list[Link]:
-        """Return the links that are chosen in the matrix."""
-        found = [(self._names[each.row()], self._names[each.column()]) for each in self.matrix.selectedIndexes()]
-        return [(source, target) for source, target in found if source != target]
+        """Return the links that were chosen in the matrix; a member that is gone may come back to them."""
+        return list(self._chosen)
 
     @Slot()
     def _on_selected(self) -> None:
-        links = self.chosen()
+        found = [(self._names[each.row()], self._names[each.column()]) for each in self.matrix.selectedIndexes()]
+        self._chosen = [(source, target) for source, target in found if source != target]
+        self._show_editor()
+
+    def _show_editor(self) -> None:
+        links = self._chosen
         first = links[0] if links else ("*", "*")
         self.editor.show_link(links, self.faults.of_link(*first), bool(links) and self.faults.cut(*first))
 
@@ -304,7 +320,7 @@ class DebugPage(InsightPage):
         now_ms = _now_ms() - since_ms
         if (faults := recording.due(done_ms, now_ms)) is not None:
             self._have(faults)
-            self._on_selected()
+            self._show_editor()
         self._replayed = (recording, since_ms, now_ms)
         if now_ms > recording.length_ms or not self.on:
             self._replay_timer.stop()

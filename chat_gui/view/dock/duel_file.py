@@ -1,4 +1,7 @@
-"""The duel's picture as a file, without a window: `python -m chat_gui.view.dock.duel_file FILE` (offscreen)."""
+"""The duel's picture as a file, without a window: `python -m chat_gui.view.dock.duel_file [--pair] FILE` (offscreen).
+
+With `--pair` it shows NONORDERED beside CAUSALTOTAL, below a headline.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,18 @@ from PySide6.QtWidgets import QApplication
 
 from chat_gui.client.duel import SEED, DuelProcess
 from chat_gui.view.desktop.style import OutlinedStyle
-from chat_gui.view.dock.duel_picture import render_duel
+from chat_gui.view.dock.duel_picture import render_duel, render_pair
 
 
-def write_duel(path: str, palette: QPalette, font: QFont, seed: int = SEED, scale: float = 2.0) -> bool:
+def write_duel(path: str, palette: QPalette, font: QFont, pair: bool = False, scale: float = 2.0) -> bool:
     """Run a duel, and write its picture; return whether it was written. Raises DuelFailed."""
-    runs = {run.ordering: run for run in DuelProcess(seed).runs()}
-    return bool(render_duel(runs, palette, font, scale).save(path, quality=0))  # 0: the smallest file
+    runs = {run.ordering: run for run in DuelProcess(SEED).runs()}
+    render = render_pair if pair else render_duel
+    return bool(render(runs, palette, font, scale).save(path, quality=0))  # 0: the smallest file
 
 
 if __name__ == "__main__":
     app = QApplication(["gcom-chat"])
     app.setStyle(OutlinedStyle())
-    sys.exit(not write_duel(sys.argv[1], app.palette(), app.font()))
+    *options, path = sys.argv[1:]
+    sys.exit(not write_duel(path, app.palette(), app.font(), "--pair" in options))

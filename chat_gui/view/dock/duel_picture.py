@@ -13,12 +13,14 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaint
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from chat_gui.model.insight.duel import ORDERINGS, SCRIPT, DuelLine, DuelRun, DuelScore, as_text, findings, score
+from chat_gui.model.name_colours import NameColours
 from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 from chat_gui.view import colours
 
 PANEL, MARGIN, ARC = QSize(276, 402), 10, 16
 COLUMN, BETWEEN, ROW, BUBBLE = 96, 40, 26, 21
 HEAD, TOP, FOOT = 44, 66, 8
+HEADLINE, PAIR = 62, ("NONORDERED", "CAUSALTOTAL")
 PROMISES = {
     "NONORDERED": QT_TRANSLATE_NOOP("duel", "shown as it arrives"),
     "FIFO": QT_TRANSLATE_NOOP("duel", "each speaker’s own lines in order"),
@@ -38,6 +40,7 @@ LIVE_LEGEND = (
     QT_TRANSLATE_NOOP("duel", "same bad network. Carol’s and Dave’s"),
     QT_TRANSLATE_NOOP("duel", "screens, your last three lines."),
 )
+_COLOURS = NameColours(dict.fromkeys(line.speaker for line in SCRIPT))
 _CENTRE, _LEFT = Qt.AlignmentFlag.AlignCenter, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -85,22 +88,44 @@ def _columns(width: int) -> int:
 def render_duel(runs: Mapping[str, DuelRun], palette: QPalette, font: QFont, scale: float = 2.0) -> QImage:
     """Return a picture of a duel, two rows of three, for a file."""
     size = QSize(3 * PANEL.width(), 2 * PANEL.height())
-    image = QImage(size * scale, QImage.Format.Format_RGB32)
-    # Before the painter is made, which then counts in the units of a panel.
-    image.setDevicePixelRatio(scale)
-    image.fill(palette.color(QPalette.ColorRole.Base))
-    painter = QPainter(image)
+    image, painter = _paper(size, palette, scale)
     paint_duel(painter, runs, size.width(), palette, font)
     painter.end()
     return image
 
 
-def paint_duel(painter: QPainter, runs: Mapping[str, DuelRun], width: int, palette: QPalette, font: QFont) -> None:
-    """Paint the five panels and the legend, in as many columns as the width has room for."""
+def render_pair(runs: Mapping[str, DuelRun], palette: QPalette, font: QFont, scale: float = 2.0) -> QImage:
+    """Return the panels without an order and with the strongest one, side by side below a headline."""
+    size = QSize(2 * PANEL.width(), PANEL.height() + HEADLINE)
+    image, painter = _paper(size, palette, scale)
+    _Panel(painter, palette, font).headline(size.width())
+    painter.translate(0, HEADLINE)
+    paint_duel(painter, runs, size.width(), palette, font, PAIR)
+    painter.end()
+    return image
+
+
+def _paper(size: QSize, palette: QPalette, scale: float) -> tuple[QImage, QPainter]:
+    image = QImage(size * scale, QImage.Format.Format_RGB32)
+    # Before the painter is made, which then counts in the units of a panel.
+    image.setDevicePixelRatio(scale)
+    image.fill(palette.color(QPalette.ColorRole.Base))
+    return image, QPainter(image)
+
+
+def paint_duel(
+    painter: QPainter,
+    runs: Mapping[str, DuelRun],
+    width: int,
+    palette: QPalette,
+    font: QFont,
+    orderings: Sequence[str] = (*ORDERINGS, ""),
+) -> None:
+    """Paint a panel for each ordering, the legend for an empty name, in as many columns as the width has room for."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     columns = _columns(width)
     step = max(PANEL.width(), width // columns)
-    for at, ordering in enumerate((*ORDERINGS, "")):
+    for at, ordering in enumerate(orderings):
         row, column = divmod(at, columns)
         painter.save()
         painter.translate(column * step + (step - PANEL.width()) / 2, row * PANEL.height())
@@ -160,6 +185,14 @@ class _Panel:
         fitting = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, where.width())
         self._painter.drawText(where, flags, fitting)
 
+    def headline(self, width: int) -> None:
+        """Paint what the two panels of a pair have in common, and what red means."""
+        self._bold.setPixelSize(19)
+        said = translate("duel", "One conversation, two promises about order")
+        self._write(QRectF(0, 12, width, 26), said, self._bold, self._text, _CENTRE)
+        red = translate("duel", "The same lines over the same bad network. Red is wrong on a member’s screen.")
+        self._write(QRectF(0, 38, width, 18), red, self._font, self._faint, _CENTRE)
+
     # the screens
 
     def _middle(self, at: int) -> float:
@@ -167,7 +200,7 @@ class _Panel:
 
     def _bubble(self, number: int, at: int, said: DuelLine, marked: bool) -> None:
         painter = self._painter
-        colour = colours.of_name(said.speaker, self._palette)
+        colour = colours.of_number(_COLOURS.of(said.speaker), self._palette)
         where = QRectF(self._left[number], self._middle(at) - BUBBLE / 2, COLUMN, BUBBLE)
         painter.setBrush(colours.tint(self._palette, colour, 0.12))
         painter.setPen(QPen(self._wrong, 1.6) if marked else QPen(colours.tint(self._palette, colour, 0.3), 1))
@@ -177,7 +210,7 @@ class _Panel:
 
     def _chip(self, centre: QPointF, speaker: str) -> None:
         """Paint a speaker's initial on its colour, so that the colour does not stand alone."""
-        self._painter.setBrush(colours.of_name(speaker, self._palette))
+        self._painter.setBrush(colours.of_number(_COLOURS.of(speaker), self._palette))
         self._painter.setPen(Qt.PenStyle.NoPen)
         self._painter.drawEllipse(centre, 7, 7)
         where = QRectF(centre.x() - 7, centre.y() - 7.5, 14, 14)

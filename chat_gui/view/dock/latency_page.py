@@ -49,7 +49,7 @@ class HistogramView(QWidget):
         # At least 1, by which a histogram without messages is divided.
         names, most = bucket_names(), max(1, *self._found.counts)
         step = (self.width() - 2 * PAD) / len(names)
-        bar = colours.of_name("alice", palette)
+        bar = colours.of_number(0, palette)
         for at, (name, count) in enumerate(zip(names, self._found.counts, strict=True)):
             left = PAD + at * step
             height = (base - top) * count / most

@@ -22,6 +22,7 @@ from chat_gui.model.insight.group_insight import GroupInsight
 from chat_gui.model.insight.names import short
 from chat_gui.model.insight.shiviz import shiviz
 from chat_gui.model.insight.spacetime import DOTS_MAX, SpaceDot, SpaceTime, space_time
+from chat_gui.model.name_colours import NameColours
 from chat_gui.view import colours
 from chat_gui.view.dock.page import InsightPage, quiet_label
 
@@ -38,6 +39,7 @@ class SpaceTimeView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._diagram = SpaceTime((), (), ())
+        self._colours = NameColours()
         self._zoom = 1.0
         self._chosen: SpaceDot | None = None
         self.setAccessibleName(self.tr("Space-time diagram"))
@@ -49,6 +51,7 @@ class SpaceTimeView(QWidget):
         if diagram == self._diagram:
             return False
         self._diagram = diagram
+        self._colours.settle(dict.fromkeys(map(short, diagram.lanes)))
         # As much as somebody listens to: hundreds of messages would be read out one by one.
         self.setAccessibleDescription("; ".join(dot.label for dot in diagram.dots[-20:]))
         self._resize()
@@ -81,6 +84,9 @@ class SpaceTimeView(QWidget):
 
     # painting
 
+    def _colour(self, process: str) -> QColor:
+        return colours.of_number(self._colours.of(short(process)), self.palette())
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint lanes, arrows, and dots over them."""
         painter = QPainter(self)
@@ -100,7 +106,7 @@ class SpaceTimeView(QWidget):
         left = max(0, -self.mapToParent(QPoint(0, 0)).x())
         painter.fillRect(QRectF(left, 0, NAMES - 8, self.height()), self.palette().base())
         for lane, process in enumerate(self._diagram.lanes):
-            painter.setPen(colours.of_name(short(process), self.palette()))
+            painter.setPen(self._colour(process))
             where = QRectF(left + 8, self._y(lane) - 10, NAMES - 20, 20)
             text = painter.fontMetrics().elidedText(short(process), Qt.TextElideMode.ElideRight, NAMES - 20)
             painter.drawText(where, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
@@ -120,7 +126,7 @@ class SpaceTimeView(QWidget):
         painter.drawPolygon(QPolygonF([tip, tip - unit * 6 + side, tip - unit * 6 - side]))
 
     def _dot(self, painter: QPainter, dot: SpaceDot, place: QPointF) -> None:
-        colour: QColor = colours.of_name(short(dot.sender), self.palette())
+        colour: QColor = self._colour(dot.sender)
         chosen = dot == self._chosen
         painter.setPen(QPen(self.palette().highlight().color(), 3) if chosen else Qt.PenStyle.NoPen)
         painter.setBrush(colour)

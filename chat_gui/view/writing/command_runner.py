@@ -1,15 +1,17 @@
-"""Carries out what is typed: sends a text, opens a tab at /join, and so on (chat_gui/model/commands.py)."""
+"""Carries out what is typed: sends a text, opens a tab at /join, and so on (chat_gui/model/input/commands.py)."""
 
 from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Sequence
 from typing import Protocol
 
 import gcom
 from chat_gui.client.client import ChatClient
-from chat_gui.model.chat import Chat, GroupState
-from chat_gui.model.commands import BadCommand, Command, help_text
+from chat_gui.model.chat import Chat
+from chat_gui.model.group_state import GroupState, Talk
+from chat_gui.model.input.commands import BadCommand, Command, help_text
 from chat_gui.model.members import Pulse, presence_text
 from chat_gui.model.text import clean
 from chat_gui.model.texts.orderings import ORDERINGS
@@ -32,94 +34,145 @@ class CommandHost(Protocol):
 
     def join(self, group: str) -> None: ...
 
-    def close_group(self, group: str) -> None: ...
+    def close_tab(self, name: str) -> None: ...
+
+    def show_private(self, group: str, peer: str) -> None: ...
 
     def rename(self, nick: str) -> None: ...
 
     def ask_path(self, name: str) -> str: ...
 
-    def debug(self, name: str, rest: str) -> str: ...
+    def debug(self, name: str, rest: str, members: Sequence[str]) -> str: ...
 
 
 class CommandRunner:
-    """Carries commands out, in the group in whose tab they were typed."""
+    """Carries commands out, for the tab in which they were typed."""
 
     def __init__(self, host: CommandHost) -> None:
         self._host = host
 
-    def run(self, group: str, command: Command) -> bool:
+    def run(self, shown: Talk, command: Command) -> bool:
         """Carry out a command; return whether it is done, so that the input may be emptied.
 
         Raises BadCommand, TextTooLong.
         """
         match command.name:
             case "":
-                return self._say(group, MessageKind.TEXT, command.rest)
+                return self._say(shown, MessageKind.TEXT, command.rest)
             case "me":
-                return self._say(group, MessageKind.ACTION, command.rest)
+                return self._say(shown, MessageKind.ACTION, command.rest)
             case "topic" if command.rest:
-                return self._say(group, MessageKind.TOPIC, command.rest)
+                return self._say(self._group_of(shown), MessageKind.TOPIC, command.rest)
             case "msg":
-                to, _, text = command.rest.partition(" ")
-                return self._say(group, MessageKind.TEXT, text, to)
+                return self._whisper(shown.group, *command.rest.split(maxsplit=1))
             case "join":
                 self._host.join(command.rest)
             case "leave":
-                self._host.close_group(group)
+                self._host.close_tab(shown.name)
             case "nick":
                 self.rename(command.rest)
             case "export":
-                self._export(group, command.rest)
+                self._export(shown, command.rest)
             case _:
-                self._note(group, self._answer(group, command))
+                self._note(shown, self._answer(shown, command))
         return True
 
-    def _answer(self, group: str, command: Command) -> str:
+    def _group_of(self, shown: Talk) -> GroupState:
+        return self._host.chat.groups[shown.group]
+
+    def _answer(self, shown: Talk, command: Command) -> str:
         """Return the answer to a command that changes nothing in the group."""
-        state = self._host.chat.groups[group]
+        state = self._group_of(shown)
         match command.name:
             case "topic":
                 topic = state.conversation.topic
                 return translate("topic", "the topic is: {}").format(topic) if topic else translate("topic", "no topic")
             case "who":
-                return who_text(state, self._host.client.pulse(group), time.monotonic())
+                return who_text(state, self._host.client.pulse(shown.group), time.monotonic())
             case "order":
                 return order_text(state)
+            case "ignore" | "unignore":
+                return self._ignore(command)
             case "help":
                 return help_text()
             case _:
-                return self._host.debug(command.name, command.rest)
+                view = state.members.view
+                return self._host.debug(command.name, command.rest, view.names if view else ())
 
-    def _say(self, group: str, kind: MessageKind, text: str, to: str = "") -> bool:
+    def _say(self, shown: Talk, kind: MessageKind, text: str) -> bool:
         # Of chance and not counted: messages of all members stand in one conversation, by these ids.
         message = ChatMessage(kind, clean(text), secrets.token_hex(6), now_ms())
         # Encoded only to see whether it fits a message: TextTooLong leaves the text in the input.
         encode(message)
-        if why := self._host.client.send(group, message, to):
-            self._note(group, translate("chat", "not sent: {}").format(why))
+        if why := self._host.client.send(shown.group, message, shown.peer):
+            self._note(shown, translate("chat", "not sent: {}").format(why))
             return False
         # After the send, but before anything comes of it: that is told in a later turn of this thread.
-        self._host.chat.groups[group].conversation.sending(message, self._host.chat.nick, now_ms(), to)
+        shown.conversation.sending(message, self._host.chat.nick, now_ms(), shown.peer)
         return True
+
+    def _whisper(self, group: str, peer: str, text: str) -> bool:
+        """Say something to one member, in a tab of its own. Raises BadCommand."""
+        view = self._host.chat.groups[group].members.view
+        if peer == self._host.chat.nick or (view and peer not in view.names):
+            others = ", ".join(name for name in (view.names if view else ()) if name != self._host.chat.nick)
+            text = translate("commands", "/msg needs another member of the group: {}; got {}")
+            raise BadCommand(text.format(others or translate("receipt", "nobody"), peer[:40]))
+        done = self._say(self._host.chat.open_private(group, peer), MessageKind.TEXT, text)
+        self._host.show_private(group, peer)
+        return done
 
     def rename(self, nick: str) -> None:
         """Tell all groups the name under which this chat comes back to them, and do so. Raises BadCommand."""
-        try:
-            # Checked before it is told to all groups: a nick that cannot be is told to nobody.
-            gcom.Definition("x", static=(nick,))
-        except gcom.BadValue as error:
-            raise BadCommand(str(error)) from error
-        for group in self._host.chat.groups:
-            self._say(group, MessageKind.NICK, nick)
+        _check_name(nick)
+        for state in self._host.chat.groups.values():
+            self._say(state, MessageKind.NICK, nick)
         self._host.rename(nick)
 
-    def _export(self, group: str, path: str) -> None:
-        path = path or self._host.ask_path(f"{group}.txt")
-        if path:
-            self._host.keeper.export(group, self._host.chat.groups[group].conversation.rows, path)
+    # ignoring
 
-    def _note(self, group: str, text: str) -> None:
-        self._host.chat.groups[group].conversation.notice(text, now_ms())
+    def _ignore(self, command: Command) -> str:
+        name, ignored = command.rest, self._host.chat.ignored
+        if not name:
+            names = ", ".join(sorted(ignored)) or translate("receipt", "nobody")
+            return translate("ignore", "ignored: {}").format(names)
+        _check_name(name)
+        if (name in ignored) == (command.name == "ignore"):
+            return (
+                translate("ignore", "{} is ignored already")
+                if name in ignored
+                else translate("ignore", "{} is not ignored")
+            ).format(name)
+        self.toggle_ignored(name)
+        return self._ignored_text(name)
+
+    def _ignored_text(self, name: str) -> str:
+        if name in self._host.chat.ignored:
+            return translate("ignore", "nothing is shown of what {0} says from now on; /unignore {0} ends that").format(
+                name
+            )
+        return translate("ignore", "what {} says from now on is shown again").format(name)
+
+    def toggle_ignored(self, name: str) -> None:
+        """Show nothing of what a member says from now on, or show it again."""
+        ignored = self._host.chat.ignored ^ {name}
+        self._host.keeper.change(ignored=tuple(sorted(ignored)))
+
+    def _export(self, shown: Talk, path: str) -> None:
+        path = path or self._host.ask_path(f"{shown.name}.txt")
+        if path:
+            self._host.keeper.export(shown.name, shown.conversation.rows, path)
+
+    def _note(self, shown: Talk, text: str) -> None:
+        shown.conversation.notice(text, now_ms())
+
+
+def _check_name(name: str) -> None:
+    try:
+        # By the library's rule, before anything is told: a name that cannot be is told to nobody.
+        gcom.Definition("x", static=(name,))
+    except gcom.BadValue as error:
+        raise BadCommand(str(error)) from error
 
 
 def who_text(state: GroupState, pulse: Pulse | None, now_s: float) -> str:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from chat_gui.model.completion import InputHistory, candidates
+from chat_gui.model.input.completion import InputHistory, candidates
 from chat_gui.model.text import folded, unfolded
 from chat_gui.view.writing.completion_list import CompletionList
 

@@ -4,5 +4,5 @@ One damage breaks several rules at several processes. `incidents` puts violation
 under the one nearest to the cause, with a sentence for each. `lookup` finds records again, from no more
 files than it needs, `evidence` is what stands around a violation, and `witness` cuts logs down to what still breaks the
 rule, in the manner of delta debugging (Zeller and Hildebrandt 2002). `advice` says why something is UNKNOWN. `result`
-is all of it, and what `--json` writes.
+is all of it, and what `--json` writes; `tables` are the same as columns.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from gcom.audit.explain.result import AuditResult, GroupResult
-from gcom.audit.input.catalogue import NO_SEGMENT
+from gcom.audit.input.reading import NO_SEGMENT
 from gcom.audit.rules.views.succession import NAME
 from gcom.trace.segment import folder_name
 
@@ -45,6 +45,9 @@ def advice_of(result: AuditResult) -> list[str]:
     if files and result.groups:
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         found.append(f"A log could not be read, nor whose it is: {files[0]}{more}. {_WHOLE}.")
+    if result.contradictions:
+        why = "It was changed, or its writer has a defect"
+        found.append(f"A log contradicts itself: {result.contradictions[0]}. {why}. {_WHOLE}.")
     found += _of_unfinished(result, result.coverage.keys())
     found += _of_instances(doubted)
     return found or [f"The logs do not tell more: {_ACCEPT}."]

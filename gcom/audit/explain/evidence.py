@@ -185,6 +185,7 @@ def _longest_rise(numbers: list[int]) -> set[int]:
         ends[length : length + 1] = [index]
     rise: set[int] = set()
     at = ends[-1] if ends else -1
+    # It ends: what is before an index is a smaller one.
     while at >= 0:
         rise.add(at)
         at = before[at]

@@ -57,6 +57,10 @@ class Incident:
     caused: list[str] = field(default_factory=list)
     effects: list[Consequence] = field(default_factory=list)
 
+    def sentence_of(self, rule: str) -> str:
+        """Return the sentence about a rule that the damage broke."""
+        return next((each.sentence for each in self.effects if each.rule == rule != self.rule), self.sentence)
+
     def row(self) -> dict[str, Any]:
         """Return the incident as `--json` has it."""
         row = asdict(self)

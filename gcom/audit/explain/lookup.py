@@ -241,7 +241,7 @@ class LogLookup:
 
     def _segment(self, path: str) -> LogSegment | None:
         if path not in self._segments:
-            read = open_segment(path)
+            read = open_segment(path, self._catalogue.sizes[path])
             # None is remembered, too: a file that cannot be read is not parsed again for every look-up.
             self._segments[path] = None if isinstance(read, str) or read.damage else read
             while len(self._segments) > _SEGMENTS_MAX:

@@ -6,13 +6,20 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
 from gcom.audit.explain.incidents import Incident, incidents_of
+from gcom.audit.explain.tables import AuditTables, tables_of
 from gcom.audit.plan.run import PlanResult
 from gcom.audit.rules.judgement import Judgement, verdict_of
 from gcom.audit.rules.table import RULES
 from gcom.audit.summary.history import History
 
+WORST_FIRST = ("FAIL", "UNKNOWN", "VACUOUS", "PASS")
+# Of one rule over several groups: that one of them had no case does not take back what the others showed.
+_MOST_TELLING = ("FAIL", "UNKNOWN", "PASS", "VACUOUS")
 PASS, VIOLATED, UNDECIDED, IMPOSSIBLE = range(4)  # exit status
+_NAMES_MAX = 3  # groups that a headline names
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +51,9 @@ class GroupResult:
     processes: list[str]
     views: int
     deliveries: int
-    has_messages: bool  # something was sent or delivered
+    sends: int
+    has_ends: bool  # a process's log shows how it went on, or nothing depends on that
+    carried: list[str] = field(default_factory=list)  # of an imported log, the rules that its records can carry
     history: History = field(default_factory=History)
     spread: dict[str, dict[int, int]] = field(default_factory=dict)  # violations of each rule by bin of the history
 
@@ -53,10 +62,11 @@ class GroupResult:
 class AuditResult:
     """The result of the whole audit. `verdict` is the worst of the groups': FAIL, UNKNOWN, VACUOUS, PASS.
 
-    An instance in which nothing was sent or delivered counts only where no instance of its group has deliveries.
+    An instance in which nothing was delivered counts only where nothing was in any.
     `coverage` says of each process whose log is there how complete it is: closed, open, torn or lost
     (DELIVERY_LOG.md, Files). `positions` is the last position in each process's log.
-    `unread` names logs, and gaps in logs, that may hide more groups: with one, no verdict is better than UNKNOWN.
+    `unread` names logs, and gaps in logs, that may hide more groups, and `contradictions` what a log says against
+    itself: with either, no verdict is better than UNKNOWN.
     """
 
     verdict: str
@@ -66,26 +76,50 @@ class AuditResult:
     notes: list[str] = field(default_factory=list)
     unknown_types: dict[str, int] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
 
     @property
     def deciding(self) -> list[GroupResult]:
         """Return the groups that decide the verdict.
 
-        An instance with no messages is left out where another instance of its group delivered some.
+        An instance in which nothing was delivered is left out where something was in another.
         """
-        # A member that was alone for a moment, in an instance of its own, must not make the whole audit VACUOUS.
+        # A group that nobody spoke in, or a member that was alone for a moment, in an instance of its own, must not
+        # make the whole audit VACUOUS.
         heard = {group.group for group in self.groups if group.deliveries}
-        return [
-            each for each in self.groups if each.has_messages or each.verdict != "VACUOUS" or each.group not in heard
-        ]
+        return [each for each in self.groups if not (heard and each.verdict == "VACUOUS" and _is_silent(each, heard))]
 
     @property
     def incidents(self) -> list[Incident]:
         return [incident for group in self.groups for incident in group.incidents]
 
     @property
+    def rules(self) -> dict[str, str]:
+        """Return the verdict of each promised rule: the worst over the groups that promise it and decide."""
+        found = {rule.rule: set[str]() for group in self.deciding for rule in group.rules if rule.expected}
+        for rule in (rule for group in self.deciding for rule in group.rules if rule.expected):
+            found[rule.rule].add(rule.verdict)
+        return {rule: min(verdicts, key=_MOST_TELLING.index) for rule, verdicts in found.items()}
+
+    def tables(self) -> AuditTables:
+        """Return verdicts, incidents and coverage as Arrow tables."""
+        return tables_of(self.as_json())
+
+    def to_pandas(self) -> AuditTables:
+        """Return verdicts, incidents and coverage as pandas DataFrames."""
+        import pandas as pd  # takes half a second, and the command has no use for it
+
+        # Else a column of integers in which one is absent would be one of floating point numbers.
+        integers = {pa.int64(): pd.Int64Dtype()}.get
+        return AuditTables(*(table.to_pandas(types_mapper=integers) for table in self.tables()))
+
+    def to_spark(self, spark: Any) -> AuditTables:
+        """Return verdicts, incidents and coverage as DataFrames of a Spark session, classic or Connect."""
+        return AuditTables(*(spark.createDataFrame(table) for table in self.tables()))
+
+    @property
     def unjudged(self) -> list[str]:
-        """Return the expected rules for which some group had no case to judge.
+        """Return the expected rules for which some group with deliveries had no case to judge.
 
         A name with one instance has no boundary between instances: CONTINUITY is not missing there.
         """
@@ -102,6 +136,7 @@ class AuditResult:
                 if rule.expected and rule.verdict == "VACUOUS" and (rule.rule != "CONTINUITY" or lives[group.group] > 1)
             }
             for group in self.groups
+            if group.deliveries
         ]
         return [rules for rules in each if rules]
 
@@ -121,14 +156,29 @@ class AuditResult:
             return f"FAIL: {broken[0].sentence} ({_many(len(broken), 'incident')}; {about})"
         reasons = [f"{group.group}: {group.reason}" for group in self.deciding if group.verdict == self.verdict]
         reasons += [f"{each}; nobody knows which groups it tells of" for each in self.unread]
+        reasons += [f"{each}, so the log contradicts itself" for each in self.contradictions]
         if self.verdict != "PASS":
             return f"{self.verdict}: {reasons[0] if reasons else 'there is nothing to judge'} ({about})"
         # "Every promise held" would be read as more than the logs show.
+        short = self._shortcomings()
+        return f"PASS: {'; '.join(['no promise was broken', *short]) if short else 'every promise held'} ({about})"
+
+    def _shortcomings(self) -> list[str]:
+        """Return what a PASS does not show."""
+        found = []
+        silent = sorted({group.group for group in self.groups if not group.deliveries})
+        if silent:
+            more = ", ..." if len(silent) > _NAMES_MAX else ""
+            count = sum(not group.deliveries for group in self.groups)
+            names = ", ".join(silent[:_NAMES_MAX])
+            found.append(f"nothing was delivered in {count} of {len(self.groups)} groups ({names}{more})")
+        carried = sorted({rule for group in self.groups for rule in group.carried}, key=[*RULES].index)
+        if carried:
+            found.append(f"imported records carry no rules but {', '.join(carried)}")
         if self.unjudged:
             some = f" in {len(self._unjudged)} of {len(self.groups)} groups" if len(self.groups) > 1 else ""
-            rules = ", ".join(self.unjudged)
-            return f"PASS: no promise was broken; without a case to judge{some}: {rules} ({about})"
-        return f"PASS: every promise held ({about})"
+            found.append(f"without a case to judge{some}: {', '.join(self.unjudged)}")
+        return found
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `--json` prints, by version 1 of its contract."""
@@ -144,6 +194,13 @@ class AuditResult:
             "notes": self.notes,
             "unknown_types": self.unknown_types,
         }
+
+
+def _is_silent(group: GroupResult, heard: set[str]) -> bool:
+    """Tell whether nothing was delivered in an instance, and nothing shows that something should have been; `heard` are
+    the groups with deliveries.
+    """
+    return not group.deliveries and (not group.sends or (group.group not in heard and group.has_ends))
 
 
 def _many(count: int, one: str, more: str = "") -> str:
@@ -164,13 +221,13 @@ def _group_row(group: GroupResult) -> dict[str, Any]:
 def result_of(outcome: PlanResult) -> AuditResult:
     """Return the result of an audit, from its plan's outcome."""
     groups = [_group_result(judgement) for judgement in outcome.judgements]
-    logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types, outcome.unread)
-    result = AuditResult("PASS", groups, *logs)
+    logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types)
+    result = AuditResult("PASS", groups, *logs, outcome.unread, outcome.contradictions)
     found = {group.verdict for group in result.deciding}
     # A log that nobody could read may be of any group, so the groups that were read do not decide the whole.
-    found |= {"UNKNOWN"} if outcome.unread else set()
+    found |= {"UNKNOWN"} if outcome.unread or outcome.contradictions else set()
     found |= set() if groups else {"VACUOUS"}
-    result.verdict = next((each for each in ("FAIL", "UNKNOWN", "VACUOUS") if each in found), "PASS")
+    result.verdict = next((each for each in WORST_FIRST if each in found), "PASS")
     return result
 
 
@@ -195,7 +252,9 @@ def _group_result(judgement: Judgement) -> GroupResult:
         processes=judgement.processes,
         views=judgement.views,
         deliveries=judgement.deliveries,
-        has_messages=bool(judgement.deliveries or judgement.sends),
+        sends=judgement.sends,
+        has_ends=not judgement.missing_records,
+        carried=[rule for rule in RULES if rule in judgement.expected] if "carries" in judgement.definition else [],
         history=judgement.history,
         spread={rule: found for rule in RULES if (found := judgement.history.violations(judgement.tallies[rule]))},
     )

@@ -33,6 +33,7 @@ def _stamped(records: dict[str, list[Record]]) -> list[tuple[str, _Clock, Record
     # Only what is sent in these records can be waited for: a witness may have left a send out.
     sends = {(process, each["number"]) for process in records for each in records[process] if each["type"] == "send"}
     found = []
+    # It ends: each round takes the first record of one queue or more.
     while any(queues.values()):
         # 1. Each process's records in order. 2. A delivery waits for its send. 3. Where a log has them the other way
         #    round all would wait for ever: then one goes on without.

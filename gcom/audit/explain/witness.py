@@ -173,7 +173,7 @@ class _Shrinking:
         self._messages()
         before = -1
         # Until a round removes nothing (1-minimal, in Zeller and Hildebrandt's words): a record that one log needed
-        # may be superfluous once that log is gone.
+        # may be superfluous once that log is gone. It ends: each round but the last makes the witness smaller.
         while before != self._size() and self.trials < _TRIALS_MAX:
             before = self._size()
             for who in sorted(self.witness.records):
@@ -192,6 +192,7 @@ class _Shrinking:
         size = max(len(self.selection.messages) // 2, 1)
         while size and self.selection.messages and self.trials < _TRIALS_MAX:
             begin = 0
+            # It ends: at each turn `begin` comes nearer to the end, or messages are left out.
             while begin < len(self.selection.messages):
                 messages = self.selection.messages[:begin] + self.selection.messages[begin + size :]
                 # What succeeds leaves the next piece at the same place.

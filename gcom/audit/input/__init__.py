@@ -5,5 +5,5 @@ that Arrow reaches. `files` and `reading` list them, `catalogue` sorts them by p
 and says what is wrong with it, `records` turns its lines into `rows`, columns of integers: one row per record, and a
 record may stand for a run of many messages. `contract` says of which types records are, and why one is invalid. A
 damaged line or file never raises: it becomes a BAD row or a note, because a log that cannot be read makes rules UNKNOWN
-and must not end the audit. `importing` goes the other way, from another system's log to delivery logs.
+and must not end the audit.
 """

@@ -6,7 +6,10 @@ rules to say.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+from gcom.values.definition import Multicast, Netsplit, Ordering
 
 Record = dict[str, Any]
 
@@ -48,7 +51,7 @@ _OPTIONAL = {
     "deliver": ("serial", "digests", "held"),
     "send": ("digests",),
     "skip": ("sender", "number", "serial"),
-    "view": ("safe", "netsplit", "base", "base_serial", "succeeds"),
+    "view": ("safe", "netsplit", "base", "base_serial", "succeeds", "carries"),
     "leave": ("settled", "into"),
     "detach": ("into",),
     "lost": ("state",),
@@ -58,13 +61,21 @@ _OF_TYPE: dict[type, tuple[str, ...]] = {
     int: _INTEGERS,
     str: ("group", "instance", "sender", "leader", "ordering", "multicast", "netsplit", "by", "from", "into"),
     bool: ("safe", "has"),
-    list: ("members", "digests", "succeeds"),
+    list: ("members", "digests", "succeeds", "carries"),
     dict: ("clock", "base", "cut", "state"),
 }
 _TYPE_OF = {name: kind for kind, names in _OF_TYPE.items() for name in names}
 _FIELDS = {
     kind: (*required, *_OPTIONAL.get(kind, ()), "instance", "count", "t") for kind, required in _REQUIRED.items()
 }
+# The values of the fields that have few. What another one promises nobody knows.
+_VALUES: dict[str, frozenset[str]] = {
+    "ordering": frozenset(Ordering),
+    "multicast": frozenset(Multicast),
+    "netsplit": frozenset(Netsplit),
+    "by": frozenset({"majority", "all"}),
+}
+_BY = frozenset({"proof", "operator", "merge", "ended"})  # of a succession
 _OF_SUCCESSION = {"view": int, "cut": dict, "without": dict, "gone": dict, "gives_up": list, "by": str, "serial": int}
 _WORDS = {str: "a text", int: "an integer", bool: "true or false", list: "a list", dict: "a map"}
 _FIRST_AND_LAST = ("open", "close")
@@ -101,7 +112,9 @@ def problem_of(record: object) -> str:
             return f"{name} is not {_WORDS[_TYPE_OF[name]]}"
         if name in required and name not in record:
             return f"a {record['type']} without {name}"
-    return _problem_of_numbers(record)
+        if name in _VALUES and name in record and record[name] not in _VALUES[name]:
+            return f"{name} is {record[name]!r}, not one of {', '.join(sorted(_VALUES[name]))}"
+    return _problem_of_numbers(record) or _problem_of_lists(record)
 
 
 def _problem_of_numbers(record: Record) -> str:
@@ -125,11 +138,38 @@ def _problem_of_numbers(record: Record) -> str:
     for name in ("clock", "base", "cut"):
         if not all(type(n) is int and 0 <= n <= NUMBER_MAX for n in record.get(name, {}).values()):
             return f"{name} is not a map of numbers"
+    return ""
+
+
+def _problem_of_lists(record: Record) -> str:
+    """Return the reason why a list is none of its field, or contradicts the record that it is in."""
     if record["type"] == "view" and not (record["members"] and all(type(who) is str for who in record["members"])):
         return "members is not a list of processes"
-    if not all(is_succession(each) for each in record.get("succeeds", ())):
+    if _has_twice(record.get("members", ())):
+        return "members has a process twice"
+    if "carries" in record and not (record["carries"] and all(type(rule) is str for rule in record["carries"])):
+        return "carries is not a list of rules"
+    # A lone digest too many would be of no message; who wrote it did not know how many messages there are.
+    if len(record.get("digests", ())) > record.get("count", 1):
+        return f"{len(record['digests'])} digests of {record.get('count', 1)} messages"
+    entries = record.get("succeeds", ())
+    if not all(is_succession(each) for each in entries):
         return "succeeds does not name instances, views and cuts"
+    if _has_twice(each["instance"] for each in entries) or any(
+        _has_twice(each.get("gives_up", ())) for each in entries
+    ):
+        return "succeeds has a name twice"
+    # An operator gives processes up; what a proof shows is that they are gone.
+    if any(each.get("gives_up") and each.get("by") == "proof" for each in entries):
+        return "succeeds gives processes up by proof"
+    if entries and record["view"] > 1:
+        return "succeeds in a view that is not the first of its instance"
     return ""
+
+
+def _has_twice(names: Iterable[str]) -> bool:
+    found = [*names]
+    return len(set(found)) < len(found)
 
 
 def is_succession(entry: object) -> bool:
@@ -143,6 +183,7 @@ def is_succession(entry: object) -> bool:
     ranges = entry.get("without", {}).values()
     return (
         1 <= entry.get("view", 1) <= NUMBER_MAX
+        and entry.get("by", "proof") in _BY
         and all(type(n) is int and 0 <= n <= NUMBER_MAX for n in entry.get("cut", {}).values())
         and all(type(who) is str for who in entry.get("gives_up", ()))
         and all(type(each) is list and all(map(_is_range, each)) for each in ranges)

@@ -6,16 +6,23 @@ environment, as Arrow takes them.
 
 from __future__ import annotations
 
+import os
+import re
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gcom.errors import AuditUnavailable, NotALog
 
 WRITTEN_BY = "give the folder that --log-dir named (`gcom join --log-dir FOLDER`, `gcom.Node(log_dir=...)`)"
+UNREADABLE = "it cannot be read"
 _CHECK = "check its name, and the credentials in the environment"
 _ALIASES = {"s3a://": "s3://", "s3n://": "s3://"}  # what Spark calls it: what Arrow calls it
+# Six digits or more: a log of a million segments goes on counting. A dot in front: still being written.
+_SEGMENT = re.compile(r"\.?\d{6,}\.jsonl|\d{6,}\.parquet")
+_LINE_BYTES_MAX = 1 << 24  # of a first line
 _T = TypeVar("_T")
 
 
@@ -29,25 +36,61 @@ def local(name: str) -> Path:
     return Path(name.removeprefix("file://"))
 
 
-def list_files(folder: str) -> dict[str, int]:
-    """Return all files under `folder`, with their sizes. Raises NotALog if it is no folder, or AuditUnavailable."""
+@dataclass(slots=True)
+class FileList:
+    """The files under a folder with their sizes, and a sentence about each path that could not be looked at."""
+
+    sizes: dict[str, int] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+
+    def refuse(self, path: str, error: OSError) -> None:
+        self.unread.append(f"{path}: {UNREADABLE}: {error.strerror or error}")
+
+
+def absolute(folder: str) -> str:
+    """Return the full name of a folder: a task may run in another folder than this process."""
+    return folder if is_remote(folder) else os.path.abspath(local(folder))
+
+
+def list_files(folder: str) -> FileList:
+    """Return all files under `folder`, a full name. Raises NotALog if it is no folder, or AuditUnavailable."""
     if is_remote(folder):
-        return _list_remote(folder)
+        return FileList(_list_remote(folder))
     root = local(folder)
     if not root.exists():
         raise NotALog(f"{folder} does not exist: expected a folder of delivery logs; {WRITTEN_BY}")
     if root.is_file():
         raise NotALog(f"{folder} is a file: expected a folder of delivery logs; {WRITTEN_BY}")
-    found = {}
+    found = FileList()
     # Sorted, so that notes and examples come in one order on every machine.
-    for path in sorted(root.rglob("*")):
+    for path in sorted(_walk(str(root), found)):
         try:
-            info = _follow(str(path), lambda name: Path(name).stat())
-        except FileNotFoundError:  # removed since, or a link to nothing
+            info = _follow(path, os.stat)
+        except OSError as error:
+            # Of other files only a link to nothing matters: it may stand for a folder of logs. Another one that is
+            # gone was removed since.
+            if is_segment(path) or os.path.islink(path):
+                found.refuse(path, error)
             continue
         if stat.S_ISREG(info.st_mode):
-            found[str(path)] = info.st_size
+            found.sizes[path] = info.st_size
+        elif is_segment(path):
+            found.unread.append(f"{path}: {UNREADABLE}: it is no file")
     return found
+
+
+def _walk(root: str, found: FileList) -> Iterator[str]:
+    """Yield the paths of all files under `root`; linked folders are followed, each folder is gone through once."""
+    seen = set()
+    for home, folders, names in os.walk(root, followlinks=True, onerror=lambda e: found.refuse(str(e.filename), e)):
+        real = os.path.realpath(home)
+        # A link may lead back to a folder that it lies in. The walk ends, as a folder is entered once.
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders.sort()
+        yield from (os.path.join(home, name) for name in names)
 
 
 def folders_without(folder: str, files: Iterable[str]) -> list[str]:
@@ -55,23 +98,50 @@ def folders_without(folder: str, files: Iterable[str]) -> list[str]:
     if is_remote(folder):
         return []
     # A process makes its folder and its first segment at once, so somebody took the segments away.
-    kept = {local(name).parent for name in files}
+    kept = {local(name).parent for name in files if "\\" not in name}
     logs = {home.parent.parent for home in kept}
     found = {home for log in logs if log.is_relative_to(local(folder)) for home in log.glob("[!.]*/[!.]*")}
-    # A log that was copied beside others has its processes a level deeper.
-    bare = [home for home in found - kept if home.is_dir() and not any(each.is_dir() for each in home.iterdir())]
-    return sorted(map(str, bare))
+    # By their real names: a linked folder is listed under one of its names only.
+    real = {os.path.realpath(home) for home in kept}
+    return sorted(str(home) for home in found if os.path.realpath(home) not in real and _has_no_folder(home))
+
+
+def _has_no_folder(home: Path) -> bool:
+    """Tell whether this is a folder without another in it; a log copied beside others has its processes one deeper."""
+    try:
+        return not any(each.is_dir() for each in home.iterdir())
+    except OSError:  # a file, or a folder that cannot be read, which the listing has told
+        return False
+
+
+def base_of(name: str) -> str:
+    """Return the last part of a file's name.
+
+    An archive that was made on Windows, and unpacked elsewhere, gives files with backslashes in their names.
+    """
+    return re.split(r"[/\\]", name)[-1]
+
+
+def is_segment(name: str) -> bool:
+    """Tell whether a file's name is that of a segment."""
+    return _SEGMENT.fullmatch(base_of(name)) is not None
+
+
+def resembles_segment(name: str) -> bool:
+    """Tell whether a file's name says that it may be a segment: packed, or under another name."""
+    base = base_of(name)
+    return base.lower().endswith(".jsonl") or _SEGMENT.match(base) is not None
 
 
 def is_unsealed(name: str) -> bool:
     """Tell whether a segment's name says that it is still written to."""
-    return name.rpartition("/")[2].startswith(".")
+    return base_of(name).startswith(".")
 
 
 def sealed(name: str) -> str:
     """Return the name that an unsealed segment gets when it is sealed."""
-    folder, slash, base = name.rpartition("/")
-    return f"{folder}{slash}{base[1:]}"
+    base = base_of(name)
+    return name.removesuffix(base) + base[1:]
 
 
 def _follow(name: str, use: Callable[[str], _T]) -> _T:
@@ -87,36 +157,47 @@ def _follow(name: str, use: Callable[[str], _T]) -> _T:
         return use(sealed(name))
 
 
-def read_file(name: str) -> bytes:
-    """Return the bytes of the file, also if it was sealed since it was listed. Raises OSError."""
-    return _follow(name, _read_file)
+def read_file(name: str, size: int = -1) -> bytes:
+    """Return the first `size` bytes of the file, or all; also if it was sealed since it was listed. Raises OSError."""
+    return _follow(name, lambda known: _read_file(known, size))
 
 
-def read_first_line(name: str) -> bytes:
-    """Return the first line, with its end if it has one within 16 MiB; of a file as in `read_file`."""
-    return _follow(name, _read_first_line)
+def read_first_line(name: str, size: int = _LINE_BYTES_MAX) -> bytes:
+    """Return the first line, with its end if it has one within `size` bytes and 16 MiB; of a file as in `read_file`."""
+    return _follow(name, lambda known: _read_first_line(known, min(size, _LINE_BYTES_MAX)))
 
 
-def _read_file(name: str) -> bytes:
+def is_readable(name: str) -> bool:
+    """Tell whether this process can read the file."""
+    try:
+        read_first_line(name, 1)
+    except OSError:
+        return False
+    return True
+
+
+def _read_file(name: str, size: int) -> bytes:
     if not is_remote(name):
-        return local(name).read_bytes()
+        with local(name).open("rb") as file:
+            return file.read(size)
     system, path = _system_of(name)
     with system.open_input_stream(path) as stream:
-        data: bytes = stream.read()
+        data: bytes = stream.read(None if size < 0 else size)
         return data
 
 
-def _read_first_line(name: str, most: int = 1 << 24) -> bytes:
+def _read_first_line(name: str, most: int) -> bytes:
     if not is_remote(name):
         with local(name).open("rb") as file:
             return file.readline(most)
     system, path = _system_of(name)
     line = b""
     with system.open_input_stream(path) as stream:
+        # It ends: each piece has a byte or more, and `most` of them suffice.
         while b"\n" not in line and len(line) < most:
             # An opening with the state of many groups is longer than a block; the bound stops at a file that is
             # no log and has no line end at all.
-            piece = stream.read(1 << 16)
+            piece = stream.read(min(1 << 16, most - len(line)))
             if not piece:
                 break
             line += piece

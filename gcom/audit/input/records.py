@@ -71,6 +71,7 @@ def parse_slowly(data: bytes, begin: int, end: int) -> Rows:
 
 
 def _chunks(data: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    # It ends: a chunk has a line or more.
     while begin < end:
         # A line is never parted, however long: a chunk ends with the line in which it is full.
         stop = end if end - begin <= _CHUNK_BYTES else data.index(b"\n", begin + _CHUNK_BYTES - 1) + 1
@@ -130,9 +131,11 @@ def _loaded(data: bytes, begin: int, end: int) -> Iterator[object]:
 
 
 def loaded(line: bytes) -> object:
-    """Return the value of a line of JSON; None if it is no JSON, is nested too deep, or has text that is no UTF-8."""
+    """Return the value of a line of JSON; None if it is no JSON, is nested too deep, has a name twice in one object, or
+    has text that is no UTF-8.
+    """
     try:
-        value = json.loads(line.decode())  # bytes are also read as UTF-16, and as halves of surrogate pairs
+        value = _decode(line.decode())  # bytes are also read as UTF-16, and as halves of surrogate pairs
         # An escape may be half of a surrogate pair, which Python reads and no file can hold.
         if b"\\u" in line:
             json.dumps(value, ensure_ascii=False).encode()
@@ -140,6 +143,17 @@ def loaded(line: bytes) -> object:
         return None
     may_be_deep = line.count(b"[") + line.count(b"{") > _NESTED_MAX
     return None if may_be_deep and _is_deep(value) else value
+
+
+def _object(pairs: list[tuple[str, object]]) -> Record:
+    found = dict(pairs)
+    # Which of the two is meant nobody can say; Arrow refuses such a line as well.
+    if len(found) < len(pairs):
+        raise ValueError("a name twice in one object")
+    return found
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_object).decode  # made once: `json.loads` would make one for each line
 
 
 def _is_deep(value: object) -> bool:
@@ -212,7 +226,7 @@ class _RowBuilder:
         # each type needs; if one lacks a field, parsing line by line finds it.
         if not _are_sound(kind, numbers, present, clocks):
             return False
-        if present["digests"].any() and not self._add_digests(table["digests"], kind):
+        if present["digests"].any() and not self._add_digests(table["digests"], kind, numbers["count"]):
             return False
         if clocks is not None and pa.types.is_struct(clocks.type):
             self._add_clocks(clocks, kind)
@@ -254,11 +268,14 @@ class _RowBuilder:
                 said = integers(entries, 0)[rows]
                 self._clock.setdefault(clocks.type.field(index).name, []).append((rows + self._length, said))
 
-    def _add_digests(self, column: pa.ChunkedArray, kind: Ints) -> bool:
+    def _add_digests(self, column: pa.ChunkedArray, kind: Ints, count: Ints) -> bool:
         chosen = np.flatnonzero(valid(column) & (kind != SKIP))
         found = dict(zip(chosen.tolist(), column.take(chosen).to_pylist(), strict=True))
         # Arrow reads a null in a list; by the contract digests are numbers.
         if any(None in each for each in found.values()):
+            return False
+        # What has more of them than messages is no record; line by line it is found.
+        if any(len(each) > n for each, n in zip(found.values(), count[chosen].tolist(), strict=True)):
             return False
         self._digests.update({row + self._length: each for row, each in found.items()})
         return True

@@ -143,8 +143,11 @@ def opening_of(line: bytes) -> tuple[Opening | None, str]:
     if record.get("version") != VERSION:
         wrong = f"written in version {record.get('version')!r} of the format; this audit reads version {VERSION}"
     state = record.get("state")
+    # A process is its member and its incarnation; who says something else of them contradicts itself.
+    parts = record.get("member"), record.get("incarnation")
     sound = (
         isinstance(record.get("process"), str)
+        and (None in parts or record["process"] == f"{parts[0]}#{parts[1]}")
         # Its own fields are all that is asked of an opening. A state that is damaged would not tell what it hides, so
         # the segment is none.
         and all(type(record.get(name)) is int for name in ("segment", "at"))

@@ -19,7 +19,7 @@ from gcom.audit.plan.wire import pack, unpack
 from gcom.errors import BadValue
 
 # Goes up with every change of what a summary holds: results of another version would be taken for today's.
-_VERSION = 9
+_VERSION = 10
 _MARK = "gcom-audit-state"
 
 
@@ -48,6 +48,12 @@ class IncrementalCache:
         """Return the kept rows of a chain, None if there are none. Only chains of one segment are kept."""
         kept = len(chain.paths) == 1
         return self.get(chain.paths[0], catalogue.sizes[chain.paths[0]], last=chain.last) if kept else None
+
+    def has_chain(self, chain: Chain, catalogue: Catalogue) -> bool:
+        """Tell whether rows of a chain are kept, without reading them."""
+        path = chain.paths[0]
+        file = self._file(path, catalogue.sizes[path], last=chain.last) if len(chain.paths) == 1 else None
+        return file is not None and file.exists()
 
     def put_chain(self, chain: Chain, catalogue: Catalogue, rows: Sequence[tuple[Any, ...]]) -> None:
         """Keep the rows of a chain, if it is of one segment."""

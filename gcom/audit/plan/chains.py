@@ -21,18 +21,23 @@ def chains_of(catalogue: Catalogue, chain_bytes: int) -> list[Chain]:
             # Without a state a chain could not begin there: who is in which group, and what was
             # settled, would be unknown.
             if chain and size >= chain_bytes and catalogue.openings[path].state is not None:
-                chains.append(Chain(process, tuple(chain), first, last=False))
+                chains.append(_chain(catalogue, process, chain, first, last=False))
                 chain, size, first = [], 0, False
             chain.append(path)
             size += catalogue.sizes[path]
         if chain:
-            chains.append(Chain(process, tuple(chain), first))
+            chains.append(_chain(catalogue, process, chain, first))
     return chains
+
+
+def _chain(catalogue: Catalogue, process: str, paths: list[str], first: bool = True, last: bool = True) -> Chain:
+    # With the sizes that were listed: a log may grow, and a second reading must not see more than the first.
+    return Chain(process, tuple(paths), first, last, tuple(catalogue.sizes[path] for path in paths))
 
 
 def whole_chains(catalogue: Catalogue, processes: Iterable[str]) -> list[Chain]:
     """Return one chain per process, of those that have a segment which can be believed."""
-    return [Chain(who, tuple(catalogue.paths[who])) for who in processes if catalogue.paths.get(who)]
+    return [_chain(catalogue, who, catalogue.paths[who]) for who in processes if catalogue.paths.get(who)]
 
 
 def to_repeat(chains: dict[str, list[ChainSummary]]) -> list[str]:
@@ -50,9 +55,13 @@ def to_repeat(chains: dict[str, list[ChainSummary]]) -> list[str]:
             left |= part.left
         # A gap, a note or messages outside of sessions: no state tells of these, so later
         # chains began without knowing.
-        if len(parts) > 1 and (not fits or any(part.gaps or part.notes or part.outside for part in parts)):
+        if len(parts) > 1 and (not fits or any(_is_odd(part) for part in parts)):
             again.append(process)
     return again
+
+
+def _is_odd(part: ChainSummary) -> bool:
+    return bool(part.gaps or part.notes or part.contradictions or part.outside)
 
 
 def _fit(one: ChainSummary, other: ChainSummary) -> bool:

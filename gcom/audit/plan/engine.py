@@ -56,6 +56,9 @@ class Engine(Protocol):
         chain. There are about `groups` groups.
         """
 
+    def release(self) -> None:
+        """Forget all rows: the plan is done with them."""
+
 
 class InProcess:
     """The engine of small logs, which are judged before Spark would have started, and of witnesses, of which many are
@@ -89,6 +92,9 @@ class InProcess:
         self, rows: list[TaskRow], by: Sequence[str], groups: int, task: Callable[[Iterator[TaskRow]], object]
     ) -> Found:
         return self._found(rows, by, ("bucket", "chain", "nth"), lambda each: task(iter(each)))
+
+    def release(self) -> None:
+        """Do nothing: rows go with whoever holds them."""
 
     def _found(
         self, rows: list[TaskRow], by: Sequence[str], order: Sequence[str], task: Callable[[list[TaskRow]], object]

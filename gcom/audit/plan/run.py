@@ -12,29 +12,26 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 from gcom.audit.input.catalogue import Catalogue, Chain
+from gcom.audit.input.files import is_readable
 from gcom.audit.plan.cache import IncrementalCache
-from gcom.audit.plan.chains import chains_of, coverage_of, starts_of, to_repeat, whole_chains
+from gcom.audit.plan.chains import chains_of, coverage_of, to_repeat, whole_chains
 from gcom.audit.plan.engine import Engine, InProcess, TaskRow
-from gcom.audit.rules.groups import InstanceLogs
+from gcom.audit.plan.tasks import CHAIN, CHANGED, GROUP, FirstReading, GroupJudge, SecondReading, Seeds
 from gcom.audit.rules.judgement import Judgement
-from gcom.audit.rules.judging import add_found, add_outcomes, judge
+from gcom.audit.rules.judging import add_found, add_outcomes
 from gcom.audit.rules.table import RULES
 from gcom.audit.rules.views.continuity import judge_continuity
-from gcom.audit.scan.chain import ChainSummary, scan
-from gcom.audit.summary.excerpts import MessageRequest
-from gcom.audit.summary.messages import MessageRecorder
+from gcom.audit.scan.chain import ChainSummary
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.tally import Tally
+from gcom.errors import AuditUnavailable
 
-_CHAIN, _GROUP = "chain", "group"  # what a summary is of
 RULE_OF = ("group", "instance", "name")  # of an excerpt
-Seeds = tuple[int, int]
 Chains = dict[str, list[ChainSummary]]  # of each process, in its log's order
 
 
@@ -48,6 +45,7 @@ class PlanResult:
     notes: list[str]
     unknown_types: dict[str, int] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)  # logs, or parts, of which nobody knows what groups they tell of
+    contradictions: list[str] = field(default_factory=list)  # of a log with itself
 
 
 def run(
@@ -67,12 +65,30 @@ def run(
     begins. With `all_rules` messages are also read for rules that a group does not promise.
     """
     engine = engine or InProcess()
+    try:
+        return _run(engine, catalogue, chain_bytes, seeds, cache, tell, all_rules=all_rules)
+    finally:
+        engine.release()
+
+
+def _run(
+    engine: Engine,
+    catalogue: Catalogue,
+    chain_bytes: int | None,
+    seeds: Seeds | None,
+    cache: IncrementalCache | None,
+    tell: Callable[[str], object],
+    *,
+    all_rules: bool,
+) -> PlanResult:
     seeds = cache.seeds if cache is not None else seeds or (secrets.randbits(64), secrets.randbits(64))
     tell(f"reading {len(catalogue.sizes):,} segments of {len(catalogue.paths):,} processes")
     # Kept results are of one segment each, as a later segment changes no other's.
     chains = chains_of(catalogue, 1 if cache is not None else chain_bytes or engine.chain_bytes)
     summaries = _scan(engine, chains, range(len(chains)), seeds, cache, catalogue)
-    of_chains = _of_chains(engine, summaries)
+    parts = _parts(engine, summaries)
+    _refuse_unseen(parts)
+    of_chains = _by_process(parts)
     again = to_repeat(of_chains)
     # The state in an opening is used and not trusted (scan/__init__.py): whoever contradicts one is read from its
     # first line, so no verdict rests on it.
@@ -81,7 +97,8 @@ def run(
         whole = whole_chains(catalogue, again)
         repeated = _scan(engine, chains + whole, range(len(chains), len(chains) + len(whole)), seeds)
         chains = [*chains, *whole]
-        of_chains |= _of_chains(engine, repeated)
+        parts |= (repeated_parts := _parts(engine, repeated))
+        of_chains |= _by_process(repeated_parts)
         summaries = engine.union(engine.where(summaries, "name", again, inside=False), repeated)
     # Of all processes of the catalogue, also of those without a chain: a log of which no segment
     # is believed is `lost`.
@@ -89,7 +106,7 @@ def run(
     tell("comparing what the processes say")
     judgements = _judge(engine, summaries, coverage, all_rules=all_rules)
     tell("looking at messages where summaries differ")
-    _judge_messages(engine, judgements, chains, coverage)
+    _judge_messages(engine, judgements, chains, parts, coverage)
     return _result(judgements, catalogue, of_chains, coverage)
 
 
@@ -106,14 +123,7 @@ def _scan(
 ) -> Any:
     """Return the summaries of the chains whose indexes are in `which`; those that `cache` keeps are not read again."""
 
-    def scanned(index: int) -> Iterator[TaskRow]:
-        summaries, of_chain = scan(chains[index], seeds)
-        for key, summary in summaries.items():
-            yield TaskRow(*key, of_chain.process, _GROUP, 0, index, 0, summary)
-        # One row for the chain itself, beside one per group: the driver collects only these, summaries
-        # stay with the engine.
-        yield TaskRow("", "", of_chain.process, _CHAIN, 0, index, 0, of_chain)
-
+    scanned = FirstReading(chains, seeds)
     # Reused: groups are judged from them, and the chains' own rows are collected.
     if cache is None or catalogue is None:
         return engine.spread(which, scanned, reused=True)
@@ -127,79 +137,57 @@ def _scan(
     for row in engine.collect(engine.spread(new, scanned)) if new else ():
         fresh[row.chain].append(row)
     for index, rows in fresh.items():
+        found += rows
+        # What could not be read now may be readable the next time.
+        if any(row.of == CHAIN and row.thing.unseen for row in rows):
+            continue
         # Only what was scanned now: kept results are there already, under their own names.
         cache.put_chain(chains[index], catalogue, rows)
-        found += rows
     return engine.load(found)
 
 
-def _of_chains(engine: Engine, summaries: Any) -> Chains:
+def _parts(engine: Engine, summaries: Any) -> dict[int, ChainSummary]:
+    """Return what is known of each chain, by index."""
+    return {row.chain: row.thing for row in engine.collect(engine.where(summaries, "of", [CHAIN]))}
+
+
+def _refuse_unseen(parts: dict[int, ChainSummary]) -> None:
+    """Raise AuditUnavailable if a task could not read a file that is there: the machines do not have the same files."""
+    for path in (path for part in parts.values() for path in part.unseen):
+        if is_readable(path):
+            raise AuditUnavailable(
+                f"{path} cannot be read where Spark's tasks run, though it can be here: give a folder that all "
+                "machines have under one name, as one on a shared disk or hdfs://"
+            )
+
+
+def _by_process(parts: dict[int, ChainSummary]) -> Chains:
     found: Chains = defaultdict(list)
-    for row in sorted(engine.collect(engine.where(summaries, "of", [_CHAIN])), key=lambda row: (row.name, row.chain)):
-        found[row.name].append(row.thing)
-    return dict(found)
+    for _, part in sorted(parts.items()):
+        found[part.process].append(part)
+    return dict(sorted(found.items()))
 
 
 # Judge
 
 
 def _judge(engine: Engine, summaries: Any, coverage: dict[str, str], *, all_rules: bool) -> list[Judgement]:
-    def judged(rows: list[TaskRow]) -> Judgement:
-        of = {row.chain: row.thing for row in rows}
-        # Joining the summaries of a process uses them up, so where each chain began is worked out first.
-        starts = starts_of(of)
-        key = rows[0].group, rows[0].instance
-        judgement = judge(InstanceLogs.of(key, list(of.values()), coverage), all_rules=all_rules)
-        judgement.starts = starts if judgement.requests else {}
-        return judgement
-
-    of_groups = engine.where(summaries, "of", [_GROUP])
-    return [judgement for _, judgement in engine.grouped(of_groups, ("group", "instance"), judged)]
+    of_groups = engine.where(summaries, "of", [GROUP])
+    return [
+        judgement for _, judgement in engine.grouped(of_groups, ("group", "instance"), GroupJudge(coverage, all_rules))
+    ]
 
 
 # Read again
 
 
-@dataclass(frozen=True, slots=True)
-class _SecondReading:
-    """The tasks of a second reading: of chains for the messages that rules request, and of the excerpts these give."""
-
-    chains: list[Chain]
-    requests: dict[Key, dict[str, MessageRequest]]  # by rule
-    starts: dict[Key, dict[int, tuple[int, int]]]  # of chains, as `Judgement.starts`
-    closed: frozenset[str]  # processes whose logs are complete
-
-    def read(self, index: int) -> Iterator[TaskRow]:
-        """Go through a chain once more, and yield what rules request of it."""
-        process = self.chains[index].process
-        recorders = {
-            key: MessageRecorder(process, list(self.requests[key].values()), starts[index])
-            for key, starts in self.starts.items()
-            if index in starts
-        }
-        # No fingerprints are compared here, so any seeds will do; the pass is for what the recorders record.
-        scan(self.chains[index], (0, 0), recorders)
-        for key, recorder in recorders.items():
-            for nth, (rule, of, bucket, excerpt) in enumerate(recorder.placed):
-                yield TaskRow(*key, rule, of, bucket, index, nth, excerpt)
-
-    def judge_bucket(self, rows: list[TaskRow]) -> Tally:
-        """Judge a rule over all excerpts of a bucket."""
-        first, judge_one = rows[0], RULES[rows[0].name].judge_bucket
-        assert judge_one is not None, "rules of streams are judged by judge_stream"
-        request = self.requests[first.group, first.instance][first.name]
-        return judge_one(request, first.of, [row.thing for row in rows], self.closed)
-
-    def judge_stream(self, rows: Iterator[TaskRow]) -> Tally:
-        """Judge a rule over all deliveries of a group, which come by bucket of places."""
-        first = next(rows)
-        judge_all = RULES[first.name].judge_stream
-        assert judge_all is not None, "other rules are judged by judge_bucket"
-        request = self.requests[first.group, first.instance][first.name]
-        return judge_all(request, ((row.bucket, row.thing) for row in chain([first], rows)))
-
-
-def _judge_messages(engine: Engine, judgements: list[Judgement], chains: list[Chain], coverage: dict[str, str]) -> None:
+def _judge_messages(
+    engine: Engine,
+    judgements: list[Judgement],
+    chains: list[Chain],
+    parts: dict[int, ChainSummary],
+    coverage: dict[str, str],
+) -> None:
     """Judge over messages the cases that the summaries leave open: bucket by bucket, then rules that need a whole group
     in order.
     """
@@ -211,7 +199,8 @@ def _judge_messages(engine: Engine, judgements: list[Judgement], chains: list[Ch
     starts = {key: each.starts for key, each in open_ones.items()}
     # Only of a complete log it is certain that what is not in it did not happen.
     closed = frozenset(who for who, state in coverage.items() if state == "closed")
-    reading = _SecondReading(chains, requests, starts, closed)
+    extents = {index: part.extent for index, part in parts.items()}
+    reading = SecondReading(chains, requests, starts, extents, closed)
     streams = [rule for rule in RULES if RULES[rule].judge_stream and any(rule in each for each in requests.values())]
     # Chains of groups without a request are not read again, though their processes are in other groups.
     which = sorted({index for each in starts.values() for index in each})
@@ -225,7 +214,11 @@ def _judge_messages(engine: Engine, judgements: list[Judgement], chains: list[Ch
     for (group, instance, rule, *_), tally in found:
         tallies[(group, instance), rule].append(tally)
     for (key, rule), each in tallies.items():
-        add_found(open_ones[key], rule, each)
+        if rule != CHANGED and (key, CHANGED) not in tallies:
+            add_found(open_ones[key], rule, each)
+    for (key, _), each in ((known, each) for known, each in tallies.items() if known[1] == CHANGED):
+        for rule in requests[key]:
+            open_ones[key].tallies[rule].add(each[0])
 
 
 def _result(
@@ -237,13 +230,15 @@ def _result(
     # Last, and on the driver: it is the only rule over several instances, and its input is a few ranges per session.
     given_up = judge_continuity(judgements, coverage)
     parts = [part for each in of_chains.values() for part in each]
+    contradictions = [each for part in parts for each in part.contradictions]
     # Who has a gap, or a log that was read in no part, may have been in groups of which it does not tell.
     hiding = [who for who in coverage if who not in of_chains or any(part.hides_groups for part in of_chains[who])]
     return PlanResult(
         judgements,
         coverage,
         positions={process: each[-1].ends_at - 1 for process, each in of_chains.items()},
-        notes=[*catalogue.notes, *given_up, *(note for part in parts for note in part.notes)],
+        notes=[*catalogue.notes, *given_up, *(note for part in parts for note in part.notes), *contradictions],
         unknown_types=dict(sum((Counter(part.unknown_types) for part in parts), Counter())),
         unread=[*catalogue.unread, *(f"{who} has a gap" for who in hiding)],
+        contradictions=contradictions,
     )

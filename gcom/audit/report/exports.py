@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as Xml
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet
 
 from gcom.audit.explain.result import AuditResult, GroupResult, RuleResult
+from gcom.audit.explain.tables import fit
 
 _INCIDENTS_MAX = 20  # incidents in one failure
-_UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML 1.0 cannot hold
-
-_TEXT, _COUNT = pa.string(), pa.int64()
-_MESSAGE = pa.struct([("sender", _TEXT), ("number", _COUNT)])
-_POSITION = pa.struct([("process", _TEXT), ("at", _COUNT)])
-_FILE = pa.struct([("file", _TEXT), ("line", _COUNT)])
-_EFFECT = pa.struct([("rule", _TEXT), ("processes", pa.list_(_TEXT)), ("sentence", _TEXT)])
-VERDICTS = pa.schema(
-    [(name, _TEXT) for name in ("group", "instance", "ordering", "multicast", "rule")]
-    + [("expected", pa.bool_()), ("verdict", _TEXT), ("evaluated", _COUNT), ("violations", _COUNT), ("reason", _TEXT)]
-)
-INCIDENTS = pa.schema(
-    [(name, _TEXT) for name in ("id", "rule", "group", "instance")]
-    + [("expected", pa.bool_()), ("view", _COUNT), ("processes", pa.list_(_TEXT)), ("messages", pa.list_(_MESSAGE))]
-    + [("positions", pa.list_(_POSITION)), ("files", pa.list_(_FILE)), ("sentence", _TEXT), ("more", _COUNT)]
-    + [("caused", pa.list_(_TEXT)), ("effects", pa.list_(_EFFECT))]
-)
-COVERAGE = pa.schema([("process", _TEXT), ("positions", _COUNT), ("state", _TEXT)])
 
 
 def junit_of(result: AuditResult, *, allow_unknown: bool = False) -> bytes:
@@ -46,9 +26,9 @@ def junit_of(result: AuditResult, *, allow_unknown: bool = False) -> bytes:
         accepted = allow_unknown or (group.group, group.instance) not in deciding
         root.append(_suite(group, "skipped" if accepted else "error"))
     # Without a suite of failing logs a build would pass on an audit that saw nothing.
-    if not result.groups or result.unread:
+    if not result.groups or result.unread or result.contradictions:
         suite = Xml.SubElement(root, "testsuite", name="logs")
-        reason = "\n".join(result.unread) or "the logs tell of no group"
+        reason = "\n".join([*result.unread, *result.contradictions]) or "the logs tell of no group"
         _tell(_case(suite, "logs", "groups"), "skipped" if allow_unknown else "error", reason)
         _count(suite)
     _count(root)
@@ -58,7 +38,7 @@ def junit_of(result: AuditResult, *, allow_unknown: bool = False) -> bytes:
 
 
 def _suite(group: GroupResult, unknown: str) -> Xml.Element:
-    name = _fit(f"{group.group} {group.instance}".strip())
+    name = fit(f"{group.group} {group.instance}".strip())
     suite = Xml.Element("testsuite", name=name)
     for rule in group.rules:
         if rule.expected:
@@ -78,9 +58,9 @@ def _judge(case: Xml.Element, rule: RuleResult, group: GroupResult, unknown: str
     match rule.verdict:
         case "FAIL":
             told = [each for each in group.incidents if rule.rule in (each.rule, *each.caused)]
-            lines = [f"[{each.id}] {each.sentence}" for each in told[:_INCIDENTS_MAX]]
+            lines = [f"[{each.id}] {each.sentence_of(rule.rule)}" for each in told[:_INCIDENTS_MAX]]
             text = f"violations: {rule.violations:,}, cases: {rule.evaluated:,}"
-            _tell(case, "failure", told[0].sentence if told else text, "\n".join([text, *lines]))
+            _tell(case, "failure", told[0].sentence_of(rule.rule) if told else text, "\n".join([text, *lines]))
         case "UNKNOWN":
             _tell(case, unknown, rule.reason or "not known")
         case "VACUOUS":
@@ -88,11 +68,11 @@ def _judge(case: Xml.Element, rule: RuleResult, group: GroupResult, unknown: str
 
 
 def _tell(case: Xml.Element, kind: str, message: str, text: str = "") -> None:
-    said = Xml.SubElement(case, kind, message=_fit(message))
+    said = Xml.SubElement(case, kind, message=fit(message))
     # JUnit gives failures and errors a type, and a skipped case none.
     if kind != "skipped":
         said.set("type", case.get("name", ""))
-    said.text = _fit(text) or None
+    said.text = fit(text) or None
 
 
 def _count(parent: Xml.Element) -> None:
@@ -102,40 +82,8 @@ def _count(parent: Xml.Element) -> None:
         parent.set(name, str(sum(case.find(kind) is not None for case in cases)))
 
 
-def _fit(text: str) -> str:
-    return _UNFIT.sub("\ufffd", text)
-
-
 def write_tables(result: AuditResult, folder: Path) -> None:
     """Write `verdicts.parquet`, `incidents.parquet` and `coverage.parquet`; the fields are those of `--json`."""
     folder.mkdir(parents=True, exist_ok=True)
-    # Before Parquet: lone surrogates, which a damaged log may hold, are texts that Arrow refuses.
-    plain = _fit_all(result.as_json())
-    of_group = ("group", "instance", "ordering", "multicast")
-    verdicts = [
-        {**{name: group[name] for name in of_group}, **rule} for group in plain["groups"] for rule in group["rules"]
-    ]
-    for incident in plain["incidents"]:
-        incident["messages"] = [{"sender": sender, "number": number} for sender, number in incident["messages"]]
-        incident["positions"] = [{"process": process, "at": at} for process, at in incident["positions"]]
-    for name, rows, schema in (
-        ("verdicts", verdicts, VERDICTS),
-        ("incidents", plain["incidents"], INCIDENTS),
-        ("coverage", plain["coverage"], COVERAGE),
-    ):
-        # With a schema of its own: of an empty list Arrow would not know the types, and readers rely on them.
-        table = pa.Table.from_pylist(rows, schema=schema)
-        pa.parquet.write_table(table, folder / f"{name}.parquet", compression="zstd")
-
-
-def _fit_all(thing: Any) -> Any:
-    """Return the same thing with texts that every reader accepts."""
-    match thing:
-        case str():
-            return _fit(thing)
-        case list():
-            return [_fit_all(each) for each in thing]
-        case dict():
-            return {name: _fit_all(each) for name, each in thing.items()}
-        case _:
-            return thing
+    for name, table in result.tables()._asdict().items():
+        pyarrow.parquet.write_table(table, folder / f"{name}.parquet", compression="zstd")

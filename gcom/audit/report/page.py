@@ -19,7 +19,7 @@ from markupsafe import Markup
 from gcom.audit.explain.advice import advice_of
 from gcom.audit.explain.evidence import Evidence
 from gcom.audit.explain.incidents import Incident
-from gcom.audit.explain.result import AuditResult, GroupResult
+from gcom.audit.explain.result import WORST_FIRST, AuditResult, GroupResult
 from gcom.audit.report.plots import over_time
 from gcom.audit.report.spacetime import diagram_of
 from gcom.audit.rules.table import RULES
@@ -28,10 +28,10 @@ from gcom.audit.summary.timeline import Counts
 BYTES = 5_500_000  # of a page; where names from the logs make it larger, less is shown
 # What is shown at most; the totals are always said, and --json has the rest.
 GROUPS, ROWS, PROCESSES, NOTES, TOLD_GROUPS, TOLD_VIEWS, TOLD_PROCESSES = 400, 1_000, 300, 100, 8, 40, 40
+REASONS = 20  # why a group's promises are not known
 _EFFECTS = 6  # of one incident
 _TEXT = 300  # letters of any one text from the logs
 _MARKS = {"PASS": "✓", "FAIL": "✗", "UNKNOWN": "?", "VACUOUS": "–"}
-_WORST = ("FAIL", "UNKNOWN", "VACUOUS", "PASS")
 _SPANS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))
 _REASONS = {
     "PASS": "Every promised rule held, and all that it takes to know that was there.",
@@ -60,7 +60,7 @@ def render(
 ) -> str:
     """Return the page. `evidence` is by incident id, and so are `witnesses`, the folders that --witness wrote."""
     page = _template()
-    evidence, groups = evidence or {}, sorted(result.groups, key=lambda group: _WORST.index(group.verdict))
+    evidence, groups = evidence or {}, sorted(result.groups, key=lambda group: WORST_FIRST.index(group.verdict))
     # Not cut by `share`: pictures are of a bounded size, and drawn once.
     told = [(group, _plot(group), _latencies(group), _changes(group)) for group in groups[:TOLD_GROUPS]]
     share = 1
@@ -102,7 +102,7 @@ def _template() -> Template:
         # The page's own policy allows this script by its digest and no other: a log's text cannot become code.
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "marks": _MARKS,
-        "rules": list(RULES.values()),
+        "means": {rule.name: rule.means for rule in RULES.values()},
         "EFFECTS": _EFFECTS,
     }
     return environment.get_template("report.html")
@@ -111,12 +111,16 @@ def _template() -> Template:
 def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[str, Any]:
     """Return the page's lists, each cut to its limit divided by `share`."""
     counted = [incident for incident in result.incidents if incident.expected]
+    order = _order(result)
     coverage = sorted(result.coverage.items(), key=lambda item: (item[1] == "closed", item[0]))
     return {
         "result": result,
         "headline": _headline(result, counted),
         "advice": advice_of(result),
         "facts": _facts(result, counted),
+        "rules": [RULES[rule] for rule in order],
+        "ordered": lambda group: sorted(group.rules, key=lambda rule: order.index(rule.rule)),
+        "reasons": [(group.group, group.reason) for group in groups if group.reason][: REASONS // share],
         "groups": [(group, _covered(result, group)) for group in groups[: GROUPS // share]],
         "incidents": counted[: ROWS // share],
         "counted": len(counted),
@@ -126,6 +130,16 @@ def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[s
         "states": Counter(result.coverage.values()).most_common(),
         "notes": result.notes[: NOTES // share],
     }
+
+
+def _order(result: AuditResult) -> list[str]:
+    """Return all rules, those first that some group has not kept; else as the table of rules has them."""
+
+    def rank(rule: str) -> int:
+        found = {each.verdict for group in result.groups for each in group.rules if each.expected and each.rule == rule}
+        return 0 if "FAIL" in found else 1 if "UNKNOWN" in found else 2
+
+    return sorted(RULES, key=rank)
 
 
 def _headline(result: AuditResult, counted: list[Incident]) -> str:

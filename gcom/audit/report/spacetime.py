@@ -12,7 +12,7 @@ from gcom.audit.explain.evidence import Evidence
 from gcom.audit.explain.lookup import LogEvent
 
 LANE = 66
-_TOP, _LEFT, _RIGHT = 34, 18, 26
+_TOP, _MARGIN = 34, 8
 _LETTER = 5.9  # pixels
 
 
@@ -46,6 +46,7 @@ class Arrow:
 class Diagram:
     width: float
     height: float
+    step: float  # from one column to the next
     lanes: list[tuple[str, float]]
     nodes: list[DiagramNode] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
@@ -60,15 +61,19 @@ def diagram_of(evidence: Evidence) -> Diagram | None:
     sends = _sends([event for _, event in events])
     columns = _columns([lane for lane, _ in events], sends)
     # As wide as the longest label needs, so that none covers the next.
-    step = max(22.0, _LETTER * max(len(_label(event)) for _, event in events) + 9)
+    longest = _LETTER * max(len(_label(event)) for _, event in events)
+    step = max(22.0, longest + 9)
+    # Room for half a label at either end: labels are centred on their records.
+    left = right = longest / 2 + _MARGIN
     colors = {process: lane for lane, (process, _) in enumerate(lanes)}
     found = Diagram(
-        _LEFT + step * max(columns) + _RIGHT,
+        left + step * max(columns) + right,
         _TOP + LANE * len(lanes) - 34,
+        step,
         [(process, _TOP + LANE * lane) for lane, (process, _) in enumerate(lanes)],
     )
     for (lane, event), column in zip(events, columns, strict=True):
-        found.nodes.append(_node(evidence, event, _LEFT + step * column, _TOP + LANE * lane, colors))
+        found.nodes.append(_node(evidence, event, left + step * column, _TOP + LANE * lane, colors))
     for index, send in enumerate(sends):
         # An own delivery has no arrow: it would lie on its process's line.
         if send is not None and events[send][0] != events[index][0]:
@@ -93,6 +98,7 @@ def _columns(lanes: list[int], sends: list[int | None]) -> list[int]:
     columns = [-1] * len(lanes)
     queues = [[place for place, each in enumerate(lanes) if each == lane] for lane in range(max(lanes) + 1)]
     last = [-1] * len(queues)
+    # It ends: each round takes the first record of one queue or more.
     while any(queues):
         # Row by row, as in shiviz.py: a delivery waits for its send, and where a log has them the other way
         # round one goes on.

@@ -5,14 +5,28 @@ together.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from gcom.audit.summary.fingerprints import BUCKET
 from gcom.audit.summary.intervals import add_numbers
+from gcom.audit.summary.lineage import INTO
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.process import ProcessSummary, SectionSummary, add_prints
-from gcom.audit.summary.tally import Tally
+from gcom.audit.summary.tally import EXAMPLES, Tally
+
+ProcessSection = tuple[str, SectionSummary]  # a process, in one of its sections
+
+
+@dataclass(frozen=True, slots=True)
+class BoundClass:
+    """A class of a view, and all sections whose deliveries bind it; `safe` if these are not its members' alone."""
+
+    view: int
+    members: list[ProcessSection]
+    heard: list[ProcessSection]
+    safe: bool
 
 
 @dataclass(slots=True)
@@ -68,7 +82,28 @@ class InstanceLogs:
                 # DELIVERY_LOG.md, Class: equal (W, next). Who crashed is in none: nothing shows that
                 # it outlived the view.
                 found[section.view, section.next].append((who, section))
-        return found
+        return dict(sorted(found.items(), key=lambda each: str(each[0])))
+
+    def bound(self) -> Iterator[BoundClass]:
+        """Yield each class with the sections whose deliveries bind it.
+
+        A process that ends its log without leaving says that all has what was sent. In a SAFE group all who go on owe
+        also what a member delivered that crashed in the view. Not those who go over into a successor: where a quorum is
+        dead, messages that only it held are gone, and CONTINUITY judges the rest.
+        """
+        safe = any(view.get("safe") for summary in self.summaries.values() for view in summary.views)
+        everyone: dict[int, list[ProcessSection]] = defaultdict(list)
+        for who, section in self.sections():
+            everyone[section.view].append((who, section))
+        for (view, _), members in self.classes().items():
+            if _goes_over(members[0]):
+                yield BoundClass(view, members, members, safe=False)
+            elif safe:
+                yield BoundClass(view, members, [each for each in everyone[view] if not _goes_over(each)], safe=True)
+            else:
+                goes_on = members[0][1].next != "END"
+                ended = [each for each in everyone[view] if each[1].next == "END"] if goes_on else []
+                yield BoundClass(view, members, members + ended, safe=False)
 
     def ends_nowhere(self) -> bool:
         """Tell whether no log shows that a process went on from a view, or ended in it: then no class has a member."""
@@ -82,12 +117,24 @@ class InstanceLogs:
                 found.setdefault(view["view"], view["members"])
         return found
 
-    def definition(self) -> dict[str, Any]:
-        """Return the group's definition: any `view` record, as each has it; empty if there is none."""
+    def definitions(self) -> list[dict[str, Any]]:
+        """Return the group's definition, as a `view` record has it; several where the logs do not agree on it."""
+        found: dict[tuple[object, ...], dict[str, Any]] = {}
         for summary in self.summaries.values():
             for view in summary.views:
-                return view
-        return {}
+                kind = view["ordering"], view["multicast"], view.get("safe", False), view.get("netsplit", "PRIMARY")
+                carried = tuple(view["carries"]) if "carries" in view else None
+                found.setdefault((*kind, carried), view)
+        return list(found.values())
+
+
+def _goes_over(member: ProcessSection) -> bool:
+    """Tell whether a process leaves the view into a successor, and so binds nobody who went on in the instance.
+
+    1. C is put out of view 3, and the others, in view 4, all die. 2. C goes on alone, in a successor, and delivers its
+    own last message as that begins. 3. No member of view 4 had this message, and none has broken a promise by that.
+    """
+    return str(member[1].next).startswith(INTO)
 
 
 def join(one: ProcessSummary, other: ProcessSummary) -> ProcessSummary:
@@ -110,6 +157,7 @@ def join(one: ProcessSummary, other: ProcessSummary) -> ProcessSummary:
     add_numbers(one.delivered_in, other.delivered_in)
     add_numbers(one.delivered, other.delivered)
     add_numbers(one.skipped, other.skipped)
+    add_numbers(one.given_up, other.given_up)
     add_numbers(one.delivered_with_digest, other.delivered_with_digest)
     add_numbers(one.confirmed, other.confirmed)
     add_prints(one.serials, other.serials)
@@ -144,4 +192,6 @@ def _join_sections(one: SectionSummary, other: SectionSummary) -> None:
     add_numbers(one.delivered, other.delivered)
     one.sends = one.sends.union(other.sends)
     one.settled, one.next = other.settled, other.next
+    one.placed, one.no_ops = one.placed.union(other.placed), one.no_ops.union(other.no_ops)
+    one.no_op_places += other.no_op_places[: EXAMPLES - len(one.no_op_places)]
     add_prints(one.order, other.order)

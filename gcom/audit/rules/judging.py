@@ -16,9 +16,15 @@ from gcom.audit.summary.lineage import session_of
 from gcom.audit.summary.tally import Tally
 
 
-def expected_rules(definition: dict[str, Any], *, digests: bool) -> frozenset[str]:
+def expected_rules(*definitions: dict[str, Any], digests: bool) -> frozenset[str]:
     """Return the rules that a group promises (DELIVERY_LOG.md, Expected); INTEGRITY only where logs have digests."""
-    promised = {rule.name for rule in RULES.values() if rule.promised(definition)}
+    # What is imported from another system carries the rules that it names, and promises no others.
+    promised = {
+        rule.name
+        for rule in RULES.values()
+        for each in definitions or ({},)
+        if rule.promised(each) and rule.name in each.get("carries", RULES)
+    }
     return frozenset(promised if digests else promised - {"INTEGRITY"})
 
 
@@ -27,12 +33,12 @@ def judge(group: InstanceLogs, *, all_rules: bool = False) -> Judgement:
     summaries = group.summaries
     tallies = _tallies_of_logs(group)
     digests = any(summary.sent_digests or summary.delivered_digests for summary in summaries.values())
-    # Any view record's: where they differ VIEW_AGREEMENT fails, and the verdict is no PASS whatever else is promised.
-    definition = group.definition()
+    # All that any of them promises: where they differ VIEW_AGREEMENT fails, and no promise may be dodged by that.
+    definitions = group.definitions()
     judgement = Judgement(
         key=group.key,
-        definition=definition,
-        expected=expected_rules(definition, digests=digests),
+        definition=definitions[0] if definitions else {},
+        expected=expected_rules(*definitions, digests=digests),
         tallies=tallies,
         processes=sorted({*summaries, *group.gaps}),
         views=len({view["view"] for summary in summaries.values() for view in summary.views}),
@@ -56,6 +62,8 @@ def judge(group: InstanceLogs, *, all_rules: bool = False) -> Judgement:
     judgement.requests = [request for request in asked if request is not None]
     if not all_rules:
         _pass_over_unpromised(judgement)
+    if "carries" in judgement.definition:
+        _pass_over_uncarried(judgement)
     # Whether a needed message came later tells lost from late, and only the summaries know, which the driver does not
     # keep. Only for CAUSAL: these are sets of all messages.
     if any(request.rule == "CAUSAL" for request in judgement.requests):
@@ -92,6 +100,13 @@ def _pass_over_unpromised(judgement: Judgement) -> None:
     for rule in {request.rule for request in judgement.requests} - judgement.expected:
         judgement.tallies[rule].doubt(1, "not promised, and it takes the messages themselves: --all-rules judges it")
     judgement.requests = [request for request in judgement.requests if request.rule in judgement.expected]
+
+
+def _pass_over_uncarried(judgement: Judgement) -> None:
+    """Leave the rules without a case that imported records do not carry: what they would find, the importer made."""
+    uncarried = RULES.keys() - judgement.expected
+    judgement.tallies |= {rule: Tally() for rule in uncarried}
+    judgement.requests = [request for request in judgement.requests if request.rule not in uncarried]
 
 
 def add_found(judgement: Judgement, rule: str, found: Iterable[Tally]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 
 from gcom.audit.rules.groups import InstanceLogs
 from gcom.audit.rules.table import RULES
@@ -10,8 +10,10 @@ from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.tally import Tally
 
 
-def missing_records(group: InstanceLogs, expected: Container[str], tallies: Mapping[str, Tally]) -> str:
+def missing_records(group: InstanceLogs, expected: frozenset[str], tallies: Mapping[str, Tally]) -> str:
     """Return the records that the definition demands and the logs lack (DELIVERY_LOG.md, Verdict); empty if none."""
+    if not expected:
+        return "it was imported, and its records carry no rule that the audit knows"
     if "SERIAL_UNIQUE" in expected and any(each.deliveries_without_serial for each in group.summaries.values()):
         return "the order is total, and deliveries have no serial"
     if message := _with_one_digest(group):

@@ -24,6 +24,7 @@ LoggedDefinition = Mapping[str, Any]  # a `view` record, of which each has the g
 Example = dict[str, Any]  # one violation
 Mark = tuple[str, Any, Any]  # what a violation is about; two that share a mark have one cause (explain/incidents.py)
 _RANGES = 16  # of numbers that one example tells
+_MARKED = 1_000  # messages from each end of a range
 
 
 @dataclass(slots=True)
@@ -149,6 +150,12 @@ def named(example: Example) -> str:
 def some_ranges(numbers: Intervals) -> list[list[int]]:
     """Return the first ranges, as an example lists them."""
     return [[first, last] for first, last in islice(numbers, _RANGES)]
+
+
+def marks_of_range(sender: str, first: int, last: int) -> set[Mark]:
+    """Return the marks of messages; of a long range those at both ends, whose neighbours other violations name."""
+    numbers = {*range(first, min(last, first + _MARKED) + 1), *range(max(first, last - _MARKED), last + 1)}
+    return {("message", sender, number) for number in numbers}
 
 
 def place_of(record: Mapping[str, Any]) -> Example:

@@ -14,15 +14,16 @@ import numpy as np
 from gcom.audit.input.contract import ADOPT, CONFIRM, DELIVER, DETACH, ELECT, LEAVE, SEND, SKIP, VIEW, Record
 from gcom.audit.input.rows import Ints, Rows
 from gcom.audit.rules.table import RULES
-from gcom.audit.rules.views.view_agreement import judge_installation
+from gcom.audit.rules.views.view_agreement import judge_end, judge_installation
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.fingerprints import fingerprints
-from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.intervals import Intervals, add_numbers
 from gcom.audit.summary.lineage import next_after, note_end, note_evidence
 from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key, LogPosition, reached_by
 from gcom.audit.summary.process import ProcessSummary, SectionSummary, add_prints
-from gcom.audit.summary.runs import merged, runs_of
+from gcom.audit.summary.runs import by_code, merged, runs_of
+from gcom.audit.summary.tally import EXAMPLES
 
 # In the report's order. No rule sees what another one did: each only reads the position and adds to its own
 # part of the summary.
@@ -44,8 +45,8 @@ class Break:
 class BatchScan:
     """The scan of the rows of `summary.key` in one segment; `clock` are its sends' clock entries, as Rows has them.
 
-    `words` are the hashes of `rows.senders`. All other input and output is in `position`, `summary`, `notes` and, where
-    messages are read again, `recorder`.
+    `words` are the hashes of `rows.senders`. All other input and output is in `position`, `summary`, `contradictions`
+    and, where messages are read again, `recorder`.
     """
 
     position: LogPosition
@@ -55,7 +56,7 @@ class BatchScan:
     clock: dict[str, tuple[Ints, Ints]]
     path: str
     seeds: tuple[int, int]
-    notes: list[str]
+    contradictions: list[str]
     recorder: MessageRecorder | None
 
     @property
@@ -91,6 +92,7 @@ class BatchScan:
         if kind == VIEW:
             self._install({**record, **where})
         elif kind in (LEAVE, DETACH):
+            judge_end(self.summary, self.position, {**record, **where})
             # Before the section is closed: what was settled at the end includes all up to this record.
             note_end(self.summary, self.position, {**record, **where})
             self._end(next_after(record))
@@ -187,7 +189,10 @@ class BatchScan:
         position.restore(state)
 
     def _note_unlike(self, opening: Break) -> None:
-        self.notes.append(f"{self.path}:1: the state of {self.process} at {opening.at} is not what precedes it")
+        # DELIVERY_LOG.md, `state`: "it is trusted only across a gap, else it must equal what precedes it".
+        self.contradictions.append(
+            f"{self.path}:1: the state of {self.process} at {opening.at} is not what precedes it"
+        )
 
     # Batches
 
@@ -211,6 +216,7 @@ class BatchScan:
         for rule in _BY_BATCH:
             rule(batch)
         self._note_sends(batch)
+        self._note_serials(batch)
         # Last: it settles the rows, and the rules above needed the position before them.
         before = self._judge_senders(batch)
         if self.recorder is not None:
@@ -243,6 +249,20 @@ class BatchScan:
                 summary.depends_from[who] = int(first[np.argmax(true > 0)])
         position.number = int(last[-1])
 
+    def _note_serials(self, batch: Batch) -> None:
+        """Note which serials are of messages, and which are no-ops."""
+        rows, section = self.rows, self._section()
+        placed = batch.passed[rows.serial[batch.passed] >= 0]
+        if section is None or not self._in_section() or not len(placed):
+            return
+        first = rows.serial[placed]
+        # By sender or not: consecutive serials join whoever sent them, so they are few ranges.
+        for a, b, named in runs_of(first, first + rows.count[placed] - 1, (rows.sender[placed] >= 0).astype(np.int64)):
+            (section.placed if named else section.no_ops).add(a, b)
+        for row in placed[rows.sender[placed] < 0][:EXAMPLES].tolist():
+            if len(section.no_op_places) < EXAMPLES:
+                section.no_op_places.append(batch.place(row, serial=int(rows.serial[row])))
+
     def _judge_senders(self, batch: Batch) -> Ints:
         """Judge FIFO and NO_DUPLICATION; return the place of each row in the order: the number of messages settled
         before it.
@@ -258,9 +278,7 @@ class BatchScan:
             summary.tally(rule).evaluated += int(rows.count[passed][delivered].sum())
         before = sum(len(settled) for settled in position.settled.values())
         fresh = rows.count[passed].copy()  # how many of a row were not settled before
-        codes = rows.sender[passed]
-        for code in np.unique(codes).tolist():
-            of = np.flatnonzero(codes == code)
+        for code, of in by_code(rows.sender[passed]):
             who = rows.senders[code]
             first, last = batch.ends(passed[of])
             settled = position.settled_of(who)
@@ -288,6 +306,8 @@ class BatchScan:
                     numbers.add(a, b)
         if section is not None:
             self._note_order(section, passed[delivered], places[named][delivered])
+        for who, _, ranges in merged(rows, passed[~delivered], by_view=False):
+            add_numbers(summary.given_up, {who: Intervals(ranges)})
         return places
 
     def _judge_one_by_one(self, batch: Batch, who: str, passed: Ints) -> Ints:

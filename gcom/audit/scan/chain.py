@@ -33,7 +33,14 @@ class ChainSummary:
     groups: frozenset[Key] = frozenset()  # that it tells of
     left: frozenset[Key] = frozenset()  # of these, those in which it says that the session ended
     notes: list[str] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)  # files that could not be read
     unknown_types: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def extent(self) -> tuple[int, int, bool]:
+        """Return how much was read: of a log that changed between two readings it differs."""
+        return self.ends_at, self.gaps, self.torn
 
 
 def scan(
@@ -41,10 +48,11 @@ def scan(
 ) -> tuple[dict[Key, ProcessSummary], ChainSummary]:
     """Go through a chain's segments, one in memory at a time; return a summary per group, and that of the chain."""
     found, scanner, previous = ChainSummary(chain.process), Scanner(chain.process, seeds, recorders), -1
-    for path in chain.paths:
-        segment = open_segment(path)
+    for path, size in chain.segments:
+        segment = open_segment(path, size)
         begins = path == chain.paths[0] and not chain.first
         if isinstance(segment, str):  # it has changed since it was listed
+            found.unseen.append(path)
             scanner.lose_segment(f"{path}: {segment}")
             continue
         if begins:
@@ -89,6 +97,7 @@ def _feed(scanner: Scanner, segment: LogSegment, previous: int, *, first: bool) 
 def _end(found: ChainSummary, scanner: Scanner) -> None:
     found.ends_at, found.gaps, found.hides_groups = scanner.expected, scanner.gaps, scanner.hides_groups
     found.notes, found.unknown_types = scanner.notes, scanner.unknown_types
+    found.contradictions = scanner.contradictions
     # Only of groups in which a view is in force: of all others a state says nothing, and the next opening
     # must say nothing either.
     positions = scanner.positions

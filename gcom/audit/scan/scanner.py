@@ -20,7 +20,7 @@ from gcom.audit.summary.process import ProcessSummary, SectionSummary
 
 
 class Scanner:
-    """The scan of one process's segments in order; `summaries` and `notes` are its results."""
+    """The scan of one process's segments in order; `summaries`, `notes` and `contradictions` are its results."""
 
     def __init__(
         self, process: str, seeds: tuple[int, int], recorders: dict[Key, MessageRecorder] | None = None
@@ -30,6 +30,7 @@ class Scanner:
         self.summaries: dict[Key, ProcessSummary] = {}
         self.positions: dict[Key, LogPosition] = {}
         self.notes: list[str] = []
+        self.contradictions: list[str] = []  # of the log with itself
         self.unknown_types: dict[str, int] = {}
         self.gaps = 0
         self.hides_groups = False  # some gap may hide views, and so groups; a `lost` record hides no view
@@ -169,6 +170,7 @@ class Scanner:
         """Keep the gaps at the segment's end for the next opening."""
         sound = np.flatnonzero(rows.kind != BAD)
         end = int(sound[-1]) + 1 if len(sound) else 0
+        # It ends: the opening's own break, which is no gap, is among them.
         while breaks[-1].gap and breaks[-1].row >= end:
             self._pending.insert(0, replace(breaks.pop(), row=0))
 
@@ -204,7 +206,7 @@ class Scanner:
                 clock=clocks.get(key, {}),
                 path=self._path,
                 seeds=self.seeds,
-                notes=self.notes,
+                contradictions=self.contradictions,
                 recorder=self.recorders.get(key),
             )
             mine = slices.get(key, np.zeros(0, np.int64))

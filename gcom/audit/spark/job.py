@@ -21,6 +21,7 @@ T = TypeVar("T")
 CHAIN_BYTES = 128 << 20  # of a process's segments that one task goes through
 TASKS = 256  # of one stage, at most: more cost more to start than they share
 EXCERPTS_AT_ONCE = 64  # that a task has in memory where it goes through them in order
+_AT_ONCE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 _TYPES = {"group": pa.string(), "instance": pa.string(), "name": pa.string(), "of": pa.string()}
 _TYPES |= {"bucket": pa.int64(), "chain": pa.int64(), "nth": pa.int64(), "thing": pa.binary()}
@@ -34,6 +35,7 @@ class SparkEngine:
 
     def __init__(self, spark: Any) -> None:
         self._spark = spark
+        self._kept: list[Any] = []
 
     def spread(self, items: Sequence[T], task: Callable[[T], Iterable[TaskRow]], *, reused: bool = False) -> Any:
         """Return the rows of each item, in a task of its own if the items are not too many."""
@@ -49,7 +51,9 @@ class SparkEngine:
 
         places = self._spark.range(0, len(items), 1, min(len(items), TASKS))
         rows = places.mapInArrow(of_task, _schema(_TYPES))
-        return rows.persist() if reused else rows  # else each use would read the logs again
+        if reused:  # else each use would read the logs again
+            self._kept.append(rows.persist())
+        return rows
 
     def load(self, rows: list[TaskRow]) -> Any:
         return self._spark.createDataFrame([(*row[:-1], pack(row.thing)) for row in rows], _schema(_TYPES))
@@ -81,10 +85,22 @@ class SparkEngine:
                 yield _batch([(*key, pack(found))], _found(by))
 
         # By default a task would be handed 10,000 rows at once; an excerpt may have a megabyte.
-        self._spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(EXCERPTS_AT_ONCE))
-        # Rows of one group go to one task, sorted on disk if they are many, and are judged as they come.
-        ordered = rows.repartition(groups, *by).sortWithinPartitions(*by, "bucket", "chain", "nth")
-        return self._collected(ordered.mapInArrow(of_partition, _schema(_found(by))))
+        before = self._spark.conf.get(_AT_ONCE, None)  # None where nobody has set it
+        self._spark.conf.set(_AT_ONCE, str(EXCERPTS_AT_ONCE))
+        try:
+            # Rows of one group go to one task, sorted on disk if they are many, and are judged as they come.
+            ordered = rows.repartition(groups, *by).sortWithinPartitions(*by, "bucket", "chain", "nth")
+            return self._collected(ordered.mapInArrow(of_partition, _schema(_found(by))))
+        finally:
+            if before is None:
+                self._spark.conf.unset(_AT_ONCE)
+            else:
+                self._spark.conf.set(_AT_ONCE, before)
+
+    def release(self) -> None:
+        # The session may be its user's, who goes on with it.
+        while self._kept:
+            self._kept.pop().unpersist()
 
     def _collected(self, rows: Any) -> Found:
         """Return results in the order of their groups, so that the choice of examples is deterministic."""

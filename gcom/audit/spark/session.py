@@ -10,44 +10,84 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from socket import create_connection
 from traceback import walk_tb
 from types import TracebackType
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from gcom.errors import AuditUnavailable
+from gcom.errors import AuditUnavailable, ExtraMissing
 
 CONNECT_PORT = 15002  # Spark Connect's own
 REACH_S = 5.0  # its client would try for minutes before it says that nobody is there
 JAVA = 17  # what Spark 4 needs at least
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # set by spark-submit, whose Java waits there
+
+
+def is_submitted() -> bool:
+    """Tell whether `spark-submit` runs this process."""
+    return _SUBMITTED in os.environ
+
+
+def is_installed() -> bool:
+    """Tell whether PySpark and a Java are here; whether they will do is found out when they start."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.exists(os.path.join(home, "bin", "java")) if home else shutil.which("java") is not None
+    return java and find_spec("pyspark") is not None
+
+
+def given_session() -> Any:
+    """Return the session that this process has already, if any."""
+    # Asking takes an import of PySpark, and a process that has not made it has no session.
+    if "pyspark.sql" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
 
 
 def open_session(master: str | None, remote: str | None, memory: str = "3g") -> Any:
     """Return a session on this machine, on a cluster's `master`, or on a Spark Connect server. Raises AuditUnavailable.
 
-    On this machine Java is set to start soon, since the costly work is done in Arrow and NumPy.
+    Under `spark-submit` its master and settings are used. On this machine Java is set to start soon, since the costly
+    work is done in Arrow and NumPy.
     """
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise AuditUnavailable('the audit needs PySpark: pip install "gcom[audit]"') from None
+        raise ExtraMissing("pyspark is not installed: pip install 'gcom[audit]'") from None
     # Tasks must run in this Python, which has gcom and its libraries, and not in the first one on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    remote = remote if remote is not None or master is not None else os.environ.get("SPARK_REMOTE")
     if remote is not None:
         _reach(remote)
         return _opened(SparkSession.builder.remote(remote), f"the Spark Connect server {remote}")
+    os.environ.setdefault("SPARK_LOG_LEVEL", "OFF")
+    builder = SparkSession.builder.appName("gcom audit")
+    if is_submitted():
+        builder = _submitted(builder, master)
+        return _opened(builder, "Spark, as spark-submit gave it")
     _find_java()
     local = master is None or master.startswith("local")
     if local:
         # Without it Spark listens at the host's name, which others may reach, and which may not resolve.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault("SPARK_LOG_LEVEL", "OFF")
-    builder = SparkSession.builder.master(master or "local[*]").appName("gcom audit")
+    builder = builder.master(master or "local[*]")
     for name, value in _settings(memory, local=local).items():
         builder = builder.config(name, value)
     return _opened(builder, f"Spark at {master or 'local[*]'}")
+
+
+def _submitted(builder: Any, master: str | None) -> Any:
+    """Return a builder with the master and settings of `spark-submit`, and ours where it says nothing."""
+    from pyspark import SparkConf
+
+    given = SparkConf()
+    for name, value in _SHARED.items():
+        builder = builder if given.contains(name) else builder.config(name, value)
+    return builder if master is None else builder.master(master)
 
 
 def _opened(builder: Any, what: str) -> Any:
@@ -127,22 +167,24 @@ def _standard_error_to(file: IO[bytes]) -> Iterator[None]:
         os.close(kept)
 
 
+_SHARED = {
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # What is shuffled is kilobytes per group, or excerpts of what differs; Spark's own 200 partitions
+    # would be 200 starts.
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.adaptive.enabled": "true",
+    # Nobody looks at Spark's page, and other users of this machine could.
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+    # It would write to standard error, where the verdict's notes belong.
+    "spark.python.worker.faulthandler.enabled": "false",
+}
+
+
 def _settings(memory: str, *, local: bool) -> dict[str, str]:
-    shared = {
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # What is shuffled is kilobytes per group, or excerpts of what differs; Spark's own 200 partitions
-        # would be 200 starts.
-        "spark.sql.shuffle.partitions": "8",
-        "spark.sql.adaptive.enabled": "true",
-        # Nobody looks at Spark's page, and other users of this machine could.
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "OFF",
-        # It would write to standard error, where the verdict's notes belong.
-        "spark.python.worker.faulthandler.enabled": "false",
-    }
     if not local:
-        return shared
+        return _SHARED
     java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a tenth less from start to verdict
     here = {
         "spark.driver.memory": memory,
@@ -151,7 +193,7 @@ def _settings(memory: str, *, local: bool) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"{java} -Dlog4j2.level=OFF",
     }
-    return {**shared, **here}
+    return {**_SHARED, **here}
 
 
 def _find_java() -> None:

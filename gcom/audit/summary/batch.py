@@ -13,6 +13,7 @@ from gcom.audit.input.rows import Ints, Rows
 from gcom.audit.summary.fingerprints import Words
 from gcom.audit.summary.position import LogPosition
 from gcom.audit.summary.process import ProcessSummary
+from gcom.audit.summary.runs import by_code
 
 
 @dataclass(slots=True)
@@ -52,13 +53,13 @@ class Batch:
         with_entries = {
             who for who, (where, _) in self.clock.items() if np.diff(np.searchsorted(where, (low, high)))[0]
         }
-        senders = {rows.senders[code] for code in np.unique(rows.sender[self.delivers]).tolist()}
+        of_sender = {rows.senders[code]: of for code, of in by_code(rows.sender[self.delivers])}
         _, last = self.ends(self.delivers)
         true_clock: dict[str, Ints] = {}
-        for who in sorted({*before, *senders, *self.position.logged_clock, *with_entries} - {self.process}):
+        for who in sorted({*before, *of_sender, *self.position.logged_clock, *with_entries} - {self.process}):
             true_clock[who] = np.full(len(self.sends), before.get(who, 0))
-            if who in senders:
-                of = np.flatnonzero(rows.sender[self.delivers] == rows.senders.index(who))
+            if who in of_sender:
+                of = of_sender[who]
                 # Per send the last delivery before it, found by row numbers. The highest and not the latest:
                 # NONORDERED and a violated FIFO deliver lower numbers later, and a clock has the highest.
                 steps = np.maximum.accumulate(np.concatenate(([before.get(who, 0)], last[of])))
@@ -86,16 +87,13 @@ class Batch:
         """Return the first message of a row, and its place in the log, as an example has them."""
         rows = self.rows
         sender = rows.senders[rows.sender[row]] if rows.sender[row] >= 0 else self.process
-        return {
-            "at": int(rows.at[row]),
-            "view": int(rows.view[row]),
-            "file": self.path,
-            # Lines count from 1, and the opening is the first of them.
-            "line": row + 2,
-            "sender": sender,
-            "number": int(rows.number[row]),
-            **more,
-        }
+        return {**self.place(row), "sender": sender, "number": int(rows.number[row]), **more}
+
+    def place(self, row: int, **more: Any) -> dict[str, Any]:
+        """Return the place of a row in the log."""
+        # Lines count from 1, and the opening is the first of them.
+        at, view = int(self.rows.at[row]), int(self.rows.view[row])
+        return {"at": at, "view": view, "file": self.path, "line": row + 2, **more}
 
     def where_of(self, row: int, number: int) -> dict[str, Any]:
         """Return that message of a run, and its place."""

@@ -108,6 +108,7 @@ class Intervals:
             while place < len(theirs) and theirs[place][1] < first:
                 place += 1
             at = place
+            # It ends: at each turn `first` goes behind a range of theirs, or the rest is taken.
             while first <= last:
                 if at == len(theirs) or theirs[at][0] > last:
                     left.add(first, last)

@@ -95,12 +95,14 @@ class LogPosition:
         self.true_clock = dict(state["clock"])
 
     def install(self, view: int, members: tuple[str, ...], base: dict[str, int], base_serial: int) -> None:
-        # Only where the process enters: `base_serial` is of one that begins. Later the serials go on by themselves.
+        # Only where the process enters: a base is of one that begins. Later the serials go on by themselves, and what a
+        # record claims beside what was delivered settles nothing.
+        enters = self.last_view in (0, None)
         if self.last_view == 0:
             self.serial = base_serial
         self.view = self.last_view = view
         self.members, self.members_of, self.hides_members = members, view, False
-        for sender, number in base.items():
+        for sender, number in base.items() if enters else ():
             if number:
                 self.settled_of(sender).add(1, number)
             # What the base has counts as delivered for clocks (DELIVERY_LOG.md, CLOCK): the joiner's state holds it.

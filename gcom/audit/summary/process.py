@@ -31,6 +31,7 @@ class SectionSummary:
     it belongs to no class, "unknown" if a gap hides it, "open" where the log ends inside, which becomes "END" if the
     log is complete (InstanceLogs.of). `settled` are the messages that it had settled by the end of this section, since
     its session began. `serial` is the last one before the section, where `start` is not None.
+    `placed` and `no_ops` are the serials of messages and of none, `no_op_places` the first records of the latter.
     """
 
     view: int
@@ -43,6 +44,9 @@ class SectionSummary:
     next: int | str = "open"
     order: Fingerprints = field(default_factory=dict)  # of the deliveries, by their places
     serial: int = 0
+    placed: Intervals = field(default_factory=Intervals)
+    no_ops: Intervals = field(default_factory=Intervals)
+    no_op_places: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -72,6 +76,7 @@ class ProcessSummary:
     deliveries_without_serial: int = 0
     serials: Fingerprints = field(default_factory=dict)
     skipped: dict[str, Intervals] = field(default_factory=dict)  # with their serials
+    given_up: dict[str, Intervals] = field(default_factory=dict)  # skipped, with a serial or without
     first_serial: int = 0
     last_serial: int = 0  # the highest
     late_serials: frozenset[int] = frozenset()  # buckets in which a serial is not above all before it

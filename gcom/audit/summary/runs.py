@@ -24,17 +24,36 @@ def runs_of(first: Ints, last: Ints, view: Ints) -> list[tuple[int, int, int]]:
     return list(zip(first[starts].tolist(), last[ends].tolist(), view[starts].tolist(), strict=True))
 
 
+def by_code(codes: Ints) -> list[tuple[int, Ints]]:
+    """Return each code with the places that have it, in order. One sort, however many codes there are."""
+    if not len(codes):
+        return []
+    order = np.argsort(codes, kind="stable")
+    found = codes[order]
+    borders = np.flatnonzero(np.diff(found)) + 1
+    return [*zip(found[[0, *borders]].tolist(), np.split(order, borders), strict=True)]
+
+
 def merged(rows: Rows, delivers: Ints, *, by_view: bool = True) -> Iterable[tuple[str, int, list[tuple[int, int]]]]:
     """Return the numbers of each sender (and view), as ranges."""
-    codes = rows.sender[delivers]
-    for code in np.unique(codes).tolist():
-        mine = delivers[codes == code]
-        first = rows.number[mine]
-        last = first + rows.count[mine] - 1
-        # Without views all rows are of one.
-        view = rows.view[mine] if by_view else np.zeros(len(mine), np.int64)
-        found: dict[int, list[tuple[int, int]]] = {}
-        for a, b, in_view in runs_of(first, last, view):
-            found.setdefault(in_view, []).append((a, b))
-        for in_view, ranges in found.items():
-            yield rows.senders[code], in_view, ranges
+    if not len(delivers):
+        return
+    # By sender, and of each in the log's order; so all senders' ranges come of one comparison of neighbours.
+    ordered = delivers[np.argsort(rows.sender[delivers], kind="stable")]
+    code, first = rows.sender[ordered], rows.number[ordered]
+    last = first + rows.count[ordered] - 1
+    # Without views all rows are of one.
+    view = rows.view[ordered] if by_view else np.zeros(len(ordered), np.int64)
+    apart = (code[1:] != code[:-1]) | (view[1:] != view[:-1]) | (first[1:] != last[:-1] + 1)
+    begins = np.concatenate(([0], np.flatnonzero(apart) + 1))
+    ends = np.concatenate((begins[1:] - 1, [len(ordered) - 1]))
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for key, a, b in zip(
+        zip(code[begins].tolist(), view[begins].tolist(), strict=True),
+        first[begins].tolist(),
+        last[ends].tolist(),
+        strict=True,
+    ):
+        found.setdefault(key, []).append((a, b))
+    for (each, in_view), ranges in found.items():
+        yield rows.senders[each], in_view, ranges

@@ -142,6 +142,7 @@ class Timeline:
             first = min(first, min(self.anchors) << before)
             last = max(last, max(self.anchors) << before)
         # Doubling keeps sums: two old bins are one new bin, so nothing that was counted needs its time again.
+        # It ends: at a shift of 64 both are 0.
         while (last >> self.shift) - (first >> self.shift) >= BINS:
             self.shift += 1
         self._widen(self.shift - before)

@@ -41,6 +41,7 @@ class AuditBenchSetup(BenchSetup):
     run_length: Annotated[int, Between(1, limits.RUN_MESSAGES_MAX)]
     twice: bool = False
     broken: bool = False
+    spark: bool = False  # else the engine that the command chooses
 
     def refusal(self) -> str:
         if self.twice and self.deliveries < 4 * START_DELIVERIES:
@@ -125,7 +126,8 @@ def _audit(folder: Path, setup: AuditBenchSetup, deliveries: int, records: int) 
         # By SPARK_CONF_DIR: the command has no option for an event log, and its users need none.
         _configure(home)
         words = [sys.executable, "-m", "gcom.cli", "audit", str(folder), "--json", str(home / "audit.json")]
-        words += ["--spark"] if setup.twice else []  # else the start-up that is subtracted would be another program's
+        # Twice by one engine: else the start-up that is subtracted would be another program's.
+        words += ["--spark"] if setup.spark or setup.twice else []
         began = monotonic()
         # A file and no pipe: nobody reads while the audit runs, and a full pipe would stop it.
         with (home / "said").open("wb") as said:

@@ -11,7 +11,7 @@ from gcom.bench.idle.cost import IdleResult
 from gcom.bench.latency.stages import STAGES
 from gcom.bench.latency.turns import LatencyResult
 from gcom.bench.performance import plots
-from gcom.bench.performance.machine import Machine
+from gcom.bench.performance.computer import Computer
 from gcom.bench.performance.plan import Findings
 from gcom.bench.scale.sizes import ScaleResult
 from gcom.bench.throughput.load import percentile
@@ -39,7 +39,7 @@ def refuse(out: Path) -> None:
     plots.require()
 
 
-def write(out: Path, findings: Findings, machine: Machine, quick: bool) -> list[Path]:
+def write(out: Path, findings: Findings, machine: Computer, quick: bool) -> list[Path]:
     """Write the page and its plots; return their paths."""
     folder = out.parent / PICTURES
     folder.mkdir(exist_ok=True)
@@ -55,7 +55,7 @@ def write(out: Path, findings: Findings, machine: Machine, quick: bool) -> list[
     return written
 
 
-def page(findings: Findings, machine: Machine, pictures: dict[str, str], quick: bool) -> str:
+def page(findings: Findings, machine: Computer, pictures: dict[str, str], quick: bool) -> str:
     """Return the page; `pictures` are the plots' paths from it."""
     busy = _BUSY if machine.load > machine.cores / 2 else ""
     command = f"gcom bench all{' --quick' if quick else ''} --out FILE"

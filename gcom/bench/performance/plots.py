@@ -13,7 +13,7 @@ from gcom.bench.latency.turns import LatencyResult
 from gcom.bench.performance.plan import Findings
 from gcom.bench.scale.sizes import ScaleResult
 from gcom.bench.throughput.turns import ThroughputResult
-from gcom.errors import Unavailable
+from gcom.errors import ExtraMissing
 
 _STYLE: Any = {
     "svg.fonttype": "none",  # text stays text
@@ -27,9 +27,9 @@ _OURS, _OTHER = _COLORS[:2]
 
 
 def require() -> None:
-    """Raise Unavailable where Matplotlib is not installed."""
+    """Raise ExtraMissing where Matplotlib is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise Unavailable("matplotlib is not installed, which draws the plots: pip install 'gcom[bench]'")
+        raise ExtraMissing("matplotlib is not installed, which draws the plots: pip install 'gcom[bench]'")
 
 
 def plots(findings: Findings) -> dict[str, str]:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gcom.errors import Unavailable
+from gcom.errors import ExtraMissing, Unavailable
 
 if TYPE_CHECKING:
     import psutil
@@ -72,9 +72,9 @@ def resident_bytes(process: int, descendants: bool = False) -> int:
 
 
 def require() -> None:
-    """Raise Unavailable where psutil is not installed, which a long measurement needs at its end."""
+    """Raise ExtraMissing where psutil is not installed, which a long measurement needs at its end."""
     if importlib.util.find_spec("psutil") is None:
-        raise Unavailable(_NO_PSUTIL)
+        raise ExtraMissing(_NO_PSUTIL)
 
 
 def _process(process: int) -> psutil.Process:
@@ -82,7 +82,7 @@ def _process(process: int) -> psutil.Process:
     try:
         import psutil
     except ImportError as error:
-        raise Unavailable(_NO_PSUTIL) from error
+        raise ExtraMissing(_NO_PSUTIL) from error
     try:
         return psutil.Process(process)
     except psutil.NoSuchProcess as error:

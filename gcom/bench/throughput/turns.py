@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -42,8 +41,6 @@ class ThroughputSetup(BenchSetup):
     def refusal(self) -> str:
         if refused := refused_load(self, self.senders, self.baseline, BASELINES):
             return refused
-        if self.baseline == "pysyncobj" and find_spec("pysyncobj") is None:
-            return "baseline 'pysyncobj' is another program, which is not installed: pip install 'gcom[bench]'"
         folder = self.log_dir
         if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             return f"log folder {str(folder)!r} is no empty folder: name a new one"

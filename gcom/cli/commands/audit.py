@@ -8,6 +8,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from gcom.cli import extras, options
+
+_READING, _SPARK, _REPORT = ("numpy", "pyarrow"), ("pyspark",), ("jinja2", extras.MATPLOTLIB)
 # A name that no user types: `gcom audit FOLDER` means it, and Typer wants each command to have one.
 _LOGS = "logs"
 
@@ -66,9 +69,9 @@ def logs(
     incremental: Annotated[
         Path | None, typer.Option(metavar="STATE", help="Keep what is found of segments there, and read only new ones.")
     ] = None,
-    spark: Annotated[
-        bool, typer.Option("--spark", help="Judge by Spark; logs of 64 MB and more are judged so anyway.")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each rule of every group.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show the verdict alone, where it is PASS.")] = False,
+    spark: Annotated[bool, typer.Option("--spark", help="Judge by Spark, however small the logs are.")] = False,
     master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master; local[*] if not given.")] = None,
     remote: Annotated[str | None, typer.Option(metavar="URL", help="A Spark Connect server, as sc://host.")] = None,
 ) -> int:
@@ -88,13 +91,15 @@ def logs(
     \b
     Beside it:
       gcom audit compact --help    write logs as Parquet, which it reads as well
-      gcom audit import --help     judge the vector clocks of another system's log
+      gcom audit import --help     judge logs of other systems: ShiViz, Jepsen, Kafka, NATS
     """
-    from gcom.cli.commands.verdicts import Judging, Outputs, audit
+    extras.need("audit", *_READING, *(_SPARK if spark or master or remote else ()), *(_REPORT if report else ()))
+    from gcom.cli.commands.judging import Judging
+    from gcom.cli.commands.verdicts import Outputs, audit
 
     how = Judging(spark, master, remote, all_rules, incremental)
     outputs = Outputs(as_json, report, witness, junit, parquet)
-    return audit(folders, how, outputs, allow_unknown=allow_unknown)
+    return audit(folders, how, outputs, allow_unknown=allow_unknown, verbose=verbose, quiet=quiet)
 
 
 @app.command("compact")
@@ -112,6 +117,7 @@ def compact(
       gcom audit compact logs/ --into compact/
       gcom audit compact/
     """
+    extras.need("audit", *_READING)
     from gcom.cli.commands.verdicts import compact_logs
 
     return compact_logs(folders, into)
@@ -119,24 +125,32 @@ def compact(
 
 @app.command("import")
 def import_logs(
-    form: Annotated[str, typer.Argument(metavar="FORM", help="shiviz: events with vector clocks, as GoVector writes.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The log.")],
+    form: Annotated[str, typer.Argument(metavar="FORM", help="shiviz, jepsen, kafka or nats.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The log; of kafka and nats one or several.")],
     into: Annotated[Path, typer.Option("--into", metavar="FOLDER", help="A new folder for the delivery logs.")],
     regex: Annotated[
         str | None,
-        typer.Option(metavar="R", help="How an event looks: groups host, clock, event. [default: GoVector's]"),
+        typer.Option(metavar="R", help="With shiviz: groups host, clock and event. [default: GoVector's]"),
     ] = None,
+    as_json: options.Json = False,
 ) -> int:
     """Turn another system's log into delivery logs, as far as it says what they need; then audit these.
 
-    Each event becomes a message of its host, and what its clock knows of other hosts becomes deliveries; CAUSAL and
-    NO_CREATION then tell whether the clocks are possible.
+    shiviz reads events with vector clocks, as GoVector writes them, and tells whether the clocks are possible. jepsen
+    reads the history of a list-append test, in EDN. kafka and nats read what your consumers wrote of the records that
+    they were handed, a JSON object a line (docs/audit-import.md has the fields). Only the rules that the records can
+    carry are judged; which these are is said. Lines that fit nothing are counted and told; if they are half of all,
+    nothing is imported (status 3).
 
     \b
     Examples:
       gcom audit import shiviz govector.log --into logs/
+      gcom audit import jepsen store/latest/history.edn --into logs/
+      gcom audit import kafka consumer-1.jsonl consumer-2.jsonl --into logs/
+      gcom audit import nats consumers.jsonl --into logs/ --json
       gcom audit import shiviz app.log --regex "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})" --into logs/
     """
+    extras.need("audit", *_READING)
     from gcom.cli.commands.verdicts import import_log
 
-    return import_log(form, file, into, regex)
+    return import_log(form, files, into, regex, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gcom.cli import options
+from gcom.cli import extras, options
 from gcom.cli.output import Output
 
 app = typer.Typer(rich_markup_mode=None)
@@ -24,7 +24,7 @@ def bench_top() -> None:
     """Measure what GCom costs on this machine."""
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def throughput(
     ordering: options.OrderingWord = None,
     multicast: options.MulticastWord = None,
@@ -64,6 +64,8 @@ def throughput(
       gcom bench throughput --ordering total --baseline pysyncobj
       gcom bench throughput --log-dir logs
     """
+    if baseline == "pysyncobj":
+        extras.need("bench", baseline)
     from gcom.bench.throughput.turns import ThroughputSetup
     from gcom.cli import progress
 
@@ -74,7 +76,7 @@ def throughput(
     return progress.throughput(setup, Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def latency(
     ordering: options.OrderingWord = None,
     multicast: options.MulticastWord = None,
@@ -107,14 +109,14 @@ def latency(
       gcom bench latency --ordering total --safe --rate 200 --members 5 --json
     """
     from gcom.bench.latency.turns import LatencySetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     setup = LatencySetup(definition, members, senders, rate, size, seconds, baseline, loop)
     return bench_tables.latency(setup, Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def scale(
     ordering: options.OrderingWord = None,
     multicast: options.MulticastWord = None,
@@ -138,7 +140,7 @@ def scale(
       gcom bench scale --members 3,16 --ordering total --json
     """
     from gcom.bench.scale.sizes import ScaleSetup, parse_sizes
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     sizes = parse_sizes(members)
@@ -146,7 +148,7 @@ def scale(
     return bench_tables.scale(setup, Output(), as_json)
 
 
-@app.command("all")
+@app.command("all", cls=extras.BenchWithPlots)
 def everything(
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="The page to write, NAME.md; its plots go into pictures/ beside it.")
@@ -166,12 +168,12 @@ def everything(
       gcom bench all --out docs/performance.md
       gcom bench all --quick --out /tmp/performance.md --json
     """
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     return bench_tables.everything(out, quick, Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def failover(
     trials: Annotated[int, typer.Option(metavar="N", help="Kills of each kind.")] = 50,
     kill: Annotated[
@@ -202,14 +204,14 @@ def failover(
       gcom bench failover --trials 5 --json | jq -c 'select(.met == false)'
     """
     from gcom.bench.failover.trials import FailoverSetup, Kill
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering or bench_tables.HARDEST, multicast, None, safe, None)
     setup = FailoverSetup(definition, members, trials, Kill.parse(kill), seed)
     return bench_tables.failover(setup, Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def memory(
     messages: Annotated[int, typer.Option(metavar="N", help="Of all members together.")] = 10_000_000,
     members: Annotated[int, typer.Option(metavar="N", help="Processes in the group, all of them sending.")] = 3,
@@ -228,13 +230,13 @@ def memory(
       gcom bench memory --messages 1000000 --ordering fifo --json
     """
     from gcom.bench.memory.growth import MemorySetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     return bench_tables.memory(MemorySetup(definition, members, messages), Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def idle(
     members: Annotated[int, typer.Option(metavar="N", help="Processes, each of them in all groups.")] = 3,
     groups: Annotated[int, typer.Option(metavar="N", help="Groups of these processes.")] = 1,
@@ -255,13 +257,13 @@ def idle(
       gcom bench idle --members 5 --groups 20 --json
     """
     from gcom.bench.idle.cost import IdleSetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     return bench_tables.idle(IdleSetup(definition, members, groups, seconds), Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.BenchOfAudit)
 def audit(
     deliveries: Annotated[int, typer.Option(metavar="N", help="Of all members together.")] = 10_000_000,
     members: Annotated[int, typer.Option(metavar="N", help="Processes in the group, all of them sending.")] = 5,
@@ -270,6 +272,9 @@ def audit(
     # The order that asks most of the audit: every rule about order has a case.
     ordering: Annotated[str, typer.Option(metavar="ORDER", help="That of the group.")] = "CAUSALTOTAL",
     broken: Annotated[bool, typer.Option("--broken", help="Halfway one member delivers a run too late.")] = False,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="By Spark; else by the engine that gcom audit chooses.")
+    ] = False,
     as_json: options.Json = False,
 ) -> int:
     """Measure how long the audit takes: write the logs of a healthy group, and judge them by every rule.
@@ -286,14 +291,14 @@ def audit(
       gcom bench audit --twice --json
     """
     from gcom.bench.audit.run import AuditBenchSetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, None, None, False, None)
-    setup = AuditBenchSetup(definition, members, deliveries, run_length, twice, broken)
+    setup = AuditBenchSetup(definition, members, deliveries, run_length, twice, broken, spark)
     return bench_tables.audit(setup, Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def registry(
     clients: Annotated[int, typer.Option(metavar="N", help="Processes that look groups up.")] = 8,
     groups: Annotated[int, typer.Option(metavar="N", help="Groups that are there, and renewed each second.")] = 1_000,
@@ -315,13 +320,13 @@ def registry(
       gcom bench registry --clients 2 --groups 100 --seconds 3 --json
     """
     from gcom.bench.directory.measuring import DirectoryBenchSetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     setup = DirectoryBenchSetup(options.definition("bench", None, None, None, False, None), clients, groups, seconds)
     return bench_tables.registry(setup, Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def tls(
     ordering: options.OrderingWord = None,
     multicast: options.MulticastWord = None,
@@ -346,13 +351,13 @@ def tls(
       gcom bench tls --ordering total --members 5
     """
     from gcom.bench.security.tls import TlsBenchSetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     return bench_tables.tls(TlsBenchSetup(definition, members, size, rate, rounds, seconds), Output(), as_json)
 
 
-@app.command()
+@app.command(cls=extras.Bench)
 def hostile(
     connections: Annotated[int, typer.Option(metavar="N", help="Hostile connections at once.")] = 1_000,
     members: Annotated[int, typer.Option(metavar="N", help="Honest processes in the group.")] = 3,
@@ -374,7 +379,7 @@ def hostile(
       gcom bench hostile --connections 200 --rounds 2 --json
     """
     from gcom.bench.security.hostile import HostileBenchSetup
-    from gcom.cli.commands import bench_tables
+    from gcom.cli import bench_tables
 
     definition = options.definition("bench", ordering, None, None, False, None)
     return bench_tables.hostile(HostileBenchSetup(definition, members, connections, rate, rounds), Output(), as_json)

@@ -8,8 +8,8 @@ from gcom.cli.output import Output, notice
 from gcom.cli.prompts import is_confirmed
 from gcom.cli.rows import describe
 from gcom.core.messages.registry import GroupInfo
-from gcom.runtime.life import is_dead
 from gcom.runtime.registry.directory_client import DirectoryClient
+from gcom.runtime.user_process.life import is_dead
 from gcom.values import limits
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Process, name_of, place_of

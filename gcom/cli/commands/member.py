@@ -68,6 +68,12 @@ def _joined(session: MemberOptions, create: gcom.Definition | None) -> Iterator[
         _metrics(node, group, session.metrics),
     ):
         yield group
+    # Known only now: the node waits for the registry's answer until it is closed.
+    for left in node.unregistered:
+        notice(
+            f"no registry has heard that group {left!r} is over, and the next one to run will list it still: "
+            f"{node.name} tells it when it starts again on this machine, or gcom fork {left} gives the group up"
+        )
 
 
 def _metrics(node: gcom.Node, group: gcom.Group, where: str | None) -> AbstractContextManager[object]:

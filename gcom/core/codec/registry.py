@@ -68,6 +68,12 @@ def _encode_definition(it: Definition) -> list[Any]:
     return [it.group, it.ordering.value, it.multicast.value, list(it.static), it.safe, *split, *timing, *home, *signed]
 
 
+def _decode_proof(given: Any) -> bytes:
+    if type(given) is not bytes or len(given) > limits.CREDENTIAL_BYTES_MAX:
+        raise malformed("proof", f"at most {limits.CREDENTIAL_BYTES_MAX} bytes", given)
+    return given
+
+
 def _decode_view(given: Any) -> View:
     view: View = VIEW.decode(given)
     if not view.number:
@@ -126,6 +132,7 @@ _ROW = schema.record(
     {"definition": _DEFINITION, "instance": INSTANCE, "view": optional(_VIEW), "after": _AFTER}
     | {"noted": SEATS, "noted_view": NUMBER, "older": SEATS, "forgot": FLAG},
 )
+_UNREGISTER = record(directory.Unregister, proof=FieldKind(_decode_proof))
 _REQUESTS: Messages[directory.Request] = Messages(
     "request to a directory",
     _BOUNDS,
@@ -136,7 +143,7 @@ _REQUESTS: Messages[directory.Request] = Messages(
         "claim": record(directory.Claim, gone=listing(PROCESS, KNOWN_MAX)),
         "register": record(directory.Register, _registration, definition=_DEFINITION, view=_VIEW),
         "note": record(directory.Note),
-        "unregister": record(directory.Unregister),
+        "unregister": alone(_UNREGISTER),
         "remove": record(directory.Remove),
         "fork": record(directory.Fork),
         "prepare": record(witness.WitnessPrepare, _witness_prepare, group=_FOR_GROUP, process=or_empty(PROCESS)),
@@ -150,6 +157,7 @@ _ANSWERS: Messages[directory.Answer] = Messages(
         "entry": alone(_ENTRY),
         "entries": record(directory.Entries, groups=listing(_ENTRY, limits.DIRECTORY_GROUPS_MAX)),
         "done": record(directory.Done),
+        "farewell": record(directory.Farewell, request=_UNREGISTER),
         # Its name selects an exception class: letters only, so that nothing else of that module can be named.
         "refusal": record(directory.Refusal, code=matching("code", "[A-Za-z]{1,32}"), text=text(4096)),
         "promised": record(witness.WitnessPromised),

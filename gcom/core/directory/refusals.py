@@ -63,10 +63,11 @@ def not_invited(row: Row, name: str) -> Refusal:
     return Refusal("NotInvited", text)
 
 
-def in_use(row: Row, view: View, state: str) -> Refusal:
+def in_use(row: Row, view: View, state: str, frees_in_ms: int) -> Refusal:
     """Return the refusal to remove a group that has members, or some who may have what it had.
 
-    `state` is `Row.state`, empty while the registry may not have heard yet of those who are there.
+    `state` is `Row.state`, empty while the registry may not have heard yet of those who are there. `frees_in_ms`: as of
+    `Row`, where an operator has ordered a fork.
     """
     # Five names: a text for people, and bounded where 256 processes may have the name.
     beside = sorted(map(names.name_of, row.known.keys() - set(view.members)))[:5]
@@ -78,6 +79,8 @@ def in_use(row: Row, view: View, state: str) -> Refusal:
         "doubted": f"; no member has registered for {limits.LEASE_MS // 1000} s",
     }
     advice = f"{unheard[state]}: to give up those who never come back: gcom fork {group}" if state in unheard else ""
+    if frees_in_ms:
+        advice = f"; a fork was ordered: if no member goes on by it, remove it in {frees_in_ms / 1000:.0f} s"
     return Refusal(
         "GroupInUse",
         f"group {group!r} has {members(row)}{others}: a group can be removed when all have left it; "

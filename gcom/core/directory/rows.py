@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from gcom.core.messages.registry import GroupInfo, Register
+from gcom.core.messages.registry import GroupInfo, Register, Unregister
 from gcom.values import limits, lineage
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.lineage import precedence_by_size as by_size
@@ -96,6 +96,11 @@ class Row:
         """Return whether an operator's order to fork is in force."""
         return self.forked_ms is not None and running_ms - self.forked_ms < limits.FORK_MS
 
+    def frees_in_ms(self, running_ms: int) -> int:
+        """Return the time until an order to fork frees the name, if no member obeys it; 0 without an order."""
+        left_ms = limits.FREE_MS - (running_ms - (self.forked_ms or 0))
+        return max(0, left_ms) if self.forked(running_ms) else 0
+
     def freed(self, running_ms: int) -> bool:
         """Return whether that order has been in force for so long that no member is left to go on by it."""
         # 10 s: a detached member registers every second, so any that can obey has read the order long before.
@@ -128,11 +133,22 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class DissolvedInstance:
-    """An instance that all members have left, the last one out of this view."""
+    """An instance that all members have left, the last one out of this view.
+
+    A copy keeps the word of that member, with its proof: the home may have been down, and is to hear of it.
+    """
 
     group: str
     instance: str
     view: int
+    process: Process = ""
+    proof: bytes = b""
+
+    @classmethod
+    def said_by(cls, last: Unregister, *, at_home: bool) -> DissolvedInstance:
+        """Return the end that the last member tells."""
+        word = () if at_home else (last.process, last.proof)
+        return cls(last.group, last.instance, last.view, *word)
 
 
 class Mint(Protocol):

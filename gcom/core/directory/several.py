@@ -14,12 +14,13 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from gcom.core.directory.refusals import different, elsewhere
+from gcom.core.directory.refusals import different, elsewhere, unknown
 from gcom.core.messages.registry import (
     Answer,
     Claim,
     Create,
     Entries,
+    Farewell,
     Fork,
     GroupInfo,
     ListGroups,
@@ -83,7 +84,13 @@ def converse(request: Request, registries: Sequence[Address], homes: Homes) -> I
             homes.learn(request.instance, request.definition)
             return registered(request, (yield from _ask(request, registries, homes)))
         case Lookup():
-            return within(found_by((yield from _ask(request, registries, homes))), registries)
+            answers = yield from _ask(request, registries, homes)
+            if word := _unheard(answers):
+                # 1. The home is down, and all members leave. 2. It starts again, and lists them. A copy heard the last.
+                at, farewell = word
+                yield from _ask(farewell.request, [at], homes)
+                answers = yield from _ask(request, registries, homes)
+            return within(found_by(answers), registries)
         case ListGroups():
             return _listed((yield from _ask(request, registries, homes)))
         case Unregister():
@@ -123,12 +130,24 @@ def _create(definition: Definition, registries: Sequence[Address], homes: Homes)
 
 def within(found: Answer | None, registries: Sequence[Address]) -> Answer | None:
     """Return an entry, or a refusal if this process cannot ask its home, as a member must be able to for votes."""
+    if isinstance(found, Farewell):
+        return unknown(found.request.group)
     home = found.definition.home if isinstance(found, GroupInfo) else ""
     return elsewhere(home) if home and home not in registries else found
 
 
 def _is_unknown(answer: Answer | None) -> bool:
-    return isinstance(answer, Refusal) and answer.code == "UnknownGroup"
+    return isinstance(answer, Farewell) or (isinstance(answer, Refusal) and answer.code == "UnknownGroup")
+
+
+def _unheard(answers: Answers) -> tuple[Address, Farewell] | None:
+    """Return the word of a last member, which a copy has, and the home that has not heard it."""
+    for farewell in [it for it in answers.values() if isinstance(it, Farewell)]:
+        for at, entry in answers.items():
+            listed = isinstance(entry, GroupInfo) and entry.definition.home == at and not entry.alive
+            if listed and isinstance(entry, GroupInfo) and entry.instance == farewell.request.instance:
+                return at, farewell
+    return None
 
 
 # a definition, as registries and this process see it
@@ -229,7 +248,9 @@ def _starting(answers: Answers) -> Refusal | None:
 
 
 def _any(answers: Answers) -> Answer | None:
-    return next((answer for answer in answers.values() if answer is not None), None)
+    # Of a farewell an asker learns no more than that there is no such group.
+    found = next((answer for answer in answers.values() if answer is not None), None)
+    return unknown(found.request.group) if isinstance(found, Farewell) else found
 
 
 def _listed(answers: Answers) -> Answer | None:

@@ -179,7 +179,8 @@ class Directory:
         row = self._rows.get(request.group)
         over = self._tombstones.ended(request.group, request.former)
         if over or row is None:
-            return over or self._unready(request.group) or unknown(request.group)
+            farewell = self._tombstones.farewell(request.group)
+            return over or farewell or self._unready(request.group) or unknown(request.group)
         return self._entry(row)
 
     def _on_list(self, request: ListGroups) -> Answer:
@@ -362,22 +363,28 @@ class Directory:
         if self._contests.is_hearsay(row, self._running_ms):
             self._drop(request.group)
             return Done()
-        self._dissolve(request.group, request.instance, request.view)
+        self._dissolve(DissolvedInstance.said_by(request, at_home=not row.definition.home))
         return Done()
 
-    def _dissolve(self, group: str, instance: str, view: int) -> None:
+    def _dissolve(self, end: DissolvedInstance) -> None:
         """Forget a group, and remember its end."""
-        self._drop(group)
-        self._tombstones.bury(DissolvedInstance(group, instance, view))
+        self._drop(end.group)
+        self._tombstones.bury(end)
 
     def _on_remove(self, request: Remove) -> Answer:
         row = self._rows.get(request.group)
         if row is None:
             return unknown(request.group)
+        # By an operator's order, which no member has obeyed. One that comes back is told that the group is over.
+        if row.view and row.freed(self._running_ms):
+            self._dissolve(DissolvedInstance(request.group, row.instance, row.number))
         # Removing it would free the name of a group that lives, or is detached and has what it had.
-        if row.view:
-            return in_use(row, row.view, "" if self.grace_ms else row.state(self._running_ms))
-        self._drop(request.group)
+        elif row.view:
+            return in_use(
+                row, row.view, "" if self.grace_ms else row.state(self._running_ms), row.frees_in_ms(self._running_ms)
+            )
+        else:
+            self._drop(request.group)
         return Done()
 
     def _on_fork(self, request: Fork) -> Answer:
@@ -462,7 +469,7 @@ class Directory:
             self._drop(group)
             return True
         # Its end is remembered: a process of it that comes back is told that all is over, and does not go on alone.
-        self._dissolve(group, instance, view)
+        self._dissolve(DissolvedInstance(group, instance, view))
         return True
 
     @property

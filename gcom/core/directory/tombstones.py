@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gcom.core.directory.refusals import dissolved
 from gcom.core.directory.rows import DissolvedInstance, Store
-from gcom.core.messages.registry import Refusal
+from gcom.core.messages.registry import Farewell, Refusal, Unregister
 from gcom.values import limits, lineage
 
 
@@ -19,6 +19,13 @@ class RegistryTombstones:
 
     def of(self, group: str) -> DissolvedInstance | None:
         return self._ends.get(group)
+
+    def farewell(self, group: str) -> Farewell | None:
+        """Return the word of the last member of a group of which this registry had a copy."""
+        gone = self._ends.get(group)
+        if gone is None or not gone.process:
+            return None
+        return Farewell(Unregister(gone.group, gone.instance, gone.view, gone.process, gone.proof))
 
     def bury(self, gone: DissolvedInstance) -> None:
         # Taken out first, so that it comes to the end: the oldest give way at the bound.

@@ -281,7 +281,9 @@ class JoinAttempt:
         """Name those of the group who are not known to be dead; without any, the registry."""
         left = [seat for seat in self._candidates if seat[0] not in self._proven | self._vowed]
         text = ", ".join(f"{process} at {address.partition('@')[0]}" for process, address in left[:3])
-        return f"{text}{' or others of the group' if left[3:] else ''} to answer" if left else _BEGIN_ANEW
+        silent = self.entry is not None and not (self.entry.alive or self.entry.detached)
+        advice = f" (gcom fork {self._group} gives up those who never come back)" if silent else ""
+        return f"{text}{' or others of the group' if left[3:] else ''} to answer{advice}" if left else _BEGIN_ANEW
 
     def _ask_vows(self) -> list[Out]:
         """Ask for vows, where all who may have the name are dead or answer that they are no members."""

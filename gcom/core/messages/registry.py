@@ -97,6 +97,7 @@ class Unregister:
     instance: InstanceId
     view: int
     process: Process
+    proof: bytes = b""  # by the process itself, whoever brings the request (gcom/runtime/registry/last_words.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,13 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
+class Farewell:
+    """A copy does not list the group, since its last member has left; the home may not have been told so."""
+
+    request: Unregister
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A refusal. `code` is the name of the exception in gcom.errors that says it, or `Stale` (the entry moved
     on) or `NoVote` (of a registry that keeps nothing).
@@ -157,4 +165,4 @@ class Refusal:
     text: str
 
 
-Answer = GroupInfo | Entries | Done | Refusal | WitnessAnswer
+Answer = GroupInfo | Entries | Done | Farewell | Refusal | WitnessAnswer

@@ -13,16 +13,51 @@ from gcom.errors import BadValue, UnknownMember
 from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.api.results import Results
+from gcom.runtime.group_calls import OpenCall
 from gcom.runtime.session import Session
+from gcom.runtime.user_process.callbacks import check_callback
+from gcom.runtime.user_process.entry import application_call
+from gcom.runtime.waiting import run
 from gcom.values import limits, names
 from gcom.values.answers import Wait
 from gcom.values.names import Process
-from gcom.values.run import check_payload
+from gcom.values.run import Payload, check_payload
 
 
-class Calling(GroupHandle):
+class CallingWaits(GroupHandle):
+    """The waits of a group that addresses members, for threads and for asyncio."""
+
+    async def _send_when_read(self, member: str, payload: Payload, deadline: float | None) -> None:
+        # Each turn looks anew: meanwhile the member may have departed, or this process may have gone on in another
+        # session.
+        while True:
+            session = self._session_to_send_in()
+            target = _member(session, member)
+            if session.machine.has_room_for(target):
+                break
+            await self._await(session, deadline, f"{target} to read its unicasts")
+        session.step(events.SendUnicast(target, payload))
+
+    async def _begin_call(
+        self, payload: Payload, deadline: float | None, targets: Iterable[str] | None, exclude_self: bool
+    ) -> tuple[Session, OpenCall]:
+        # Each turn looks anew, as for a unicast: the session that had too many calls may be over.
+        while len((session := self._session_to_send_in()).calls) >= limits.CALLS_OPEN_MAX:
+            await self._await(session, deadline, f"one of {limits.CALLS_OPEN_MAX} open calls to end")
+        # A text can be gone through as well: it would ask members with names of one letter.
+        named = [targets] if isinstance(targets, str) else targets
+        # One that is named twice is asked once: answers are kept by member.
+        members = session.members if named is None else tuple(dict.fromkeys(_member(session, it) for it in named))
+        asked = tuple(it for it in members if not (exclude_self and it == session.machine.process))
+        # The time that is left: some of it may have gone while another call had to end first.
+        for_ms = None if deadline is None else int((deadline - monotonic()) * 1000)
+        return session, session.calls.begin(payload, asked, for_ms)
+
+
+class Calling(CallingWaits):
     """The methods of a group that address members. A member is given by its name, or by its process id."""
 
+    @application_call(deferred=())
     def send_to(self, member: str, payload: bytes | str, timeout_s: float | None = 10.0) -> None:
         """Send bytes or text to one member, or to itself, which gets a Unicast event.
 
@@ -35,16 +70,9 @@ class Calling(GroupHandle):
         check_payload(payload, limits.ENVELOPE_BYTES_MAX, "a unicast")
         deadline = deadline_of(timeout_s)
         with self._host.lock:
-            # Each turn looks anew: meanwhile the member may have departed, or this process may have gone on in another
-            # session.
-            while True:
-                session = self._session_to_send_in()
-                target = _member(session, member)
-                if session.machine.has_room_for(target):
-                    break
-                self._await(session, deadline, f"{target} to read its unicasts")
-            session.step(events.SendUnicast(target, payload))
+            run(self._send_when_read(member, payload, deadline))
 
+    @application_call()
     def on_call(
         self, handler: Callable[[bytes | str, str], bytes | str] | None
     ) -> Callable[[bytes | str, str], bytes | str] | None:
@@ -54,14 +82,17 @@ class Calling(GroupHandle):
             def answer(payload, caller):
                 return f"{len(payload)} bytes from {caller}"
 
+        `join(on_call=)` sets it before anybody can call; else calls wait for it until half a second after the entry.
         It runs in a thread of the group's own, one request at a time, and may itself send and call; while it waits for
         a call of its own, other requests are served: it must hold no lock then that a handler wants. What it raises is
         the caller's result, an error with its text.
         """
+        check_callback("the handler of calls", handler, 2)
         with self._host.lock:
             self._membership.call_server.handler = handler
         return handler
 
+    @application_call()
     def call(
         self,
         payload: bytes | str,
@@ -85,26 +116,19 @@ class Calling(GroupHandle):
         UnknownMember, NotAMember; WouldBlock inside a callback while too many calls are open.
         """
         check_payload(payload, limits.ENVELOPE_BYTES_MAX, "a call")
-        wait = _wait(wait)
+        wait = checked_wait(wait)
         deadline = deadline_of(timeout_s)
         with self._host.lock:
-            # Each turn looks anew, as in `send_to`: the session that had too many calls may be over.
-            while len((session := self._session_to_send_in()).calls) >= limits.CALLS_OPEN_MAX:
-                self._await(session, deadline, f"one of {limits.CALLS_OPEN_MAX} open calls to end")
-            # A text can be gone through as well: it would ask members with names of one letter.
-            named = [targets] if isinstance(targets, str) else targets
-            # One that is named twice is asked once: answers are kept by member.
-            members = session.members if named is None else tuple(dict.fromkeys(_member(session, it) for it in named))
-            asked = tuple(it for it in members if not (exclude_self and it == session.machine.process))
-            # The time that is left: some of it may have gone while another call had to end first.
-            for_ms = None if deadline is None else int((deadline - monotonic()) * 1000)
-            results = Results(self._membership, session, session.calls.begin(payload, asked, for_ms))
+            session, call = run(self._begin_call(payload, deadline, targets, exclude_self))
+        results = Results(self._membership, session, call)
         if wait is Wait.NONE:
             return results
         # Closed however the wait ends: a request that has not left yet would have a member work for an answer that
         # nobody reads.
-        with results:
-            return results.wait(wait, None if deadline is None else deadline - monotonic())
+        try:
+            return results.await_enough(wait, deadline)
+        finally:
+            results.withdraw()
 
     def call_to(self, member: str, payload: bytes | str, timeout_s: float | None = 10.0) -> bytes | str:
         """Ask one member; returns what its handler returned.
@@ -126,7 +150,8 @@ def _member(session: Session, member: object) -> Process:
     return found
 
 
-def _wait(wait: object) -> Wait:
+def checked_wait(wait: object) -> Wait:
+    """Return one of the ways to wait for answers; raises BadValue."""
     try:
         return Wait(wait)  # type: ignore[arg-type]
     except ValueError as error:

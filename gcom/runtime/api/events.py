@@ -1,4 +1,4 @@
-"""The events that an application reads from a group, in the order in which they happened (README, Library)."""
+"""The events that an application reads from a group, in the order in which they happened (docs/reference/events.md)."""
 
 from __future__ import annotations
 

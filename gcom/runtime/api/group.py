@@ -9,21 +9,18 @@ from gcom.errors import GComTimeout
 from gcom.runtime.api import guards
 from gcom.runtime.api.calling import Calling
 from gcom.runtime.api.guards import deadline_of, seconds_of
+from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.api.inspecting import Inspecting
 from gcom.runtime.api.receiving import Receiving
 from gcom.runtime.api.sending import Sending
+from gcom.runtime.user_process.entry import application_call
+from gcom.runtime.waiting import run
 from gcom.values.definition import Definition
 from gcom.values.view import View
 
 
-class Group(Sending, Calling, Inspecting, Receiving):
-    """A membership, from `Node.join` until `leave`. Safe to use from any thread.
-
-    After a Departure it cannot send until Returned: `process` and `view` are others then, `instance` perhaps. While no
-    quorum is heard (QuorumLost) it keeps them, and `send` raises Detached until QuorumRegained or a Departure.
-    """
-
-    # properties
+class Membered(GroupHandle):
+    """What a group is, and its wait for members."""
 
     @property
     def name(self) -> str:
@@ -59,28 +56,39 @@ class Group(Sending, Calling, Inspecting, Receiving):
         """The names in the view, oldest first; the first leads."""
         return self.view.names
 
-    # membership
+    async def _await_members(self, count: int, timeout_s: float | None) -> View:
+        deadline = deadline_of(timeout_s)
+        # By `_session` anew each time: a process that comes back meanwhile is in another one.
+        while self._session.ended or self._session.detached or len(self.view.members) < count:
+            guards.raise_if_over(self._membership)
+            if not await self._session.wait_for_change(deadline):
+                present = ", ".join(self.members)
+                doubt = ", and hears too few of them to go on" if self._session.detached else ""
+                raise GComTimeout(
+                    f"timed out after {timeout_s} s: {len(self.members)} of {count} members in group {self.name!r} "
+                    f"({present}){doubt}"
+                )
+        return self.view
 
+
+class Group(Sending, Calling, Inspecting, Receiving, Membered):
+    """A membership, from `Node.join` until `leave`. Safe to use from any thread.
+
+    After a Departure it cannot send until Returned: `process` and `view` are others then, `instance` perhaps. While no
+    quorum is heard (QuorumLost) it keeps them, and `send` raises Detached until QuorumRegained or a Departure.
+    """
+
+    @application_call()
     def wait_for_members(self, count: int, timeout_s: float | None = None) -> View:
         """Wait until the view has at least `count` members; raises GComTimeout, NotAMember, Detached, StateFailed.
 
         A process on its way back is in no view, and one that is detached has a view that may be over: so after Detached
         `wait_for_members(1)` waits until it may send again.
         """
-        deadline = deadline_of(timeout_s)
         with self._host.lock:
-            # By `_session` anew each time: a process that comes back meanwhile is in another one.
-            while self._session.ended or self._session.detached or len(self.view.members) < count:
-                guards.raise_if_over(self._membership)
-                if not self._session.wait_for_change(deadline):
-                    present = ", ".join(self.members)
-                    doubt = ", and hears too few of them to go on" if self._session.detached else ""
-                    raise GComTimeout(
-                        f"timed out after {timeout_s} s: {len(self.members)} of {count} members in group {self.name!r} "
-                        f"({present}){doubt}"
-                    )
-            return self.view
+            return run(self._await_members(count, timeout_s))
 
+    @application_call()
     def leave(self, timeout_s: float = 10.0) -> None:
         """Leave: what was sent goes first, the others' view goes on without this process. May be called again.
 
@@ -100,4 +108,6 @@ class Group(Sending, Calling, Inspecting, Receiving):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.leave()
+        # Of a fork's child: it holds no group, and what ends its block is told as it is.
+        if not self._host.forked:
+            self.leave()

@@ -29,11 +29,11 @@ _REASONS = {  # of an end that the application did not ask for
 
 
 def seconds_of(timeout_s: float, or_none: str = "") -> float:
-    """Return a time to wait, of which no wait raises OverflowError; below 0 it is no wait. Raises BadValue."""
+    """Return a time to wait, of which no wait raises OverflowError. Raises BadValue."""
     # To Python True is the number 1; and a deadline that is not a number would be neither before nor after any time, so
     # that a wait would never see it pass.
-    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or isnan(timeout_s):
-        raise BadValue(f"timeout_s must be a number of seconds{or_none}; got {timeout_s!r}")
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or isnan(timeout_s) or timeout_s < 0:
+        raise BadValue(f"timeout_s must be a number of seconds, 0 or more{or_none}; got {timeout_s!r}")
     return min(timeout_s, TIMEOUT_MAX / 2)
 
 

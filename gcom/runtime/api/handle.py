@@ -30,10 +30,10 @@ class GroupHandle:
     def _session_to_send_in(self) -> Session:
         return guards.session_to_send_in(self._membership)
 
-    def _await(self, session: Session, deadline: float | None, what: str) -> None:
+    async def _await(self, session: Session, deadline: float | None, what: str) -> None:
         """Wait for a change; raises GComTimeout, and WouldBlock in a callback. Holds the lock."""
         if self._in_callback:
             raise WouldBlock(f"group {session.machine.group!r} waits for {what}, and a callback must not wait for it")
         with session.awaiting_acks(), self._membership.call_server.stepping_aside():
-            if not session.wait_for_change(deadline):
+            if not await session.wait_for_change(deadline):
                 raise GComTimeout(f"group {session.machine.group!r} still waits for {what}")

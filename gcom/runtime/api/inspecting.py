@@ -5,12 +5,14 @@ from __future__ import annotations
 from gcom.runtime.api.handle import GroupHandle
 from gcom.runtime.api.watch import Watch
 from gcom.runtime.inspection.snapshots import receipt_of
+from gcom.runtime.user_process.entry import application_call
 from gcom.values.snapshot import Receipt, Snapshot
 
 
 class Inspecting(GroupHandle):
     """The methods of a group that tell how it stands."""
 
+    @application_call()
     def snapshot(self) -> Snapshot:
         """Return one consistent look at this process in the group: view, clocks, what is held back, suspicions.
 
@@ -22,6 +24,7 @@ class Inspecting(GroupHandle):
         with self._host.lock:
             return self._host.snapshot(self._membership)
 
+    @application_call()
     def receipt(self, number: int) -> Receipt:
         """Return the state of the message to which `send` gave that number, and which members are known to hold it.
 
@@ -35,6 +38,7 @@ class Inspecting(GroupHandle):
         with self._host.lock:
             return receipt_of(self._session, number)
 
+    @application_call()
     def watch(self, most: int = 10_000) -> Watch:
         """Record for each message when it was sent, received, ordered and delivered, its serial and its vector clock.
 

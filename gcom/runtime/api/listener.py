@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import repeat
 from threading import Thread, get_ident
 from typing import NamedTuple
@@ -15,6 +16,8 @@ from gcom.runtime.api import guards
 from gcom.runtime.api.events import Departure, Event, Message, Unicast, ViewChange
 from gcom.runtime.membership import Membership
 from gcom.runtime.step_lock import StepLock
+from gcom.runtime.user_process.callbacks import check_callback
+from gcom.runtime.user_process.entry import outside
 from gcom.values.run import StateToMerge
 from gcom.values.view import View
 
@@ -29,6 +32,32 @@ class Callbacks(NamedTuple):
     on_view: Callable[[View], object] | None
     on_event: Callable[[Event], object] | None
     on_unicast: Callable[[Unicast], object] | None
+
+    @classmethod
+    def checked(
+        cls,
+        on_message: Callable[[Message], object] | None,
+        on_view: Callable[[View], object] | None,
+        on_event: Callable[[Event], object] | None,
+        on_unicast: Callable[[Unicast], object] | None,
+        awaited: bool = False,
+    ) -> Callbacks:
+        """Return them; raises BadValue for those that cannot be called with an event. `awaited`: by an event loop."""
+        callbacks = cls(on_message, on_view, on_event, on_unicast)
+        for name, callback in zip(cls._fields, callbacks, strict=True):
+            check_callback(name, callback, 1, awaited)
+        return callbacks
+
+    def for_event(self, event: Event) -> Iterator[Callable[[], object]]:
+        """Return the calls for an event: the one for all events, then the one for its kind."""
+        if self.on_event:
+            yield partial(self.on_event, event)
+        if self.on_message and isinstance(event, Message):
+            yield partial(self.on_message, event)
+        elif self.on_unicast and isinstance(event, Unicast):
+            yield partial(self.on_unicast, event)
+        elif self.on_view and isinstance(event, ViewChange):
+            yield partial(self.on_view, event.view)
 
 
 class ListenerSource(NamedTuple):
@@ -113,8 +142,9 @@ class GroupListener:
             delivery = self._begin()
             while delivery is not None:
                 handed += 1
-                for message in messages_of(delivery):
-                    self._call(message)
+                with outside():
+                    for message in messages_of(delivery):
+                        self._call(message)
                 delivery = self._go_on(delivery, handed < DIRECT_RUNS_MAX)
         except Exception:  # outermost: of what is ours in the worker's thread, whose own loop is Pyro5's
             try:

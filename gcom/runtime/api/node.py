@@ -7,19 +7,22 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
+from types import TracebackType
 from typing import Literal
 
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.core.messages.registry import GroupInfo as GroupInfo
-from gcom.errors import BadValue, Detached, LocalError, NotAMember
+from gcom.errors import BadValue, Detached, Exhausted, LocalError, NotAMember
 from gcom.runtime.api.group import Group
 from gcom.runtime.api.guards import seconds_of
-from gcom.runtime.closable import Closable
 from gcom.runtime.faults import Faults
 from gcom.runtime.host import Host
-from gcom.runtime.membership import Uses
+from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.runtime.security.process import Listening
+from gcom.runtime.user_process.closable import Closable
+from gcom.runtime.user_process.entry import application_call, entering
+from gcom.runtime.waiting import run
 from gcom.values import names
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 from gcom.values.detection import Detection
@@ -46,7 +49,15 @@ class Node(Closable):
         certificates: CertificateFiles | None = None,
     ) -> None:
         self._timeout_s = seconds_of(timeout_s)
-        self._host = Host(name, registry, log_dir, faults, Listening(listen, advertise, certificates))
+        with entering():
+            try:
+                self._host = Host(name, registry, log_dir, faults, Listening(listen, advertise, certificates))
+            # Neither names the caller's mistake: a process has so many descriptors and threads, and no more.
+            except (OSError, RuntimeError) as error:
+                raise Exhausted(
+                    f"no node can be made in this process: {error}; close what it does not need (ulimit -n, "
+                    "ulimit -u), or try again later"
+                ) from error
 
     # properties
 
@@ -71,9 +82,18 @@ class Node(Closable):
         return self._host.directory
 
     @property
+    @application_call()
     def refused(self) -> Counter[str]:
         """Counts of what was refused from the network, by reason."""
         return self._host.refused
+
+    @property
+    def unregistered(self) -> tuple[str, ...]:
+        """Groups that this node, now closed, left as the last member, of which it could tell no registry.
+
+        Until a registry hears of it, nobody can join them. The next node of this user tells it; or `gcom fork`.
+        """
+        return self._host.unregistered
 
     # groups
 
@@ -113,6 +133,7 @@ class Node(Closable):
         """Forget an empty group; raises UnknownGroup, GroupInUse."""
         self.directory.remove(group)
 
+    @application_call(give_back="_leave")
     def join(
         self,
         group: str,
@@ -123,6 +144,7 @@ class Node(Closable):
         get_state: Callable[[], bytes] | None = None,
         set_state: Callable[[bytes], object] | None = None,
         merge_states: Callable[[bytes, bytes], bytes] | None = None,
+        on_call: Callable[[bytes | str, str], bytes | str] | None = None,
         timeout_s: float | None = None,
     ) -> Group:
         """Become a member; with `create`, make the group first if it is not there.
@@ -135,25 +157,21 @@ class Node(Closable):
         `merge_states(mine, theirs)`, in a PARTITIONABLE group, returns one state for two: when instances have met, all
         members call it at one place of their histories, with `theirs` of a member that came from the other instance.
         It must be a function of the two, the same at all members, and may be given what `mine` has already.
+        `on_call(payload, caller)` answers group calls from the first one on (`Group.on_call`).
         One that was admitted, and put out before it heard of it, tries again, three times in all, and then raises
         Detached.
         Raises BadValue, UnknownGroup, GroupExists, NameTaken, NotInvited, VersionMismatch, RegistryUnavailable,
         Detached, GComTimeout.
         """
-        # Refused here: of a name that nobody can have the registry would only say that there is no such group.
-        names.group_name(group)
-        uses = Uses(receive, rejoin, get_state, set_state, merge_states)
-        if create is not None and not isinstance(create, Definition):
-            raise BadValue(f"create must be a gcom.Definition, or None; got {create!r}")
-        if create is not None and create.group != group:
-            raise LocalError(f"the definition is of group {create.group!r}, not {group!r}")
-        deadline = monotonic() + seconds_of(self._timeout_s if timeout_s is None else timeout_s)
-        # 1. A leader admits this process, and its INSTALL is lost. 2. It is silent to the others, and put out. 3. It
-        # asks again, and is told so. It had nothing to lose: as another process it may be let in at once.
-        for _ in range(JOIN_TRIES - 1):
-            with suppress(Detached):
-                return Group(self._host, self._host.enter(group, uses, create, max(0.0, deadline - monotonic())))
-        return Group(self._host, self._host.enter(group, uses, create, max(0.0, deadline - monotonic())))
+        check_names(group, create)
+        uses = Uses(receive, rejoin, get_state, set_state, merge_states, on_call)
+        with self._host.lock:
+            timeout_s = seconds_of(self._timeout_s if timeout_s is None else timeout_s)
+            return Group(self._host, run(enter(self._host, group, uses, create, timeout_s)))
+
+    def _leave(self, group: Group) -> None:
+        """Leave a group that nobody will hold: the call that entered it was interrupted."""
+        group.leave()
 
     # tests, the end
 
@@ -162,6 +180,7 @@ class Node(Closable):
         """The faults that the calls of this node have now; none if nobody asked for any."""
         return self._host.faults
 
+    @application_call()
     def inject(self, faults: str | Faults) -> None:
         """Have faults in the calls of this node from now on, in place of those before (docs/TESTING.md).
 
@@ -174,9 +193,38 @@ class Node(Closable):
         """
         self._host.inject(faults)
 
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Of a fork's child: there is nothing to close, and what ends its block is told as it is.
+        if not self._host.forked:
+            self.close()
+
+    @application_call()
     def close(self, timeout_s: float = 5.0) -> None:
         """Leave every group, as far as `timeout_s` seconds allow, and stop. May be called again. Raises BadValue."""
         self._host.close(seconds_of(timeout_s))
 
     def __repr__(self) -> str:
         return f"<gcom.Node {self.name!r} at {names.place_of(self.address)}, registry {self.directory.address}>"
+
+
+def check_names(group: str, create: Definition | None) -> None:
+    """Raise BadValue or LocalError for a join that no registry need be asked about."""
+    # Of a name that nobody can have the registry would only say that there is no such group.
+    names.group_name(group)
+    if create is not None and not isinstance(create, Definition):
+        raise BadValue(f"create must be a gcom.Definition, or None; got {create!r}")
+    if create is not None and create.group != group:
+        raise LocalError(f"the definition is of group {create.group!r}, not {group!r}")
+
+
+async def enter(host: Host, group: str, uses: Uses, create: Definition | None, timeout_s: float) -> Membership:
+    """Become a member of a group (`Node.join`). Holds the lock."""
+    deadline = monotonic() + timeout_s
+    # 1. A leader admits this process, and its INSTALL is lost. 2. It is silent to the others, and put out. 3. It
+    # asks again, and is told so. It had nothing to lose: as another process it may be let in at once.
+    for _ in range(JOIN_TRIES - 1):
+        with suppress(Detached):
+            return await host.enter(group, uses, create, max(0.0, deadline - monotonic()))
+    return await host.enter(group, uses, create, max(0.0, deadline - monotonic()))

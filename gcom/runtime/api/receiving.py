@@ -7,6 +7,7 @@ listener, between two events.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock, get_ident
@@ -22,7 +23,7 @@ from gcom.core.messages.effects import (
     Suspected,
     TakeState,
 )
-from gcom.errors import AlreadyReceiving, GComError, GComTimeout, StateFailed
+from gcom.errors import AlreadyReceiving, Exhausted, GComError, GComTimeout, StateFailed
 from gcom.runtime.api import guards
 from gcom.runtime.api.events import (
     Departure,
@@ -50,6 +51,8 @@ from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
 from gcom.runtime.queue_items import Entered, Gone, LogStopped, Own, QueueItem, SetAside
 from gcom.runtime.session import Session
+from gcom.runtime.user_process.entry import application_call
+from gcom.runtime.waiting import run
 from gcom.values.run import StateToMerge
 from gcom.values.view import View
 
@@ -69,8 +72,8 @@ _Event = (
 )
 
 
-class Receiving(GroupHandle):
-    """The methods of a group that hand over events."""
+class ReceivingWaits(GroupHandle):
+    """The queue of a group, and the waits of its receiver, for threads and for asyncio."""
 
     def __init__(self, host: Host, membership: Membership) -> None:
         super().__init__(host, membership)
@@ -79,80 +82,8 @@ class Receiving(GroupHandle):
         self._departed: Session | None = None  # whose end was told last
         self._receiving = Lock()  # held by the one receiver
         self._current: Iterator[Message] = iter(())  # of the run that is being read
+        self._given_back: deque[Event] = deque()  # events that were taken for a thread which was interrupted
         self._reading: Deliver | Skip | DeliverUnicast | None = None
-
-    def receive(self, timeout_s: float | None = None) -> Event | None:
-        """Return the next event; None when there is none for `timeout_s` seconds.
-
-        After the last Departure it raises NotAMember or Detached. Raises AlreadyReceiving beside a loop or a listener.
-        """
-        with self._as_receiver():
-            return self._next(timeout_s)
-
-    def events(self, idle_s: float | None = None) -> Iterator[Event]:
-        """Yield events until the last Departure, after which nothing comes, or until none came for `idle_s` seconds."""
-        with self._as_receiver():
-            while True:
-                # The rest of a run first, without a look at the queue: this is the path of every message.
-                yield from self._current
-                event = self._next(idle_s)
-                if event is None:
-                    return
-                yield event
-                if isinstance(event, Departure) and not event.returning:
-                    return
-
-    def __iter__(self) -> Iterator[Message]:
-        """Yield the multicast messages until this process leaves; raises Detached if it lost the group for good.
-
-        Other events are passed over, unicasts too, and what was missed while it was away: `events` tells of all.
-        """
-        for event in self.events():
-            if isinstance(event, Message):
-                yield event
-            elif isinstance(event, Departure) and not event.returning and event.reason not in ("request", "exit"):
-                guards.raise_if_ended(self._membership, self._session)
-
-    def listen(
-        self,
-        on_message: Callable[[Message], object] | None = None,
-        on_view: Callable[[View], object] | None = None,
-        on_event: Callable[[Event], object] | None = None,
-        on_unicast: Callable[[Unicast], object] | None = None,
-        direct: bool = False,
-    ) -> None:
-        """Call back for each event, one at a time and in order, until a Departure with `returning=False`.
-
-        `on_event` is called for every event, and the one for its kind after it; without any, what comes is read and
-        dropped. A callback may send; it must not wait for other events. What it raises is printed, and the next event
-        goes on. All come from one thread of this group's own, except with `direct=True`: then messages may also come
-        from the threads that read the network, which saves a switch of threads. That is for callbacks that take less
-        than a millisecond, and wait for nobody. A longer one is safe, but what its message's sender asks next is
-        answered up to 40 ms late. Raises AlreadyReceiving beside a loop or a listener; NotAMember or Detached after
-        the last Departure.
-        """
-        if not self._receiving.acquire(blocking=False):
-            raise AlreadyReceiving(f"group {self._session.machine.group!r} has a receiver: a loop or a listener")
-        # In the caller's thread: the listener's would only end, and nobody would know why nothing comes.
-        self._raise_if_through()
-        source = ListenerSource(
-            next_event=lambda: self._next(None),
-            consumed=lambda delivery: self._source.consumed(delivery),
-            over=self._receiving.release,
-            on_defect=self._host.on_defect,
-        )
-        callbacks = Callbacks(on_message, on_view, on_event, on_unicast)
-        GroupListener(self._host.lock, self._membership, callbacks, source, direct).start()
-
-    def _raise_if_through(self) -> None:
-        try:
-            with self._host.lock:
-                # What came before the end is still to be read, so a listener may begin after it.
-                if not self._membership.queued:
-                    guards.raise_if_over(self._membership)
-        except GComError:
-            self._receiving.release()
-            raise
 
     @contextmanager
     def _as_receiver(self) -> Iterator[None]:
@@ -163,26 +94,30 @@ class Receiving(GroupHandle):
         finally:
             self._receiving.release()
 
-    def _next(self, timeout_s: float | None) -> Event | None:
-        message = next(self._current, None)
-        if message is not None:
-            return message
-        self._membership.read_by = get_ident()  # a `leave` of another thread waits until it has given the state
-        deadline = deadline_of(timeout_s)
-        while True:
-            match item := self._next_item(deadline):
-                case TakeState(view):
-                    self._state.take(self._source, view)
-                case SetState():
-                    self._state.set(self._source, item)
-                case MergeState(_, _, data):
-                    self._state.merge(self._source, data)
-                case Deliver(run) if isinstance(run.payloads[0], StateToMerge):  # for MergeState, at the next barrier
-                    self._reading = item
-                case None:
-                    return None
-                case _:
-                    return self._event(item)
+    def _raise_if_through(self) -> None:
+        with self._host.lock:
+            # What came before the end is still to be read, so a listener may begin after it.
+            if not self._membership.queued:
+                guards.raise_if_over(self._membership)
+
+    def _give_back(self, event: Event | None) -> None:
+        if event is not None:
+            self._given_back.append(event)
+
+    def _handled(self, item: QueueItem) -> Event | None:
+        """Return the event that an item is to the application; None: it was about its state, and is done."""
+        match item:
+            case TakeState(view):
+                self._state.take(self._source, view)
+            case SetState():
+                self._state.set(self._source, item)
+            case MergeState(_, _, data):
+                self._state.merge(self._source, data)
+            case Deliver() if isinstance(item.run.payloads[0], StateToMerge):  # for MergeState, at the next barrier
+                self._reading = item
+            case _:
+                return self._event(item)
+        return None
 
     def _event(self, item: _Event) -> Event:
         match item:
@@ -267,27 +202,149 @@ class Receiving(GroupHandle):
         # It had asked to leave, and something else ended it first: its side of a split is to go on by itself, say.
         return "request" if self._source.has_left else ended.reason
 
-    def _next_item(self, deadline: float | None) -> QueueItem | None:
+    async def _next_item(self, deadline: float | None) -> QueueItem | None:
+        """Return what comes next; None at the deadline. Holds the lock."""
         membership, queued = self._membership, self._membership.queued
-        with self._host.lock:
-            # It asks for more, so it is through with this: the credit that opens the senders' windows.
-            if self._reading is not None:
-                reading, self._reading = self._reading, None
-                self._source.consumed(reading)
-            if direct := membership.direct_listener is not None:
-                membership.listened_by = None  # it waits, so a worker may call back
-            # Looked at last: what arrived before the end is read first.
-            while not queued or (direct and membership.listened_by is not None):
-                if not queued:
-                    guards.raise_if_over(membership)
-                if not self._source.wait_for_change(deadline):
-                    return None
-            if direct:
-                membership.listened_by = get_ident()
-            return queued.popleft()
+        # It asks for more, so it is through with this: the credit that opens the senders' windows.
+        if self._reading is not None:
+            reading, self._reading = self._reading, None
+            self._source.consumed(reading)
+        if direct := membership.direct_listener is not None:
+            membership.listened_by = None  # it waits, so a worker may call back
+        # Looked at last: what arrived before the end is read first.
+        while not queued or (direct and membership.listened_by is not None):
+            if not queued:
+                guards.raise_if_over(membership)
+            if not await self._source.wait_for_change(deadline):
+                return None
+        if direct:
+            membership.listened_by = get_ident()
+        return queued.popleft()
+
+    async def _await_state(self, timeout_s: float | None, deadline: float | None) -> SetState | None:
+        """Return the state for this thread to set, which is the receiver until then; None: it was set, or is lost."""
+        queued = self._membership.queued
+        # A session that has ended is waited out, too: the process may be on its way back, into one that awaits its
+        # state.
+        while (session := self._session).state.awaited or session.ended is not None:
+            first = queued[0] if queued else None
+            # Nobody receives, and the state is next: this thread takes it. Beside a receiver it only waits, since
+            # what came before the state must be dealt with first.
+            if isinstance(first, SetState) and self._receiving.acquire(blocking=False):
+                queued.popleft()
+                return first
+            if self._membership.state_failure:
+                raise StateFailed(self._membership.state_failure)
+            guards.raise_if_over(self._membership)
+            if not await session.wait_for_change(deadline):
+                donor = session.machine.transfer.donor or "its own reader"
+                text = f"no state in group {session.machine.group!r} after {timeout_s} s: it waits for {donor}"
+                raise GComTimeout(text)
+        return None
+
+
+class Receiving(ReceivingWaits):
+    """The methods of a group that hand over events."""
+
+    @application_call(give_back="_give_back")
+    def receive(self, timeout_s: float | None = None) -> Event | None:
+        """Return the next event; None when there is none for `timeout_s` seconds.
+
+        After the last Departure it raises NotAMember or Detached. Raises AlreadyReceiving beside a loop or a listener.
+        """
+        with self._as_receiver():
+            return self._next(timeout_s)
+
+    def events(self, idle_s: float | None = None) -> Iterator[Event]:
+        """Yield events until the last Departure, after which nothing comes, or until none came for `idle_s` seconds."""
+        with self._as_receiver():
+            while True:
+                # The rest of a run first, without a look at the queue: this is the path of every message.
+                if not self._given_back:
+                    yield from self._current
+                event = self._next_of_loop(idle_s)
+                if event is None:
+                    return
+                yield event
+                if isinstance(event, Departure) and not event.returning:
+                    return
+
+    def __iter__(self) -> Iterator[Message]:
+        """Yield the multicast messages until this process leaves; raises Detached if it lost the group for good.
+
+        Other events are passed over, unicasts too, and what was missed while it was away: `events` tells of all.
+        """
+        for event in self.events():
+            if isinstance(event, Message):
+                yield event
+            elif isinstance(event, Departure) and not event.returning and event.reason not in ("request", "exit"):
+                guards.raise_if_ended(self._membership, self._session)
+
+    @application_call()
+    def listen(
+        self,
+        on_message: Callable[[Message], object] | None = None,
+        on_view: Callable[[View], object] | None = None,
+        on_event: Callable[[Event], object] | None = None,
+        on_unicast: Callable[[Unicast], object] | None = None,
+        direct: bool = False,
+    ) -> None:
+        """Call back for each event, one at a time and in order, until a Departure with `returning=False`.
+
+        `on_event` is called for every event, and the one for its kind after it; without any, what comes is read and
+        dropped. A callback may send; it must not wait for other events. What it raises is printed, and the next event
+        goes on. All come from one thread of this group's own, except with `direct=True`: then messages may also come
+        from the threads that read the network, which saves a switch of threads. That is for callbacks that take less
+        than a millisecond, and wait for nobody. A longer one is safe, but what its message's sender asks next is
+        answered up to 40 ms late. Raises AlreadyReceiving beside a loop or a listener; NotAMember or Detached after
+        the last Departure.
+        """
+        callbacks = Callbacks.checked(on_message, on_view, on_event, on_unicast)
+        if not self._receiving.acquire(blocking=False):
+            raise AlreadyReceiving(f"group {self._session.machine.group!r} has a receiver: a loop or a listener")
+        try:
+            # In the caller's thread: the listener's would only end, and nobody would know why nothing comes.
+            self._raise_if_through()
+        except GComError:
+            self._receiving.release()
+            raise
+        source = ListenerSource(
+            next_event=lambda: self._next_of_loop(None),
+            consumed=lambda delivery: self._source.consumed(delivery),
+            over=self._receiving.release,
+            on_defect=self._host.on_defect,
+        )
+        try:
+            GroupListener(self._host.lock, self._membership, callbacks, source, direct).start()
+        except RuntimeError as error:
+            self._receiving.release()
+            raise Exhausted("no thread can be started for the listener: end some, or try again later") from error
+
+    @application_call(give_back="_give_back")
+    def _next_of_loop(self, timeout_s: float | None) -> Event | None:
+        return self._next(timeout_s)
+
+    def _next(self, timeout_s: float | None) -> Event | None:
+        # What an interrupted call had taken from the queue comes first.
+        if self._given_back:
+            return self._given_back.popleft()
+        message = next(self._current, None)
+        if message is not None:
+            return message
+        self._membership.read_by = get_ident()  # a `leave` of another thread waits until it has given the state
+        deadline = deadline_of(timeout_s)
+        while True:
+            with self._host.lock:
+                item = run(self._next_item(deadline))
+            if item is None:
+                return None
+            event = self._handled(item)
+            if event is not None:
+                return event
 
     # state
 
+    @application_call()
     def wait_for_state(self, timeout_s: float | None = 10.0) -> bool:
         """Wait until `set_state` has been called, by this thread unless another one receives.
 
@@ -295,31 +352,13 @@ class Receiving(GroupHandle):
         member that asked for no state. Raises GComTimeout, StateFailed, NotAMember, Detached.
         """
         deadline = deadline_of(timeout_s)
-        while (arrived := self._await_state(timeout_s, deadline)) is not None:
+        while (arrived := self._state_to_set(timeout_s, deadline)) is not None:
             try:
                 self._state.set(self._source, arrived)
             finally:
                 self._receiving.release()
         return not self._session.state.lost
 
-    def _await_state(self, timeout_s: float | None, deadline: float | None) -> SetState | None:
-        """Return the state for this thread to set, which is the receiver until then; None: it was set, or is lost."""
-        queued = self._membership.queued
+    def _state_to_set(self, timeout_s: float | None, deadline: float | None) -> SetState | None:
         with self._host.lock:
-            # A session that has ended is waited out, too: the process may be on its way back, into one that awaits its
-            # state.
-            while (session := self._session).state.awaited or session.ended is not None:
-                first = queued[0] if queued else None
-                # Nobody receives, and the state is next: this thread takes it. Beside a receiver it only waits, since
-                # what came before the state must be dealt with first.
-                if isinstance(first, SetState) and self._receiving.acquire(blocking=False):
-                    queued.popleft()
-                    return first
-                if self._membership.state_failure:
-                    raise StateFailed(self._membership.state_failure)
-                guards.raise_if_over(self._membership)
-                if not session.wait_for_change(deadline):
-                    donor = session.machine.transfer.donor or "its own reader"
-                    text = f"no state in group {session.machine.group!r} after {timeout_s} s: it waits for {donor}"
-                    raise GComTimeout(text)
-        return None
+            return run(self._await_state(timeout_s, deadline))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from time import monotonic, time
 
 from gcom.errors import BadValue
-from gcom.runtime.closable import Closable
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
 from gcom.runtime.traces import Trace, TraceBuffer
+from gcom.runtime.user_process.closable import Closable
+from gcom.runtime.user_process.entry import application_call
 
 CAPACITY_MAX = 1_000_000  # some hundred bytes each: a watch must not cost more than the group
 
@@ -42,6 +43,7 @@ class Watch(Closable):
         return self._anchor
 
     @property
+    @application_call()
     def dropped(self) -> int:
         """Messages that went at the bound before they were taken."""
         with self._host.lock:
@@ -51,6 +53,7 @@ class Watch(Closable):
         """Return a time of a trace in seconds since 1970, as the wall clock was when the watch was opened."""
         return monotonic_s - self._anchor[0] + self._anchor[1]
 
+    @application_call()
     def take(self) -> list[Trace]:
         """Return the traces of all that was delivered since the last time, in the order of delivery."""
         with self._host.lock:
@@ -59,6 +62,7 @@ class Watch(Closable):
         # longer than a step, and a watch must not slow its group.
         return [trace for run in runs for trace in run.traces()]
 
+    @application_call()
     def of(self, sender: str, number: int) -> Trace | None:
         """Return the trace of a message; None: it was not delivered while the watch was open, or is kept no more.
 
@@ -68,6 +72,7 @@ class Watch(Closable):
             run = self._buffer.find(sender, number)
         return run.of(number) if run else None
 
+    @application_call()
     def close(self) -> None:
         """Record nothing more; what is kept stays. May be called again."""
         with self._host.lock:

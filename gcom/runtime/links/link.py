@@ -12,18 +12,19 @@ from collections import deque
 from itertools import zip_longest
 from threading import Lock, Thread
 from time import monotonic
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from gcom.core.codec import frames as codec
-from gcom.core.machine import GroupMachine
 from gcom.core.messages.events import CallFailed, Replied
-from gcom.core.messages.frames import Frame, Refused, Reply, supersedes
+from gcom.core.messages.frames import Frame, Reply, supersedes
 from gcom.errors import PeerError, Unavailable, Untrusted, VersionMismatch
 from gcom.runtime import pyro
-from gcom.runtime.life import is_dead
+from gcom.runtime.links.taken import TakenFrame, is_unawaited, refused
 from gcom.runtime.security.process import Security
 from gcom.runtime.session import Session
 from gcom.runtime.step_lock import StepLock
+from gcom.runtime.user_process.entry import own
+from gcom.runtime.user_process.life import is_dead
 from gcom.values import limits, names
 from gcom.values.names import Address, Process
 
@@ -72,16 +73,6 @@ class LinkHost(Protocol):
     def on_defect(self) -> None: ...
 
 
-class _TakenFrame(NamedTuple):
-    """A frame that a session's machine gave away; its end must be told."""
-
-    session: Session
-    peer: Process
-    frame: Frame
-    taken_s: float
-    unawaited: bool  # nobody waits for the answer to it
-
-
 class Link:
     """The connection that serves a member at one address until it is none there. Guarded by the host's lock.
 
@@ -101,8 +92,8 @@ class Link:
         self._sought_ms = -limits.HEARTBEAT_MS  # when a connection that ended was made anew at once, the last time
         # Each with its connection. 1. It breaks under a writer. 2. Another is dialled, and frames are taken for that.
         # 3. On the broken one they would be lost, and answers over the other be taken for those of frames before.
-        self._to_write: deque[tuple[pyro.Pipeline, _TakenFrame]] = deque()
-        self._unanswered: deque[_TakenFrame] = deque()
+        self._to_write: deque[tuple[pyro.Pipeline, TakenFrame]] = deque()
+        self._unanswered: deque[TakenFrame] = deque()
         self._told: tuple[tuple[Process, Process], int] = ("", ""), 0  # of whose peer that it lives, last, and when
         self._next_tick_ms = 0  # before it nothing is due by time
         self._late_ms = 0  # so much later the reader may look at what is due
@@ -193,9 +184,8 @@ class Link:
             # To dial may take seconds, and the lock is held here.
             # With faults, delays are put into a call on purpose.
             if self._pipeline is None or self._host.has_faults:
-                name = f"gcom dial {self.address}"
-                self._call_thread = Thread(target=self._make_calls, args=(taken,), name=name, daemon=True)
-                self._call_thread.start()
+                if not self._begin_calls(taken):
+                    continue
                 break
             self._put(self._pipeline, taken)
         if not self._turns and not self._unanswered and self._call_thread is None and not self._closed:
@@ -204,6 +194,19 @@ class Link:
             self._drop_pipeline()
             self.close()
         return bool(self._to_write)
+
+    def _begin_calls(self, taken: TakenFrame) -> bool:
+        """Start the thread that dials, or calls with faults; return False where there is none to be had now."""
+        name = f"gcom dial {self.address}"
+        thread = self._call_thread = Thread(target=own(self._make_calls), args=(taken,), name=name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            # As a call that broke: the machine tries again in a while.
+            self._call_thread = None
+            taken.session.step(CallFailed(taken.peer, refused=False))
+            return False
+        return True
 
     def is_clear(self, session: Session, peer: Process) -> bool:
         """Return whether a frame to this peer could be written at once: nothing is due before it. Holds the lock."""
@@ -215,16 +218,16 @@ class Link:
         assert self._pipeline is not None, "it is clear"
         self._next_tick_ms = 0
         unawaited = is_unawaited(session.machine, frame)
-        self._put(self._pipeline, _TakenFrame(session, frame.target, frame, monotonic(), unawaited))
+        self._put(self._pipeline, TakenFrame(session, frame.target, frame, monotonic(), unawaited))
         self._host.lock.write_on_release(self)
 
-    def _put(self, pipeline: pyro.Pipeline, taken: _TakenFrame) -> None:
+    def _put(self, pipeline: pyro.Pipeline, taken: TakenFrame) -> None:
         self._unanswered.append(taken)
         if not taken.unawaited:
             self._host.reader.end_rest()
         self._to_write.append((pipeline, taken))
 
-    def _take(self) -> _TakenFrame | None:
+    def _take(self) -> TakenFrame | None:
         while self._due:
             # One that has more is woken again, and goes to the end: a busy group starves no quiet one.
             turn = session, peer = next(iter(self._due))
@@ -235,7 +238,7 @@ class Link:
                 continue
             frame = session.take(peer)
             if frame is not None:
-                return _TakenFrame(session, peer, frame, monotonic(), is_unawaited(session.machine, frame))
+                return TakenFrame(session, peer, frame, monotonic(), is_unawaited(session.machine, frame))
             if self._unanswered and session.machine.data_waits(peer):
                 self._host.reader.end_rest()
         return None
@@ -288,7 +291,7 @@ class Link:
                 pipeline.close()  # a frame is missing on this connection: nothing may follow it
                 raise
 
-    def _write_one(self, pipeline: pyro.Pipeline, taken: _TakenFrame) -> None:
+    def _write_one(self, pipeline: pyro.Pipeline, taken: TakenFrame) -> None:
         taken.session.log_before_frame()
         # Frames of several groups are due together: one call of the kernel for all, and one wake of the peer.
         follows = bool(self._to_write)
@@ -330,7 +333,7 @@ class Link:
                 unawaited = unawaited and was_unawaited
                 if not self._host.reader.has_rested:
                     self._measure(taken_s)
-                reply = _refused(peer, reply) if isinstance(reply, VersionMismatch) else reply
+                reply = refused(peer, reply) if isinstance(reply, VersionMismatch) else reply
                 # A step costs more than all else of an answer.
                 same = bool(self._unanswered) and self._unanswered[0].session is session
                 if same and isinstance(later, Frame) and supersedes(later, reply):
@@ -408,7 +411,7 @@ class Link:
 
     # dialling, and calls one by one; in a thread of its own for so long
 
-    def _make_calls(self, taken: _TakenFrame | None) -> None:
+    def _make_calls(self, taken: TakenFrame | None) -> None:
         try:
             while taken is not None:
                 taken = self._call(taken) if self._host.has_faults else self._dial(taken)
@@ -416,7 +419,7 @@ class Link:
             self._host.on_defect()
             raise
 
-    def _dial(self, taken: _TakenFrame) -> _TakenFrame | None:
+    def _dial(self, taken: TakenFrame) -> TakenFrame | None:
         """Make a connection for a frame that waits, and leave it to the reader; return a frame to go on with."""
         try:
             pipeline = pyro.Pipeline(self._caller.connect(CALL_TIMEOUT_S), pyro.NODE)
@@ -434,7 +437,7 @@ class Link:
             self._host.lock.write_on_release(self)
         return None
 
-    def _call(self, taken: _TakenFrame) -> _TakenFrame | None:
+    def _call(self, taken: TakenFrame) -> TakenFrame | None:
         """Make one call, with faults; return the next frame to call with."""
         session, peer, frame, taken_s, _ = taken
         session.log_before_frame()
@@ -444,7 +447,7 @@ class Link:
             self._measure(taken_s)
             event = Replied(peer, self._checked(codec.decode_reply(answer)))
         except VersionMismatch as error:
-            event = Replied(peer, _refused(peer, error))
+            event = Replied(peer, refused(peer, error))
         except (Unavailable, PeerError) as error:
             event = self._failure(peer, error)
         return self._end_call(taken, event)
@@ -469,7 +472,7 @@ class Link:
             return CallFailed(peer, refused=False)
         return CallFailed(peer, refused=isinstance(error, pyro.ConnectionRefused), dead=is_dead(self.address))
 
-    def _end_call(self, taken: _TakenFrame, event: Replied | CallFailed) -> _TakenFrame | None:
+    def _end_call(self, taken: TakenFrame, event: Replied | CallFailed) -> TakenFrame | None:
         """Step the session with the end of a call; return the next frame, which this thread calls with, too."""
         with self._host.lock:
             taken.session.step(event)
@@ -486,15 +489,3 @@ class Link:
                 self._host.lock.write_on_release(self)
                 self._host.reader.reschedule()
         return following
-
-
-def is_unawaited(machine: GroupMachine, frame: Frame) -> bool:
-    """Return whether nobody waits for the answer to a frame: it has data alone, and nothing waits behind that."""
-    if not frame.runs or frame.control or frame.envelopes or frame.fragments or frame.orders or machine.pending:
-        return False
-    return not machine.answers_decide
-
-
-def _refused(peer: Process, error: VersionMismatch) -> Refused:
-    """Return an answer, a refusal most likely, that is not for this version to read."""
-    return Refused("version", f"{peer}: {error}")

@@ -15,6 +15,8 @@ from typing import Protocol
 
 from gcom.runtime import pyro
 from gcom.runtime.step_lock import StepLock, Writer
+from gcom.runtime.user_process.entry import own
+from gcom.runtime.user_process.process_events import keep
 
 REST_S = 0.003  # answers that nobody waits for are taken together: each wake of the reader costs as much as an answer
 IDLE_WAIT_MS = 250  # between looks at the clock at most: sooner than the time of any call is over
@@ -61,13 +63,13 @@ class Reader:
     def __init__(self, host: ReaderHost, owners: Callable[[], Sequence[PipelineOwner]]) -> None:
         self._host = host
         self._owners = owners  # called with the lock held
-        self._selector = selectors.DefaultSelector()
+        self._selector = keep(selectors.DefaultSelector())
         # A selector cannot be told from outside; a byte on a socket that it watches ends its wait.
-        self._wake_receiver, self._wake_sender = socket.socketpair()
+        self._wake_receiver, self._wake_sender = map(keep, socket.socketpair())
         self._wake_receiver.setblocking(False)
         self._wake_sender.setblocking(False)
         self._selector.register(self._wake_receiver, selectors.EVENT_READ)
-        self._wake_selector = selectors.DefaultSelector()
+        self._wake_selector = keep(selectors.DefaultSelector())
         self._wake_selector.register(self._wake_receiver, selectors.EVENT_READ)
         self._half_written: set[pyro.Pipeline] = set()  # wait for their socket to take more
         self._resting = False
@@ -75,7 +77,7 @@ class Reader:
         self._changes: deque[tuple[str, PipelineOwner | None, pyro.Pipeline]] = deque()
         self._next_tick_ms = 0
         self._closed = False
-        self._thread = Thread(target=self._run, name="gcom reader", daemon=True)
+        self._thread = Thread(target=own(self._run), name="gcom reader", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -105,7 +107,10 @@ class Reader:
 
     def close(self) -> None:
         self._closed = True
-        self._wake()
+        if self._thread.ident is None:
+            self._let_go()
+        else:
+            self._wake()
 
     def join(self, timeout_s: float) -> None:
         self._thread.join(timeout_s)
@@ -139,10 +144,11 @@ class Reader:
             # in no selector, and no other thread lets go of them.
             for _, _, pipeline in self._changes:
                 pipeline.release()
-            self._selector.close()
-            self._wake_selector.close()
-            self._wake_receiver.close()
-            self._wake_sender.close()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        for thing in (self._selector, self._wake_selector, self._wake_receiver, self._wake_sender):
+            thing.close()
 
     def _drain_wakeups(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -189,8 +195,12 @@ class Reader:
                 self._half_written.discard(pipeline)
                 pipeline.release()
             elif kind == "add":
-                with contextlib.suppress(ValueError):  # it was closed meanwhile
+                try:
                     self._selector.register(pipeline, selectors.EVENT_READ, owner)
+                except ValueError:  # it was closed meanwhile
+                    pass
+                except OSError:
+                    pipeline.close()  # the system watches no more for us: its owner gives it up as overdue
             else:
                 self._watch(owner, pipeline, selectors.EVENT_READ | selectors.EVENT_WRITE)
 

@@ -28,6 +28,7 @@ from gcom.runtime.pyro.wire import (
     remaining,
     shut,
 )
+from gcom.runtime.user_process.process_events import keep
 from gcom.values import names
 from gcom.values.names import Address
 
@@ -187,7 +188,7 @@ class Caller:
             self._introduce(sock, {"handshake": "hello", "object": self._object_id}, deadline)
         else:
             self._prove(sock, self._secret, deadline)
-        return sock
+        return keep(sock)
 
     def _introduce(self, sock: tls.PeerSocket, words: dict[str, object], deadline: float) -> WireMessage:
         """Say CONNECT; return the peer's welcome."""

@@ -57,7 +57,10 @@ class HostNames:
         with self._lock:
             search = self._searches.get((host, port))
             if search is None:
-                search = self._searches[host, port] = _Search(self._look_up, host, port)
+                try:
+                    search = self._searches[host, port] = _Search(self._look_up, host, port)
+                except RuntimeError as error:
+                    raise socket.gaierror(socket.EAI_AGAIN, "no thread can be started to look it up") from error
         search.over.wait(max(0.0, min(deadline, search.began_s + RESOLVE_S) - monotonic()))
         if not search.over.is_set():
             raise socket.gaierror(socket.EAI_AGAIN, "no name server answers")

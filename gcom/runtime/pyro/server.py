@@ -49,6 +49,7 @@ from gcom.runtime.pyro.wire import (
     shut,
     write,
 )
+from gcom.runtime.user_process.process_events import keep
 from gcom.values import limits, names
 from gcom.values.identity import NOBODY, Identity
 from gcom.values.names import Address
@@ -142,7 +143,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         if self._credentials is None:
             return
         try:
-            conn.sock = tls.accepted(conn.sock, self._credentials, deadline, openly=bool(self._openly))
+            conn.sock = keep(tls.accepted(conn.sock, self._credentials, deadline, openly=bool(self._openly)))
         except tls.PlainSpoken as spoken:
             self._refuse(conn, "no TLS", f"{NOT_TRUSTED}this address speaks TLS alone: {HOW_SECURE}")
             raise EOFError("refused") from spoken
@@ -320,6 +321,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
         raise RefusedMessage("malformed call", "not a call: object, method, positional and named arguments")
 
     def _admit(self, conn: Any) -> bool:
+        keep(conn.sock)
         admission = self._connections.admit(conn, _other_host(conn.sock))
         if admission is ConnectionAdmission.REFUSED:
             self._deny(conn.sock)
@@ -371,6 +373,7 @@ class Server:
             ),
         )
         self._daemon.objectsById = dict(objects)
+        keep(self._daemon.transportServer.sock)
         self.address: Address = self._daemon.locationStr
         self._closing = threading.Event()
         self._close_lock = threading.Lock()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event, Lock
+from threading import Event, RLock
 from time import monotonic
 
 from gcom import errors
@@ -58,7 +58,7 @@ class DirectoryClient:
         credentials = credentials or credentials_for(self.address)
         self._secure = isinstance(credentials, pyro.Credentials)
         self._each = {at: RegistryClient(at, timeout_s, put, credentials) for at in self.addresses}
-        self._homes, self._lock = Homes(), Lock()
+        self._homes, self._lock = Homes(), RLock()  # a signal's handler may ask, too
         self._tell, self._silent = tell, set[Address]()  # those of which it was told, and that have not answered since
         self._workers = ThreadPoolExecutor(_WORKERS, "gcom registries")  # without a thread until several are asked
         self._closed = Event()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from gcom.runtime.closable import Closable
+from gcom.runtime.user_process.closable import Closable
 from gcom.values.names import Address
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from gcom.core import streams
-from gcom.core.directory.rows import Row, stands_above
+from gcom.core.directory.rows import DissolvedInstance, Row, stands_above
 from gcom.core.directory.table import Directory
 from gcom.core.joining import join
 from gcom.core.joining.attempt import JoinAttempt
@@ -462,7 +462,7 @@ def a_static_group_starts_anew_with_who_comes_back(patch: Patch) -> None:
 @told_by(test_directory_memory.test_sides_that_are_dead_leave_no_tombstone_to_one_that_was_put_out)
 def a_side_that_is_dead_has_left_for_all_others(patch: Patch) -> None:
     def buried(self: Directory, group: str, instance: str, view: int, dead: Iterable[str]) -> bool:
-        self._dissolve(group, instance, view)
+        self._dissolve(DissolvedInstance(group, instance, view))
         return True
 
     patch.setattr(Directory, "bury", buried)

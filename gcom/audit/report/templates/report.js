@@ -14,7 +14,14 @@
     const box = incident.querySelector(".space .scroll");
     if (hot && box) {
       const place = hot.getBoundingClientRect().left - box.getBoundingClientRect().left;
-      box.scrollLeft += place - box.clientWidth / 2;
+      // By whole columns, so that no label is cut at the left edge.
+      const step = Number(box.querySelector("svg").dataset.step);
+      box.scrollLeft = Math.round((box.scrollLeft + place - box.clientWidth / 2) / step) * step;
+    }
+    if (box) {
+      const more = () => box.parentElement.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+      box.addEventListener("scroll", more);
+      more();
     }
   };
   const incidents = document.querySelectorAll("details.incident");

@@ -33,8 +33,7 @@ def _judge_batch(batch: Batch) -> None:
         return
     for chosen, into in ((batch.sends, summary.sent_digests), (batch.delivers, summary.delivered_digests)):
         told = np.array([row for row in chosen.tolist() if row in rows.digests], np.int64)
-        # No more digests than messages: what a line has beyond its count belongs to no message.
-        lists = [rows.digests[row][:n] for row, n in zip(told.tolist(), rows.count[told].tolist(), strict=True)]
+        lists = [rows.digests[row] for row in told.tolist()]
         lengths = np.array([len(each) for each in lists], np.int64)
         _note_digested(batch, told[lengths > 0], lengths[lengths > 0])
         digest = np.fromiter(chain.from_iterable(lists), np.int64)

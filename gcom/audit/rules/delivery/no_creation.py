@@ -9,6 +9,7 @@ from gcom.audit.input.rows import Ints
 from gcom.audit.rules.rule import AuditRule, Case, Example, Projection, always, named
 from gcom.audit.summary.batch import Batch
 from gcom.audit.summary.intervals import Intervals
+from gcom.audit.summary.runs import by_code
 from gcom.audit.summary.tally import Tally
 
 
@@ -43,11 +44,10 @@ def _judge_own_deliveries(batch: Batch) -> None:
     early = np.zeros(len(delivers), np.bool_)
     if mine.any():
         early[mine] = _judge_early(batch, delivers[mine], last[mine])
-    for code in np.unique(rows.sender[delivers]).tolist():
-        which = (rows.sender[delivers] == code) & ~early
-        if which.any():
-            who = rows.senders[code]
-            summary.highest[who] = max(summary.highest.get(who, 0), int(last[which].max()))
+    last = last[~early]
+    for code, of in by_code(rows.sender[delivers][~early]):
+        who = rows.senders[code]
+        summary.highest[who] = max(summary.highest.get(who, 0), int(last[of].max()))
 
 
 def _judge_early(batch: Batch, own: Ints, last: Ints) -> NDArray[np.bool_]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, some_ranges, where_reliable
+from gcom.audit.rules.rule import AuditRule, Case, Example, Mark, marks_of_range, some_ranges, where_reliable
 from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.tally import Tally
-
-_NUMBERS = 1_000  # from each end of what is missing
 
 
 def _judge(case: Case, tally: Tally) -> None:
@@ -30,8 +28,7 @@ def marks_of_missing(e: Example) -> set[Mark]:
     """Return the hole, and the missing messages; of long ranges both ends, whose neighbours other violations name."""
     found: set[Mark] = {("hole", e["process"], e["view"])}
     for first, last in e.get("missing", ()):
-        numbers = {*range(first, min(last, first + _NUMBERS) + 1), *range(max(first, last - _NUMBERS), last + 1)}
-        found |= {("message", e["sender"], number) for number in numbers}
+        found |= marks_of_range(e["sender"], first, last)
     return found
 
 

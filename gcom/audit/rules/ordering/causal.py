@@ -21,6 +21,7 @@ from gcom.audit.rules.groups import InstanceLogs
 from gcom.audit.rules.rule import AuditRule, Case, Example, named, where_causal
 from gcom.audit.summary.dependencies import PAST, PRESENT
 from gcom.audit.summary.excerpts import Excerpt, MessageRequest
+from gcom.audit.summary.intervals import Intervals
 from gcom.audit.summary.runs import expanded
 from gcom.audit.summary.tally import EXAMPLES, Tally
 
@@ -51,18 +52,32 @@ def _ask(case: Case, tally: Tally) -> MessageRequest | None:
 
 
 def _count_dependencies(group: InstanceLogs) -> int:
-    members = group.members()
+    """Count the cases as the second reading would, without it."""
+    members = {view: set(each) for view, each in group.members().items()}
+    known: dict[tuple[str, int], tuple[Intervals, int]] = {}
     total = 0
     for summary in group.summaries.values():
         for (sender, view), numbers in summary.delivered_in.items():
             theirs = group.summaries.get(sender)
-            # From its first send after a delivery of `other` on, every message of the sender depends on `other`. So
-            # the cases are counted as the second reading would count them, without it.
-            depends_from = theirs.depends_from if theirs is not None else {}
-            for other in members.get(view, ()):
-                if other != sender and other in depends_from:
-                    total += len(numbers.above(depends_from[other] - 1))
+            if theirs is None:
+                continue
+            # Nearly all have delivered the same of a sender, so each sender's dependencies are counted once, and not
+            # once per process: with N members that would be N times N times N.
+            same, count = known.get((sender, view), (None, 0))
+            if same != numbers:
+                inside = members.get(view, set()) - {sender}
+                count = _count_after(numbers, [n for other, n in theirs.depends_from.items() if other in inside])
+                known[sender, view] = numbers, count
+            total += count
     return total
+
+
+def _count_after(numbers: Intervals, firsts: list[int]) -> int:
+    """Return how many of the numbers are from each of `firsts` on, all added up.
+
+    From its first send after a delivery of another process on, every message of a sender depends on that process.
+    """
+    return sum(max(0, last - max(first, since) + 1) for first, last in numbers for since in firsts)
 
 
 def _judge_bucket(request: MessageRequest, sender: str, excerpts: list[Excerpt], closed: frozenset[str]) -> Tally:

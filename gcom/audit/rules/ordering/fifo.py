@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcom.audit.rules.rule import AuditRule, Example, Mark, named, where_fifo
+from gcom.audit.rules.rule import AuditRule, Example, Mark, marks_of_range, named, where_fifo
 
 
 def _sentence(e: Example) -> str:
@@ -13,8 +13,10 @@ def _sentence(e: Example) -> str:
 
 
 def _marks(e: Example) -> set[Mark]:
-    # The message that is missing: what AGREEMENT says of it has the same cause.
-    return {("message", e["sender"], e["number"] - 1)}
+    # The messages that are missing: what other rules say of them has the same cause. A run that comes too late is first
+    # missing as a whole; SERIAL_CONTIGUOUS and TOTAL name the first of it.
+    last = e["number"] - 1
+    return marks_of_range(e["sender"], min(e.get("highest", 0) + 1, last), last)
 
 
 # Blamed for two deliveries of one sender that are swapped, and for one that is renumbered.

@@ -9,7 +9,8 @@ each step is a contradiction: that process delivered its own front before the ot
 
 Deliveries come by place (the number of messages settled before), so that processes that deliver alike come together and
 queues stay as short as a bucket. A message that only one process delivered lies on no cycle that does not pass it by,
-and leaves at once; of one that a process delivered twice, the first delivery counts.
+and leaves at once; of one that a process delivered twice, the first delivery counts. A delivery that the summaries do
+not know, as of a log that was changed meanwhile, leaves as well, and nothing is proved then.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class OrderMerge:
         self._cycle: list[int] = []  # processes, each of which waits for the next; the last for the first
         self._fronts: list[_Run] = []  # of these, when the cycle was found
         self._behind: dict[int, dict[str, Any]] = {}  # by place in the cycle: its front, where the next process has it
+        self._strange = False  # something was delivered that the summaries do not know
 
     def feed(self, excerpt: Excerpt) -> None:
         """Add deliveries; those of one process in their order."""
@@ -87,14 +89,15 @@ class OrderMerge:
             self._queues.clear()
 
     def steps(self) -> list[Step]:
-        """Return the contradictions that make a cycle; none where one order fits all."""
+        """Return the contradictions that make a cycle; none where one order fits all, or the logs were changed."""
+        # A cycle of which a step was not found in the deliveries rests on the summaries alone, which these contradict.
+        if not self.is_located() or self._strange:
+            return []
         found = []
         for place in range(len(self._cycle)):
             mine, other = (1 - place) % len(self._cycle), -place % len(self._cycle)
-            front, behind = self._fronts[mine], self._fronts[other]
-            # Where the other's front was not found behind this one in the deliveries fed, the step has no position.
-            named = {"process": front.excerpt["process"], "sender": behind.sender, "number": behind.number}
-            found.append((front.where(front.number), self._behind.get(other, named)))
+            front = self._fronts[mine]
+            found.append((front.where(front.number), self._behind[other]))
         return found
 
     def is_located(self) -> bool:
@@ -102,8 +105,8 @@ class OrderMerge:
         return bool(self._cycle) and len(self._behind) == len(self._cycle)
 
     def is_done(self) -> bool:
-        """Tell whether the answer is known: a cycle was found, or everything has left."""
-        return bool(self._cycle) or not any(self._queues)
+        """Tell whether the answer is known: contradictions were found, or everything has left."""
+        return bool(self.steps()) or not (self._cycle or self._strange or any(self._queues))
 
     def _first_time(self, process: int, run: _Run) -> list[_Run]:
         """Return the parts of a run that were not delivered before."""
@@ -118,24 +121,29 @@ class OrderMerge:
 
     def _advance(self) -> None:
         # Only a process whose front has changed can let something leave: its new front was the last that the others
-        # waited for, or nobody's.
+        # waited for, or nobody's. It ends: a process comes into `changed` only when messages have left a queue, and
+        # nothing comes into one here.
         changed = [process for process, queue in enumerate(self._queues) if queue]
         while changed:
             process = changed.pop()
             queue = self._queues[process]
-            # A whole run leaves at a time, and then the next front may leave as well.
-            while queue and (leaving := self._leaving(queue[0])):
+            # A whole run leaves at a time, and then the next front may leave as well. It ends: at each turn one message
+            # or more leaves this queue.
+            while queue and (leaving := self._leaving(process, queue[0])):
                 held, count = leaving
                 for each in held:
                     self._leave(each, count)
                 changed += [each for each in held if each != process]
 
-    def _leaving(self, front: _Run) -> tuple[list[int], int] | None:
-        """Return the processes that hold the front, and the number of messages from it on that can leave; None if none
-        can.
+    def _leaving(self, process: int, front: _Run) -> tuple[list[int], int] | None:
+        """Return the processes that hold the front of `process`, itself among them, and the number of messages from it
+        on that can leave; None if none can.
         """
         held, last = self._holders(front.sender, front.number)
         count = min(front.count, last - front.number + 1)
+        if process not in held:
+            self._strange = True
+            return [process], count
         for each in held if len(held) > 1 else ():
             queue = self._queues[each]
             if not queue or queue[0].number != front.number or queue[0].sender != front.sender:
@@ -197,6 +205,7 @@ def _cycle_through(start: int, after: dict[int, list[int]]) -> list[int]:
     """Return the shortest cycle through `start`, breadth first; empty if there is none."""
     came_from: dict[int, int] = {}
     ring = [start]
+    # It ends: each ring has only processes that were in none before.
     while ring and start not in came_from:
         reached = []
         for a in ring:
@@ -209,6 +218,7 @@ def _cycle_through(start: int, after: dict[int, list[int]]) -> list[int]:
         return []
     # From its end back: `came_from` has one way to each process, which is a shortest one.
     cycle = [start]
+    # It ends: a way is as long as the ring in which its end was reached.
     while came_from[cycle[-1]] != start:
         cycle.append(came_from[cycle[-1]])
     return [start, *cycle[:0:-1]]

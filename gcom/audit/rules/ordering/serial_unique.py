@@ -1,4 +1,4 @@
-"""SERIAL_UNIQUE: a serial is of one message, and a message has one serial.
+"""SERIAL_UNIQUE: a serial is of one message or no-op, and a message has one serial.
 
 In a bucket in which each process's serials rise, each of them is there once, and equal prints are equal sets. So such
 buckets together hold each message with its serial once; if they hold more than there are messages, one has two serials,
@@ -50,6 +50,23 @@ def _judge_batch(batch: Batch) -> None:
     add_prints(summary.serials, fingerprints(batch.words[rows.sender[named_ones]], *runs, batch.seeds))
 
 
+def _judge(case: Case, tally: Tally) -> None:
+    """Judge that a serial is a no-op at all of a class or at none, and in a SAFE group at none where anybody has a
+    message under it.
+    """
+    for bound in case.group.bound():
+        placed = Intervals()
+        for _, section in bound.heard if any(section.no_ops for _, section in bound.members) else ():
+            placed = placed.union(section.placed)
+        for who, section in bound.members:
+            if clash := section.no_ops.common(placed):
+                other = next(p for p, s in bound.heard if clash.lowest in s.placed)
+                places = [each for each in section.no_op_places if each["serial"] in clash]
+                where = (places or section.no_op_places)[0]
+                more = {"process": who, "serial": clash.lowest, "other": other}
+                tally.violate(len(clash), kind="no-op", **where | more)
+
+
 def _ask(case: Case, _: Tally) -> MessageRequest | None:
     summaries = case.group.summaries.values()
     by_bucket: dict[int, set[tuple[int, int, int]]] = defaultdict(set)
@@ -88,6 +105,8 @@ def _judge_bucket(_: MessageRequest, sender: str, excerpts: list[Excerpt], __: f
 
 def _sentence(e: Example) -> str:
     other = e["other"]
+    if e["kind"] == "no-op":
+        return f"Serial {e['serial']} is of no message at {e['process']}, and of one at {other}."
     if e["kind"] == "serial":
         return f"Serial {e['serial']} is {named(e)} at {e['process']} and {named(other)} at {other['process']}."
     where = f"{e['serial']} at {e['process']} and {e['other_serial']} at {other['process']}"
@@ -102,10 +121,11 @@ def _marks(e: Example) -> set[Mark]:
 # new sequencer gives again.
 RULE = AuditRule(
     "SERIAL_UNIQUE",
-    "A serial is of one message, and a message has one serial.",
+    "A serial is of one message or no-op, and a message has one serial.",
     where_total,
     _sentence,
     judge_batch=_judge_batch,
+    judge=_judge,
     ask=_ask,
     judge_bucket=_judge_bucket,
     marks=_marks,

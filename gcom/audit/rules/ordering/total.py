@@ -72,6 +72,7 @@ def _judge_stream(request: MessageRequest, excerpts: Iterable[tuple[int, Excerpt
         merge.feed(excerpt)
         fed += int(excerpt["count"].sum())
     merge.merge()
+    # The summaries say what each process delivered. Where the excerpts do not fit them the logs have changed between.
     if steps := merge.steps():
         told = [{"before": before, "after": after} for before, after in steps]
         tally.violate(1, **told[0]["after"], steps=told)

@@ -114,11 +114,13 @@ class _Lineage:
                 beside[name].add(other)
                 beside[other].add(name)
         # All that can be reached from one instance, over links in either direction.
-        found, ends = set[str](), [min(beside)]
+        ends = [min(beside)]
+        found = {*ends}
+        # It ends: each instance is added once.
         while ends:
-            name = ends.pop()
-            found.add(name)
-            ends += sorted(beside[name] - found)
+            new = beside[ends.pop()] - found
+            found |= new
+            ends += sorted(new)
         return found != beside.keys()
 
     def _judge_beginning(self, new: JudgedInstance) -> None:
@@ -162,6 +164,7 @@ class _Lineage:
         """Return all instances before `name`, and whether the logs tell of all of them."""
         found: set[str] = set()
         whole, ends = True, [name]
+        # It ends: beside `name`, which may be its own ancestor, each instance is added once.
         while ends:
             each = self._instances.get(ends.pop())
             # An instance without its view 1 does not tell what it succeeds: its ancestors are not known.

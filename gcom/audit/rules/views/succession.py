@@ -234,7 +234,9 @@ def _judge_settled(link: SuccessionLink, view: int) -> None:
             settled = session.settled.get(sender, Intervals())
             # Exactly the cut: less is a loss at this process, and more at all others that go over.
             missing = required.get(sender, Intervals()).minus(settled)
-            beyond = settled.above(cut.get(sender, 0))
+            # `without` are messages that nobody held, so nobody has delivered one of these.
+            had = session.delivered.get(sender, Intervals()).common(claim.without.get(sender, Intervals()))
+            beyond = settled.above(cut.get(sender, 0)).union(had)
             if missing or beyond:
                 more = {"instance": old.name, "other_instance": link.new.name, "sender": sender}
                 kind, number = ("short", missing.lowest) if missing else ("beyond", beyond.lowest)

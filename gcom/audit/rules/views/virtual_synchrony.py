@@ -14,7 +14,7 @@ _Member = tuple[str, SectionSummary]
 
 
 def _judge(case: Case, tally: Tally) -> None:
-    for (view, _), members in sorted(case.group.classes().items(), key=str):
+    for (view, _), members in case.group.classes().items():
         if len(members) < 2:
             continue
         tally.evaluated += 1

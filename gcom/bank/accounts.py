@@ -1,0 +1,80 @@
+"""The bank's accounts: a deterministic machine."""
+
+from __future__ import annotations
+
+from gcom.replicated import Refused
+from gcom.replicated.machine import Machine, command, query
+
+MONEY_MAX = 10**18  # of one amount, and of what an account holds
+
+
+class BadMoney(Refused):
+    """An amount that is none."""
+
+
+class Overdrawn(Refused):
+    """An account that does not have so much."""
+
+
+def money_of(amount: object) -> int:
+    """Return an amount of money; raises BadMoney unless it is a whole number from 0 to MONEY_MAX."""
+    if isinstance(amount, bool) or not isinstance(amount, int) or not 0 <= amount <= MONEY_MAX:
+        raise BadMoney(f"money must be a whole number from 0 to {MONEY_MAX}; got {amount!r:.60}")
+    return amount
+
+
+class Bank(Machine):
+    """Accounts by number, and their money. With `overdraft` a withdrawal may leave less than nothing."""
+
+    def __init__(self, opening: dict[int, int] | None = None, overdraft: bool = False) -> None:
+        self.balances = dict(opening or {})
+        self.overdraft = overdraft
+        self.put_in = sum(self.balances.values())  # by deposits, less what was withdrawn
+
+    @command
+    def deposit(self, account: int, money: int) -> int:
+        """Put money into an account; return what it holds."""
+        balance = self._checked(self.balances.get(account, 0) + money_of(money), account)
+        self.balances[account] = balance
+        self.put_in += money
+        return balance
+
+    @command
+    def withdraw(self, account: int, money: int) -> int:
+        """Take money out of an account; return what it holds. Raises Overdrawn."""
+        balance = self._checked(self.balances.get(account, 0) - money_of(money), account)
+        self.balances[account] = balance
+        self.put_in -= money
+        return balance
+
+    @command
+    def transfer(self, account: int, to: int, money: int) -> int:
+        """Move money to another account; return what the first holds. Raises Overdrawn."""
+        if account == to:
+            return self.balances.get(account, 0)
+        left = self._checked(self.balances.get(account, 0) - money_of(money), account)
+        there = self._checked(self.balances.get(to, 0) + money, to)
+        self.balances[account], self.balances[to] = left, there
+        return left
+
+    @query
+    def balance(self, account: int) -> int:
+        """Return what an account holds."""
+        return self.balances.get(account, 0)
+
+    @query
+    def total(self) -> int:
+        """Return what all accounts hold; it is what was put in."""
+        return sum(self.balances.values())
+
+    @query
+    def expected(self) -> int:
+        """Return what all accounts should hold: what was put in, less what was withdrawn."""
+        return self.put_in
+
+    def _checked(self, balance: int, account: int) -> int:
+        if balance < 0 and not self.overdraft:
+            raise Overdrawn(f"account {account} holds too little: {-balance} are missing")
+        if abs(balance) > MONEY_MAX:
+            raise Refused(f"account {account} would hold more than {MONEY_MAX}")
+        return balance

@@ -1,0 +1,364 @@
+"""The output of `gcom bench`, but for throughput's: progress, tables or JSON rows.
+
+Each command measures, shows the result, and returns 1 if a delivery was wrong, or what its docstring says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import median
+from time import monotonic
+from typing import Protocol, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gcom.bench.audit import run as audit_run
+from gcom.bench.benchmark import MEBIBYTE, Figure, Tell
+from gcom.bench.directory import measuring as directory_bench
+from gcom.bench.failover import membership
+from gcom.bench.failover import trials as failover_trials
+from gcom.bench.failover.scenario import Scenario
+from gcom.bench.idle import cost as idle_cost
+from gcom.bench.latency import turns as latency_turns
+from gcom.bench.memory import growth as memory_growth
+from gcom.bench.performance import page
+from gcom.bench.performance import plan as performance
+from gcom.bench.performance.computer import Computer
+from gcom.bench.processes import usage
+from gcom.bench.scale import sizes as group_sizes
+from gcom.bench.security import hostile as hostile_bench
+from gcom.bench.security import tls as tls_bench
+from gcom.bench.throughput.load import percentile
+from gcom.cli.output import Output, notice
+from gcom.cli.progress import show
+from gcom.values.definition import Ordering
+
+HARDEST = Ordering.TOTAL  # the order that asks most of the survivors
+ROUNDS_MAX = 3  # of each scene of the membership
+NOTICE_S = 5.0  # where there is no terminal, a line this often
+
+
+def failover(setup: failover_trials.FailoverSetup, output: Output, as_json: bool) -> int:
+    """Return 1 if a group did not go on."""
+    # Whoever asks for one kind of kill wants that figure and not ten minutes of scenes.
+    everything = setup.kills == tuple(failover_trials.Kill)
+    rounds = min(ROUNDS_MAX, setup.trials) if everything else 0
+    kills: list[failover_trials.FailoverResult] = []
+    figures: list[Figure] = []
+    with _progress(setup.trials * len(setup.wanted) + membership.steps(rounds)) as tell:
+        with Scenario() as scenario:
+            for outcome in failover_trials.measure(setup, scenario, tell):
+                kills.append(outcome)
+                _row(outcome.row(), output, as_json)
+        if everything:
+            for figure in membership.measure(setup.definition, rounds, tell):
+                figures.append(figure)
+                _row(figure.row(), output, as_json)
+    if not as_json:
+        show(_kill_table(setup, kills), output)
+        if figures:
+            show(_figure_table(figures), output)
+    failed = sum(outcome.failed for outcome in kills)
+    text = f"in {failed} trials the survivors did not go on within {failover_trials.RESUME_S:g} s"
+    return _report_faults([text] if failed else [])
+
+
+def scale(setup: group_sizes.ScaleSetup, output: Output, as_json: bool) -> int:
+    steps: list[group_sizes.ScaleStep] = []
+    with _progress(len(setup.sizes)) as tell:
+        for step in group_sizes.measure(setup, tell):
+            steps.append(step)
+            _row(step.row(setup), output, as_json)
+    outcome = group_sizes.ScaleResult(setup, tuple(steps))
+    # Null where no two of the sizes can be compared.
+    _row({"type": "scale ratio", "ratio": outcome.ratio and round(outcome.ratio, 3)}, output, as_json)
+    if not as_json:
+        show(_scale_table(outcome), output)
+    return _wrong_deliveries(outcome.wrong)
+
+
+def everything(out: Path, quick: bool, output: Output, as_json: bool) -> int:
+    """Measure all, and write the page."""
+    # First: a page that cannot be written, or a package that is missing, must not cost a quarter of an hour.
+    page.refuse(out)
+    usage.require()
+    machine = Computer.here()  # before the measurement, which is itself a load
+    with _progress(None) as tell:
+        findings = performance.measure(performance.plan(quick), tell)
+    for row in findings.rows():
+        _row(row, output, as_json)
+    for path in page.write(out, findings, machine, quick):
+        notice(f"written: {path}")
+    return _report_faults([f"wrong: {wrong}" for wrong in findings.wrong])
+
+
+def audit(setup: audit_run.AuditBenchSetup, output: Output, as_json: bool) -> int:
+    """Return 1 if a log was not found to be as it was made."""
+    outcomes: list[audit_run.AuditBenchResult] = []
+    with _progress(None) as tell:
+        for outcome in audit_run.measure(setup, tell):
+            outcomes.append(outcome)
+            _row(outcome.row(), output, as_json)
+    if not as_json:
+        show(_audit_table(setup, outcomes), output)
+    if setup.twice:
+        times = audit_run.growth(outcomes)
+        _row({"twice_the_input": times and round(times, 2)}, output, as_json)
+        if times is None:
+            notice("half of the input takes no longer than the start-up: measure with more --deliveries")
+    # A broken log that passes is as wrong as a sound one that fails.
+    return 1 if any(outcome.verdict != ("FAIL" if setup.broken else "PASS") for outcome in outcomes) else 0
+
+
+def latency(setup: latency_turns.LatencySetup, output: Output, as_json: bool) -> int:
+    outcome = _measured(partial(latency_turns.measure, setup), setup.turns, _latency_table, output, as_json)
+    return _wrong_deliveries(outcome.wrong)
+
+
+def memory(setup: memory_growth.MemorySetup, output: Output, as_json: bool) -> int:
+    outcome = _measured(partial(memory_growth.measure, setup), None, _memory_table, output, as_json)
+    return _report_faults([f"{outcome.wrong} deliveries were wrong"] if outcome.wrong else [])
+
+
+def idle(setup: idle_cost.IdleSetup, output: Output, as_json: bool) -> int:
+    _measured(partial(idle_cost.measure, setup), None, _idle_table, output, as_json)
+    return 0
+
+
+def registry(setup: directory_bench.DirectoryBenchSetup, output: Output, as_json: bool) -> int:
+    """Return 1 if a renewal was refused."""
+    outcome = _measured(partial(directory_bench.measure, setup), None, _registry_table, output, as_json)
+    return _report_faults([f"{outcome.refused} renewals were refused"] if outcome.refused else [])
+
+
+def tls(setup: tls_bench.TlsBenchSetup, output: Output, as_json: bool) -> int:
+    table = partial(_reach_table, f"TLS beside plain loopback: {setup.members} members")
+    steps = 2 * len(tls_bench.SIDES) * setup.rounds
+    return _wrong_deliveries(_measured(partial(tls_bench.measure, setup), steps, table, output, as_json).wrong)
+
+
+def hostile(setup: hostile_bench.HostileBenchSetup, output: Output, as_json: bool) -> int:
+    table = partial(_reach_table, f"{setup.members} members beside {setup.connections:,} hostile connections")
+    return _wrong_deliveries(
+        _measured(partial(hostile_bench.measure, setup), 2 * setup.rounds, table, output, as_json).wrong
+    )
+
+
+class _BenchResult(Protocol):
+    def row(self) -> dict[str, object]: ...
+
+
+R = TypeVar("R", bound=_BenchResult)
+
+
+def _measured(
+    measure: Callable[[Tell], R], steps: int | None, table: Callable[[R], Table], output: Output, as_json: bool
+) -> R:
+    """Measure and show a bench's one result, and return it."""
+    with _progress(steps) as tell:
+        outcome = measure(tell)
+    _row(outcome.row(), output, as_json)
+    if not as_json:
+        show(table(outcome), output)
+    return outcome
+
+
+def _wrong_deliveries(wrong: Sequence[str]) -> int:
+    return _report_faults([f"wrong delivery: {each}" for each in wrong])
+
+
+def _report_faults(faults: Sequence[str]) -> int:
+    """Print each fault; return the exit status."""
+    for text in faults:
+        notice(text)
+    return 1 if faults else 0
+
+
+def _table(title: str, titles: Sequence[str], left: Sequence[str] = ("",)) -> Table:
+    """Return a table without rows; numbers stand at the right, so all columns do but for those of `left`."""
+    table = Table(title=title)
+    for each in titles:
+        table.add_column(each, justify="left" if each in left else "right")
+    return table
+
+
+def _reach_table(title: str, outcome: tls_bench.TlsBenchResult | hostile_bench.HostileBenchResult) -> Table:
+    table = _table(title, ("", "value", "to reach", " "), ("", " "))
+    for it in outcome.figures:
+        table.add_row(it.name, f"{it.value:,.2f}", f"{it.bound:,.2f}", _met(it.met))
+    return table
+
+
+def _row(row: dict[str, object], output: Output, as_json: bool) -> None:
+    """Print the JSON row at once, if asked for: the next may take minutes."""
+    if as_json:
+        output.row(row)
+        output.flush()
+
+
+def _kill_table(setup: failover_trials.FailoverSetup, kills: list[failover_trials.FailoverResult]) -> Table:
+    titles = ("killed", "trials", "median ms", "p90 ms", "worst ms", "first message, worst ms", "to reach", "")
+    title = f"From a kill until the rest goes on: {setup.members} members, {setup.promises}"
+    table = _table(title, titles, ("killed", ""))
+    # Judged by the stricter time, which ends with a view without the dead. Beside it the other one: an order that
+    # waits for nobody goes on delivering before that view.
+    for outcome in kills:
+        resumed = failover_trials.spread_ms(outcome.resumed_s)
+        table.add_row(
+            str(outcome.kill),
+            f"{len(outcome.trials)}",
+            *[_number(resumed[name]) for name in ("median", "p90", "worst")],
+            _number(failover_trials.spread_ms(outcome.first_s)["worst"]),
+            ", ".join(f"{goal.most * 1000:.0f}" for goal in failover_trials.GOALS),
+            _met(outcome.met),
+        )
+    return table
+
+
+def _figure_table(figures: list[Figure]) -> Table:
+    table = _table("Membership", ("", "rounds", "which", "value", "to reach", " "), ("", "which", " "))
+    for figure in figures:
+        goal = figure.goal
+        shown = (goal.shown(figure.value), goal.shown(goal.most))
+        table.add_row(goal.name, f"{len(figure.values)}", goal.by, *shown, _met(figure.met))
+    return table
+
+
+def _latency_table(outcome: latency_turns.LatencyResult) -> Table:
+    setup, turns = outcome.setup, outcome.turns
+    title = f"{setup.rate:g} messages of {setup.size} B a second, {setup.members} members"
+    table = _table(title, ("", "p50 ms", "p99 ms", "share of a core", "waited for one"))
+    sides = {
+        setup.promises: [turn.slowest for turn in turns],
+        "at its own sender": [turn.own for turn in turns],
+        "bare pyro": [turn.echo for turn in turns if turn.echo],
+    }
+    for side, spreads in sides.items():
+        if spreads:
+            p50, p99 = median(it.p50 for it in spreads), median(it.p99 for it in spreads)
+            table.add_row(side, f"{p50:.3f}", f"{p99:.3f}")
+    if outcome.ratio is not None:
+        table.add_row("ratio", f"{outcome.ratio:.2f}")
+    for name, length in outcome.stages_ms.items():
+        table.add_row(f"  {name}", f"{length:.3f}")
+    # Per process: which of them waited for a core tells whether the machine was slow, or GCom.
+    for name in turns[0].cores:
+        waited = median(turn.waited[name] for turn in turns)
+        table.add_row(name, "", "", f"{outcome.cores(name):.2f}", f"{waited:.2f}")
+    return table
+
+
+def _scale_table(outcome: group_sizes.ScaleResult) -> Table:
+    setup = outcome.setup
+    titles = ("members", "deliveries/s in all", "messages/s", "flood p50 ms", "p50 ms", "p99 ms", "sender", "receiver")
+    table = _table(f"All send {setup.size} B; then one sends {setup.rate:g} messages a second", titles)
+    for step in outcome.steps:
+        flood, single = step.flood, step.single
+        table.add_row(
+            f"{step.members}",
+            f"{step.deliveries_per_s:,.0f}",
+            f"{flood.rate:,.0f}",
+            f"{percentile(flood.latencies_ms, 0.5):.1f}",
+            f"{single.p50:.3f}",
+            f"{single.p99:.3f}",
+            f"{step.cores_sender:.3f}",
+            f"{step.cores_receiver:.3f}",
+        )
+    if outcome.ratio is not None:
+        table.add_row("ratio", f"{outcome.ratio:.2f}")
+    return table
+
+
+def _memory_table(outcome: memory_growth.MemoryResult) -> Table:
+    messages = outcome.setup.messages
+    titles = ("process", f"after {messages // 10:,}", f"after {messages:,}", "growth")
+    table = _table(f"Resident MiB: {outcome.setup.members} members, {messages:,} messages", titles, ("process",))
+    for name, late in sorted(outcome.late.items()):
+        early = outcome.early[name]
+        table.add_row(name, *[f"{size / MEBIBYTE:.1f}" for size in (early, late, late - early)])
+    table.add_row("worst", "", _met(outcome.met), f"{outcome.growth_mib:.1f}")
+    return table
+
+
+def _idle_table(outcome: idle_cost.IdleResult) -> Table:
+    setup = outcome.setup
+    title = f"Nothing is sent: {setup.members} members, {setup.groups} groups, {setup.promises}"
+    table = _table(title, ("", "percent of a core", "to reach", "switches per s", " "), ("", " "))
+    for name, used in outcome.percent.items():
+        table.add_row(name, f"{used:.2f}", "", f"{outcome.switches[name]:.0f}" if name in outcome.switches else "")
+    for it in outcome.figures:
+        table.add_row("median member", f"{it.value:.2f}", f"{it.bound:.2f}", "", _met(it.met))
+    return table
+
+
+def _audit_table(setup: audit_run.AuditBenchSetup, outcomes: list[audit_run.AuditBenchResult]) -> Table:
+    titles = ("deliveries", "records", "log MiB", "seconds", "deliveries/s", "peak MiB", "shuffled", "verdict")
+    title = f"The audit of {setup.members} members' logs, runs of {setup.run_length} on average"
+    table = _table(title, titles, ("verdict",))
+    for each in outcomes:
+        table.add_row(
+            f"{each.deliveries:,}",
+            f"{each.records:,}",
+            f"{each.log_bytes / MEBIBYTE:,.0f}",
+            f"{each.seconds:,.1f}",
+            f"{each.deliveries / each.seconds:,.0f}",
+            f"{each.peak_bytes / MEBIBYTE:,.0f}",
+            f"{each.shuffle_bytes / each.log_bytes:.4%}",
+            each.verdict,
+        )
+    if setup.twice:
+        times = audit_run.growth(outcomes)
+        table.add_row("twice the input", "", "", f"x {times:.2f}" if times else "-")
+    return table
+
+
+def _registry_table(outcome: directory_bench.DirectoryBenchResult) -> Table:
+    setup = outcome.setup
+    table = _table(
+        f"A registry of {setup.groups:,} groups, {setup.members} clients", ("", "value", "to reach", " "), ("", " ")
+    )
+    for it in outcome.figures:
+        shown = (f"{each:,.1f}" if each >= 10 else f"{each:.2f}" for each in (it.value, it.bound))
+        table.add_row(it.name, *shown, _met(it.met))
+    table.add_row("renewals a second", f"{outcome.renewals_per_s:,.1f}")
+    table.add_row("longest lookup, ms", f"{outcome.longest_s * 1000:,.1f}")
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "never" if value is None else f"{value:,.0f}"
+
+
+def _met(met: bool) -> str:
+    return "reached" if met else "MISSED"
+
+
+@contextmanager
+def _progress(total: int | None) -> Iterator[Tell]:
+    """Yield a callable for the text of each step, shown by a bar on a terminal, else by a line every few seconds."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _throttled()
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("starting", total=total)
+        yield lambda text: progress.update(task, advance=1, description=text)
+
+
+# The log of a build would have thousands of lines else; a line now and then shows that the bench goes on.
+def _throttled() -> Tell:
+    last_s = 0.0
+
+    def tell(text: str) -> None:
+        nonlocal last_s
+        if monotonic() - last_s >= NOTICE_S:
+            last_s = monotonic()
+            notice(text)
+
+    return tell

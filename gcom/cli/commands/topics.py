@@ -1,0 +1,299 @@
+"""`gcom topics`: look at the topics of a store, and change them."""
+
+from __future__ import annotations
+
+import base64
+import runpy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gcom.cli import options
+from gcom.cli.output import Output, harmless, notice
+from gcom.cli.wording import many
+from gcom.errors import BadValue
+
+if TYPE_CHECKING:  # commands import what they need
+    from gcom.topics import TopicMessage, TopicStore
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    help="Look at the topics of a store, and change them (docs/topics.md).",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Place = Annotated[str, typer.Option("--store", metavar="FILE", help="The store.", envvar="GCOM_STORE")]
+TopicName = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.", show_default=False)]
+
+
+SubscriptionName = Annotated[str, typer.Argument(metavar="SUBSCRIPTION", help="Its name.", show_default=False)]
+function = typer.Typer(rich_markup_mode=None, help="Run functions over topics.")
+app.add_typer(function, name="function")
+
+
+@function.command()
+def deploy(
+    code: Annotated[str, typer.Argument(metavar="FILE:NAME", help="The function's file and name.", show_default=False)],
+    inputs: Annotated[list[str], typer.Option("--in", metavar="TOPIC", help="A topic to read; may be repeated.")],
+    store: Place,
+    output: Annotated[str | None, typer.Option("--out", metavar="TOPIC", help="The topic for what it returns.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Of its subscriptions. [default: its own]")] = None,
+    drain: Annotated[bool, typer.Option("--drain", help="End when the inputs are processed.")] = False,
+) -> None:
+    """Run a function over topics until Ctrl-C: each message once, killed at any time and started again.
+
+    The function gets the text of a message. It returns text, bytes, several of them, or None for no output.
+
+    \b
+    Examples:
+      gcom topics function deploy f.py:process --in a --out b --store app.db
+      gcom topics function deploy f.py:process --in a --in c --out b --store app.db --drain
+    """
+    process = _loaded(code)
+    with _opened(store) as opened:
+        running = opened.function(process, inputs, to=output, name=name)
+        notice(f"{code} reads {', '.join(inputs)}" + (f", and writes {output}" if output else ""))
+        count = running.run(follow=not drain)
+    notice(f"{many(count, 'message')} processed")
+
+
+def _loaded(code: str) -> Callable[[str], str]:
+    """Return the function that FILE:NAME means. The file is run, as `python FILE` would."""
+    file, _, name = code.rpartition(":")
+    if not file or not Path(file).is_file():
+        raise BadValue(f"{code!r} names no file: expected FILE:NAME, as in f.py:process")
+    found = runpy.run_path(file).get(name)
+    if not callable(found):
+        raise BadValue(f"{file!r} has no function {name!r}")
+    process: Callable[[str], str] = found
+    return process
+
+
+@app.command("list")
+def list_topics(store: Place, as_json: options.Json = False) -> None:
+    """List the topics of a store, with how many messages each keeps.
+
+    \b
+    Examples:
+      gcom topics list --store app.db
+      GCOM_STORE=app.db gcom topics list --json
+    """
+    from gcom.cli.commands.directory import table
+
+    with _opened(store) as opened:
+        found = opened.topics()
+    output = Output()
+    if as_json:
+        for it in found:
+            output.row({"type": "topic", "topic": it.name, "first": it.first, "next": it.next, "messages": it.count})
+    elif found:
+        rows = [(it.name, f"{it.count:,}", str(it.first), str(it.next)) for it in found]
+        table(output, [("TOPIC", "MESSAGES", "FIRST", "NEXT"), *rows])
+    output.flush()
+    if not found:
+        notice(f"the store {store!r} has no topic; make one with: gcom topics create TOPIC --store {store}")
+
+
+@app.command()
+def show(topic: TopicName, store: Place, as_json: options.Json = False) -> None:
+    """Show a topic: its offsets, its producers with the last sequence of each, and how far each subscription is.
+
+    \b
+    Examples:
+      gcom topics show orders --store app.db
+      gcom topics show orders --store app.db --json
+    """
+    from gcom.cli.commands.directory import table
+
+    with _opened(store) as opened:
+        found = opened.existing(topic)
+        info, producers, subscriptions = found.info, found.producers(), found.subscriptions()
+    output = Output()
+    if as_json:
+        row = {"type": "topic", "topic": info.name, "first": info.first, "next": info.next, "messages": info.count}
+        waiting = {it.name: {"lag": it.lag, "in_flight": it.in_flight, "oldest": it.oldest} for it in subscriptions}
+        output.row({**row, "producers": {it.name: it.last_seq for it in producers}, "subscriptions": waiting})
+    else:
+        output.text(f"{info.name}: {many(info.count, 'message')}, offsets {info.first} to {info.next - 1}")
+        if producers:
+            rows = [(it.name, "-" if it.last_seq is None else str(it.last_seq)) for it in producers]
+            table(output, [("PRODUCER", "LAST SEQUENCE"), *rows])
+        if subscriptions:
+            lines = [
+                (it.name, f"{it.lag:,}", f"{it.in_flight:,}", "-" if it.oldest is None else str(it.oldest))
+                for it in subscriptions
+            ]
+            table(output, [("SUBSCRIPTION", "LAG", "HANDED OUT", "OLDEST"), *lines])
+    output.flush()
+
+
+@app.command()
+def create(topic: TopicName, store: Place) -> None:
+    """Create a topic, and the store if there is none. A topic that is there stays as it is.
+
+    \b
+    Example:
+      gcom topics create orders --store app.db
+    """
+    with _opened(store, make=True) as opened:
+        info = opened.topic(topic).info
+    notice(f"topic {topic!r} is there, with {many(info.count, 'message')}")
+
+
+@app.command()
+def delete(
+    topic: TopicName,
+    store: Place,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
+) -> int:
+    """Delete a topic with its messages, and forget its producers.
+
+    \b
+    Examples:
+      gcom topics delete orders --store app.db
+      gcom topics delete orders --store app.db --yes
+    """
+    with _opened(store) as opened:
+        count = opened.existing(topic).info.count
+        if not yes and not typer.confirm(f"Delete topic {topic!r} with {many(count, 'message')}?", err=True):
+            notice("nothing was changed")
+            return 1
+        count = opened.delete(topic)
+    notice(f"topic {topic!r} is deleted, with {many(count, 'message')}")
+    return 0
+
+
+@app.command()
+def trim(
+    topic: TopicName,
+    store: Place,
+    before: Annotated[int | None, typer.Option(min=0, metavar="OFFSET", help="Messages below it go.")] = None,
+    count: Annotated[int | None, typer.Option(min=0, metavar="N", help="The newest N stay.")] = None,
+    age: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="Older ones go.")] = None,
+    size: Annotated[int | None, typer.Option(min=0, metavar="BYTES", help="So much of the newest stays.")] = None,
+    unread_too: Annotated[bool, typer.Option("--unread-too", help="Also what subscriptions have not done.")] = False,
+) -> None:
+    """Delete the oldest messages of a topic. What was sent stays known: duplicates are refused as before.
+
+    \b
+    Examples:
+      gcom topics trim orders --count 100000 --store app.db
+      gcom topics trim orders --age 604800 --size 1000000000 --store app.db
+    """
+    with _opened(store) as opened:
+        found = opened.existing(topic)
+        gone = found.trim(before=before, count=count, age_s=age, size_bytes=size, unread_too=unread_too)
+        notice(f"{many(gone, 'message')} deleted; topic {topic!r} keeps {many(found.info.count, 'message')}")
+
+
+@app.command()
+def backup(
+    copy: Annotated[Path, typer.Argument(metavar="COPY", help="The new file.", show_default=False)], store: Place
+) -> None:
+    """Copy a store into a new file, as it is at one moment, while programs use it.
+
+    \b
+    Example:
+      gcom topics backup copy.db --store app.db
+    """
+    with _opened(store) as opened:
+        opened.backup(copy)
+    notice(f"the store {store!r} is copied into {str(copy)!r}")
+
+
+@app.command()
+def retire(
+    topic: TopicName,
+    producer: Annotated[str, typer.Argument(metavar="PRODUCER", help="Its name.", show_default=False)],
+    store: Place,
+) -> int:
+    """Forget a producer, so that its sequences may be used again. Its messages stay.
+
+    \b
+    Example:
+      gcom topics retire orders import --store app.db
+    """
+    with _opened(store) as opened:
+        found = opened.existing(topic).retire(producer)
+    notice(f"producer {producer!r} is forgotten" if found else f"topic {topic!r} has no producer {producer!r}")
+    return 0 if found else 1
+
+
+@app.command()
+def replay(topic: TopicName, subscription: SubscriptionName, store: Place) -> int:
+    """Have the dead letters of a subscription handed out again, each once.
+
+    \b
+    Example:
+      gcom topics replay orders billing --store app.db
+    """
+    with _opened(store) as opened:
+        found = opened.existing(topic)
+        known = {it.name: it for it in found.subscriptions()}
+        if subscription not in known:
+            notice(f"topic {topic!r} has no subscription {subscription!r}: there are {', '.join(known) or 'none'}")
+            return 1
+        count = found.subscribe(subscription, shards=known[subscription].shards).replay()
+    notice(f"{many(count, 'message')} will be handed out again")
+    return 0
+
+
+@app.command()
+def peek(
+    topic: TopicName,
+    store: Place,
+    after: Annotated[int | None, typer.Option(metavar="OFFSET", help="From behind this offset.")] = None,
+    count: Annotated[int, typer.Option(min=1, metavar="N", help="How many messages at most.")] = 10,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more, until Ctrl-C; all of them.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Print messages of a topic, without taking them from anybody.
+
+    \b
+    Examples:
+      gcom topics peek orders --store app.db
+      gcom topics peek orders --store app.db --after 41 --count 1 --json
+      gcom topics peek orders --store app.db --follow
+    """
+    output = Output()
+    with _opened(store) as opened:
+        reader = opened.existing(topic).read(after, follow=follow)
+        for place, message in enumerate(reader):
+            if place >= count and not follow:
+                break
+            _print(output, message, as_json)
+            if follow:
+                output.flush()
+    output.flush()
+
+
+def _print(output: Output, message: TopicMessage, as_json: bool) -> None:
+    if not as_json:
+        text = harmless(message.text) if output.terminal else message.text
+        return output.text(f"{message.offset}: {text}".replace("\n", "\\n"))
+    at = datetime.fromtimestamp(message.at_ms / 1000, UTC).isoformat(timespec="milliseconds")
+    row: dict[str, object] = {"type": "message", "topic": message.topic, "offset": message.offset, "text": message.text}
+    try:
+        message.body.decode()
+    except UnicodeDecodeError:
+        row["base64"] = base64.b64encode(message.body).decode()
+    key = None if message.key is None else message.key.decode("utf-8", "replace")
+    more = {"key": key, "headers": dict(message.headers), "producer": message.producer, "seq": message.seq, "at": at}
+    return output.row(row | more)
+
+
+@contextmanager
+def _opened(place: str, make: bool = False) -> Iterator[TopicStore]:
+    """Open a store that is there; only `create` makes one, lest a slip of the pen leave an empty file."""
+    from gcom import topics
+
+    if not make and "://" not in place and not Path(place).is_file():
+        raise BadValue(
+            f"there is no store {place!r}: name its file, or make one with: gcom topics create TOPIC --store {place}"
+        )
+    with topics.open(place) as store:
+        yield store

@@ -1,0 +1,130 @@
+"""The calls of this process that have no answer yet: its own commands, others' that are retried here, and reads.
+
+Each method returns what callers are to be told, as functions: Futures call the application back, so they are called
+without a lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from secrets import token_hex
+from typing import Any
+
+from gcom.errors import GComError
+from gcom.replicated.answers import complete, fail, settle
+from gcom.replicated.errors import Forgotten, OutcomeUnknown
+from gcom.replicated.machine import MachineKind
+from gcom.replicated.messages import CallerOpened, CommandSent, ReadMarked, encode
+from gcom.replicated.replica import Applied, CallerRecord
+from gcom.replicated.window import CallerWindow, PendingCommand
+
+Settlement = Callable[[], None]
+Retry = Callable[[Any, float | None], Any]
+
+
+class OpenCalls:
+    """All that waits for an answer here. Guarded by the state's lock."""
+
+    def __init__(self, kind: MachineKind, retry_of: Callable[[PendingCommand], Retry]) -> None:
+        self._kind = kind
+        self._retry_of = retry_of
+        self.window = CallerWindow(token_hex(8))
+        self._adopted: dict[tuple[str, int], PendingCommand] = {}  # other callers' commands, retried here
+        self._marks: dict[int, Future[None]] = {}
+        self._mark = 0
+        self._reader = token_hex(8)  # in whose name this process marks
+
+    def adopt(self, message: CommandSent) -> PendingCommand:
+        """Wait for the answer to a command, whoever sent it first."""
+        key = message.caller, message.number
+        # Two retries of one command wait for one answer.
+        return self._adopted.setdefault(key, PendingCommand(message))
+
+    def disown(self, message: CommandSent) -> None:
+        """Wait no more for a command that was not sent again."""
+        self._adopted.pop((message.caller, message.number), None)
+
+    def mark(self) -> tuple[ReadMarked, Future[None]]:
+        """Return a new mark, and the Future that is done once all before it is here."""
+        self._mark += 1
+        found: Future[None] = Future()
+        self._marks[self._mark] = found
+        return ReadMarked(self._reader, self._mark), found
+
+    def unmark(self, mark: ReadMarked) -> None:
+        """Forget a mark that was not sent."""
+        self._marks.pop(mark.number, None)
+
+    def unanswered(self) -> list[bytes]:
+        """Return all that has no answer, to be sent again, in its order."""
+        window = self.window
+        found = [encode(it.message) for it in (*self._adopted.values(), *window.pending.values())]
+        found += [encode(ReadMarked(self._reader, number)) for number in self._marks]
+        return found if window.opened else [encode(CallerOpened(window.caller)), *found]
+
+    # answers
+
+    def on_applied(self, applied: Applied) -> list[Settlement]:
+        """Deal with a message that was applied here."""
+        match applied.message:
+            case CallerOpened(caller) if caller == self.window.caller:
+                self.window.opened = True
+            case CommandSent(caller, number):
+                mine = caller == self.window.caller
+                if mine and applied.fate == "forgotten":
+                    return self.forget("no replica remembers this caller")
+                found = [self._adopted.pop((caller, number), None)] if applied.fate != "early" or not mine else []
+                if mine and applied.fate != "early":  # an early one is sent again, behind the one that it follows
+                    found.append(self.window.pending.pop(number, None))
+                return [self._settlement(it, applied) for it in found if it is not None]
+        return []
+
+    def _settlement(self, found: PendingCommand, applied: Applied) -> Settlement:
+        name = found.message.name
+        if applied.fate == "forgotten":
+            return partial(fail, found.future, Forgotten(f"no replica remembers the caller of {name}"))
+        if applied.fate == "early":
+            text = f"{name} was not applied: an earlier command of its caller is unknown, too; retry that first"
+            return partial(fail, found.future, OutcomeUnknown(text, self._retry_of(found)))
+        if not applied.answer:
+            return partial(fail, found.future, Forgotten(f"{name} is applied, but its answer is kept no more"))
+        return partial(settle, self._kind, found.future, applied.answer)
+
+    def on_read(self, caller: str, number: int) -> list[Settlement]:
+        """Deal with a mark, before which all is applied here."""
+        future = self._marks.pop(number, None) if caller == self._reader else None
+        return [partial(complete, future, None)] if future else []
+
+    def on_state(self, record: CallerRecord | None, index: int) -> list[Settlement]:
+        """Compare what waits with a state that came, and with its record of this caller: it has the answers."""
+        window = self.window
+        if not window.opened:
+            return []
+        if record is None:
+            return self.forget("the state that came knows nothing of this caller")
+        settled = []
+        for number in [it for it in window.pending if it <= record.last]:
+            found = window.pending.pop(number)
+            answer = record.answers.get(number, b"")
+            settled.append(self._settlement(found, Applied(index, "", found.message, "repeated", answer)))
+        return settled
+
+    def forget(self, why: str) -> list[Settlement]:
+        """Give up all own commands without an answer, and go on as another caller, which is to be opened."""
+        lost = [*self.window.pending.values()]
+        self.window = CallerWindow(token_hex(8))
+        return [partial(fail, it.future, Forgotten(f"{it.message.name}: {why}; it may be applied")) for it in lost]
+
+    def end(self, failure: GComError) -> list[Settlement]:
+        """Give up everything."""
+        settled: list[Settlement] = []
+        for it in (*self.window.pending.values(), *self._adopted.values()):
+            text = f"{failure}, before {it.message.name} had an answer: it may be applied; retry(via=...) finds out"
+            settled.append(partial(fail, it.future, OutcomeUnknown(text, self._retry_of(it))))
+        settled += [partial(fail, it, failure) for it in self._marks.values()]
+        self.window.pending.clear()
+        self._adopted.clear()
+        self._marks.clear()
+        return settled

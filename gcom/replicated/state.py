@@ -1,0 +1,473 @@
+"""`ReplicatedState`: a replica in a group, and the calls that this process makes.
+
+Threads: the application's, which call; the group's listener, which applies what is delivered; one that sends where a
+listener must not wait; and of a durable state one that writes its log. `_lock` guards replica and calls, and nobody
+sends while holding it; `_sending` keeps commands in the order of their numbers, and nobody waits for an answer while
+holding that.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from threading import Condition, Lock, RLock, get_ident
+from time import monotonic
+from typing import Any, NamedTuple
+
+from loguru import logger
+
+import gcom
+from gcom.errors import BadValue, GComError, GComTimeout, MalformedFrame, NotAMember, WouldBlock
+from gcom.replicated.answers import change_of, complete, fail
+from gcom.replicated.calls import OpenCalls, Retry, Settlement
+from gcom.replicated.changes import Change, StateReplaced
+from gcom.replicated.durable.log import DurableLog
+from gcom.replicated.errors import Diverged, OutcomeUnknown, StorageFailed
+from gcom.replicated.inspection import StateInspection
+from gcom.replicated.logs import MemoryLog, ReplicaLog
+from gcom.replicated.machine import MachineKind
+from gcom.replicated.membership import ReplicaGroup
+from gcom.replicated.messages import CallerClosed, CommandSent, DigestTold, MembersNoted, ReadMarked, decode, encode
+from gcom.replicated.replica import Applied
+from gcom.replicated.window import PendingCommand
+from gcom.values.detection import Detection
+
+FOREVER_S = 3600.0  # a wait without any limit cannot be interrupted on every system
+
+
+class StateOptions(NamedTuple):
+    """The choices of `open`."""
+
+    timeout_s: float
+    detection: Detection | float | str
+    data: Path | None
+    replicas: tuple[str, ...]
+    stale: bool
+
+
+class ReplicatedState(StateInspection):
+    """A state that all members of a group have: `stock.replicas` of an opened machine. Any thread may use it."""
+
+    def __init__(self, node: gcom.Node, name: str, kind: MachineKind, options: StateOptions) -> None:
+        self._kind = kind
+        self._name = name
+        self._options = options
+        self.timeout_s = options.timeout_s
+        self._lock = Condition(RLock())
+        self._sending = RLock()
+        self._calls = OpenCalls(kind, self._retry_of)
+        self._settled: list[Settlement] = []  # to be told to callers once the lock is let go
+        self._changes: deque[Change] = deque()  # to be told to who watches
+        self._telling = Lock()
+        self._teller: int | None = None
+        self._watchers: list[Callable[[Change], object]] = []
+        self._failure: GComError | None = None
+        self._closed = False
+        self._durable: DurableLog | None = None
+        definition = gcom.Definition(name, "TOTAL", "RELIABLE", safe=True, detection=options.detection)
+        with ExitStack() as stack:
+            self._log: ReplicaLog = self._make_log(node)
+            stack.callback(self._log.close)
+            self._group = ReplicaGroup(node, definition, self)
+            self._group.enter(options.timeout_s)
+            stack.callback(self.close)
+            self._enter(monotonic() + options.timeout_s)
+            stack.pop_all()
+
+    def _make_log(self, node: gcom.Node) -> ReplicaLog:
+        data, replicas = self._options.data, self._options.replicas
+        if not replicas:
+            return MemoryLog(self._kind, self)
+        self._durable = DurableLog(self._kind, self, self._name, node.name, data, replicas)
+        return self._durable
+
+    def _enter(self, deadline: float) -> None:
+        self._group.group.wait_for_state(self.timeout_s)
+        self._group.later(self._send_again)
+        with self._lock:
+            while not self.ready:
+                self._raise_if_over()
+                if not self._lock.wait(deadline - monotonic()):
+                    if self._options.stale:
+                        return
+                    waits_for = self._log.waits_for or "its group"
+                    raise GComTimeout(
+                        f"the replicated state {self._name!r} is not ready after {self.timeout_s} s: it waits for "
+                        f"{waits_for}"
+                    )
+
+    # calls
+
+    def barrier(self) -> Future[None]:
+        """Return a Future that is done once this replica has all that was confirmed anywhere before this call."""
+        with self._lock:
+            self._raise_if_over()
+            mark, future = self._calls.mark()
+        try:
+            self._group.send(encode(mark), monotonic() + self.timeout_s)
+        except GComError:
+            with self._lock:
+                self._calls.unmark(mark)
+            raise
+        return future
+
+    def configure(self, *names: str, timeout_s: float | None = None) -> None:
+        """Change the names of the replicas, by one more or one fewer; returns once that is confirmed.
+
+        A new one must have opened the state with `data`; it is given the log. Raises BadValue, GComTimeout.
+        """
+        if self._durable is None or len(set(names) ^ set(self.configured)) > 1 or not names:
+            raise BadValue(f"give the names of the replicas with one more or one fewer than {self.configured}")
+        self._raise_if_callback("configure")
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        deadline = monotonic() + limit_s
+        while set(self.configured) != set(names):
+            with self._lock:
+                self._raise_if_over()
+                asked = self._durable.durable.names_to_ask(names)
+            if asked:  # else an earlier change is not settled
+                self._group.send(asked, deadline)
+            try:
+                self.barrier().result(max(0.0, deadline - monotonic()))
+            except FutureTimeout:
+                waits_for = self.waits_for or "a majority to sync it"
+                text = f"the replicas of {self._name!r} are not changed after {limit_s} s: it waits for {waits_for}"
+                raise GComTimeout(text) from None
+
+    def submit(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Future[Any]:
+        """Begin a command, or a fresh query; see `Submission`."""
+        if name not in self._kind.queries:
+            return self._begin(name, arguments, keywords, monotonic() + self.timeout_s).future
+        self._kind.check(name, arguments, keywords)
+        found: Future[Any] = Future()
+        answer = partial(self._answer_query, found, partial(self.query, name, arguments, keywords, False, None))
+        self.barrier().add_done_callback(answer)
+        return found
+
+    def command(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], timeout_s: float | None) -> Any:
+        """Carry out a command; raises what it raised, OutcomeUnknown, and what Group.send raises."""
+        self._raise_if_callback(name)
+        timeout_s = FOREVER_S if timeout_s is None else timeout_s
+        deadline = monotonic() + timeout_s
+        return self._wait(self._begin(name, arguments, keywords, deadline), deadline, timeout_s)
+
+    def query(
+        self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], fresh: bool, timeout_s: float | None
+    ) -> Any:
+        """Answer a query from this replica; with `fresh`, once it has all that was confirmed before."""
+        if fresh:
+            self._raise_if_callback(name)
+            try:
+                self.barrier().result(FOREVER_S if timeout_s is None else timeout_s)
+            except FutureTimeout:
+                raise GComTimeout(f"no fresh answer of {self._name!r} after {timeout_s} s") from None
+        with self._lock:
+            self._raise_if_over()
+            found = self._kind.queries[name](self._log.replica.machine, *arguments, **keywords)
+            return self._kind.codec.copy(found)
+
+    def _answer_query(self, found: Future[Any], query: Callable[[], Any], barrier: Future[None]) -> None:
+        try:
+            barrier.result()
+            complete(found, query())
+        except Exception as error:  # outermost: of the application's query, whose error is its caller's
+            fail(found, error)
+
+    def close(self) -> None:
+        """Leave the group. Commands without an answer end with OutcomeUnknown. May be called again."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            idle = not self._calls.window.pending and self.ready and not self._failure
+        if idle:
+            # Best effort: a caller that is not closed is forgotten at the bound.
+            with suppress(GComError):
+                self._group.group.send(encode(CallerClosed(self._calls.window.caller)), 0.0)
+        self._group.close(self.timeout_s)
+        self._log.close()
+        self._end(NotAMember(f"the replicated state {self._name!r} was closed"))
+
+    # commands
+
+    def _begin(
+        self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], deadline: float
+    ) -> PendingCommand:
+        self._kind.check(name, arguments, keywords)
+        packed = self._kind.codec.pack([list(arguments), keywords])
+        while True:
+            self._await_room(deadline)
+            with self._sending:
+                with self._lock:
+                    self._raise_if_over()
+                    window = self._calls.window
+                    if window.full or not window.opened:
+                        continue  # another thread was first
+                    pending = window.begin(name, packed)
+                sent = False
+                try:
+                    self._group.send(encode(pending.message), deadline)
+                    window.sent(pending)
+                    sent = True
+                finally:
+                    # Also by an interrupt: had it been sent all the same, it is applied, and none waits for it.
+                    if not sent:
+                        with self._lock:
+                            window.withdraw(pending)
+                            self._lock.notify_all()
+                return pending
+
+    def _await_room(self, deadline: float) -> None:
+        with self._lock:
+            while (window := self._calls.window).full or not window.opened:
+                self._raise_if_over()
+                waits_for = self._log.waits_for or f"{len(window.pending)} commands to be answered"
+                if self._in_callback():
+                    raise WouldBlock(f"a callback of {self._name!r} must not wait for {waits_for}")
+                if not self._lock.wait(deadline - monotonic()):
+                    raise GComTimeout(f"no command was sent in {self._name!r}: it waits for {waits_for}")
+
+    def _wait(self, pending: PendingCommand, deadline: float, timeout_s: float) -> Any:
+        try:
+            return pending.future.result(max(0.0, deadline - monotonic()))
+        except FutureTimeout:
+            if pending.future.done():
+                raise
+            number, name = pending.message.number, pending.message.name
+            raise OutcomeUnknown(
+                f"no answer to {name} (command {number}) of {self._name!r} after {timeout_s} s: it may be applied "
+                "later; call retry() on this error to find out",
+                self._retry_of(pending),
+            ) from None
+
+    def _retry_of(self, pending: PendingCommand) -> Retry:
+        def again(via: Any, timeout_s: float | None) -> Any:
+            there: ReplicatedState = self if via is None else via.replicas
+            found = pending
+            if pending.future.done() or there is not self:
+                found = there.resubmit(pending.message)
+            limit_s = there.timeout_s if timeout_s is None else timeout_s
+            return there._wait(found, monotonic() + limit_s, limit_s)
+
+        return again
+
+    def resubmit(self, message: CommandSent) -> PendingCommand:
+        """Send a command again, whoever sent it first; it is applied once in all."""
+        with self._lock:
+            pending = self._calls.adopt(message)
+        try:
+            self._raise_if_over()
+            self._group.send(encode(message), monotonic() + self.timeout_s)
+        except GComError as error:
+            with self._lock:
+                self._calls.disown(message)
+            raise OutcomeUnknown(f"{message.name} was not sent again: {error}", self._retry_of(pending)) from error
+        return pending
+
+    def _send_again(self) -> None:
+        """Send all that has no answer, in its order: replicas pass over what they have."""
+        with self._sending:
+            with self._lock:
+                if self._failure or self._log.waits_for:
+                    return  # when that is over, it is sent again
+                payloads = self._calls.unanswered()
+            deadline = monotonic() + self.timeout_s
+            for payload in payloads:
+                self._group.send(payload, deadline)
+
+    def _announce_members(self) -> None:
+        view = self._group.group.view
+        if self._group.leads and self.members != view.members:
+            self._group.send(encode(MembersNoted(view.number, view.members)), monotonic() + self.timeout_s)
+
+    # callbacks of the group, by the thread that listens
+
+    def get_state(self) -> bytes:
+        """Return the log's bytes, for a member that joins."""
+        with self._lock:
+            return self._log.dump()
+
+    def set_state(self, data: bytes) -> None:
+        """Take the others' state."""
+        with self._settling():
+            if isinstance(self._failure, Diverged):
+                self._failure = None
+            self._log.load(data)
+
+    def on_event(self, event: gcom.Event) -> None:
+        """Deal with an event of the group."""
+        match event:
+            case gcom.Message():
+                self._on_message(event)
+                return
+            case gcom.Departure(returning=False, reason=reason):
+                self._end(NotAMember(f"the group of the replicated state {self._name!r} is over here: {reason}"))
+                return
+            case gcom.StateUnmerged(reason=reason):
+                logger.warning("replicated state {}: what this process had is given up: {}", self._name, reason)
+        with self._settling():
+            match event:
+                case gcom.Unicast(sender):
+                    with suppress(MalformedFrame):
+                        self._log.told(sender, decode(event.data))
+                case gcom.ViewChange(view):
+                    self._log.on_view(view.number, self.process)
+                    self._group.later(self._announce_members)
+                case gcom.Returned():
+                    self._log.on_instance()
+                case gcom.QuorumRegained() | gcom.Settled(arrived=False):
+                    self._log.on_quorum()
+                    self._group.later(self._announce_members)
+                case gcom.StateLost(reason=reason):
+                    if self.index:
+                        logger.warning("the replicated state {} is lost: {}", self._name, reason)
+                    self._log.on_own_state(lost=True)
+                case gcom.StateRestored():
+                    self._log.on_own_state(lost=False)
+
+    def _on_message(self, message: gcom.Message) -> None:
+        try:
+            found = decode(message.data)
+        except MalformedFrame as error:
+            logger.warning("replicated state {}: {} sent {}", self._name, message.sender, error)
+            return
+        with self._settling():
+            match found:
+                case ReadMarked(reader, number):
+                    self._log.mark(reader, number)
+                case DigestTold(index, digest):
+                    if self._log.replica.on_digest(message.sender, index, digest):
+                        self._diverge(index)
+                case _:
+                    self._log.deliver(message.sender, message.view, message.data, found)
+
+    # callbacks of the log, with the lock held
+
+    def on_applied(self, applied: Applied) -> None:
+        """Answer a caller here, and tell who watches."""
+        self._settled += self._calls.on_applied(applied)
+        self._lock.notify_all()
+        replica = self._log.replica
+        if (digest := replica.take_digest()) and len(replica.members) > 1:
+            self._group.later(partial(self._multicast, encode(DigestTold(*digest))))
+        if applied.defect:
+            logger.error("the machine of replicated state {} failed:\n{}", self._name, applied.defect)
+        if self._watchers and (change := change_of(self._kind, applied)):
+            self._changes.append(change)
+        if not self._calls.window.opened and applied.fate == "forgotten":
+            self._group.later(self._send_again)
+
+    def on_read(self, caller: str, number: int) -> None:
+        """Answer a fresh query here."""
+        self._settled += self._calls.on_read(caller, number)
+
+    def on_state_taken(self) -> None:
+        """Answer the callers whose answers came with a state."""
+        replica = self._log.replica
+        self._settled += self._calls.on_state(replica.callers.get(self._calls.window.caller), replica.index)
+        self._changes.append(StateReplaced(replica.index))
+
+    def on_live(self) -> None:
+        """Send again what may not have arrived."""
+        self._lock.notify_all()
+        self._group.later(self._send_again)
+        self._group.later(self._announce_members)
+
+    def multicast_later(self, payload: bytes) -> None:
+        """Have something said to all."""
+        self._group.later(partial(self._multicast, payload))
+
+    def _multicast(self, payload: bytes) -> None:
+        self._group.send(payload, monotonic() + self.timeout_s)
+
+    def tell_others_later(self, payload: bytes) -> None:
+        """Have something said to each other member."""
+        if self._durable is not None and self._durable.in_writer():
+            # At once, when the lock is let go: callers wait for this, and a switch of threads is a part of their time.
+            self._settled.append(partial(self._tell_others, payload))
+        else:
+            self._group.later(partial(self._group.tell_others, payload))
+
+    def _tell_others(self, payload: bytes) -> None:
+        try:
+            self._group.tell_others(payload, 0.0)
+        except GComError:
+            self._group.later(partial(self._group.tell_others, payload))
+
+    def on_written(self, written: Callable[[], None]) -> None:
+        """Note what the log's writer has synced; by its thread."""
+        with self._settling():
+            written()
+
+    def on_storage_failed(self, error: StorageFailed) -> None:
+        """End: a replica that cannot write promises nothing any more. By the writer's thread."""
+        self._end(error)
+        self._group.later(partial(self._group.close, self.timeout_s))
+
+    # ends
+
+    def _diverge(self, index: int) -> None:
+        if self._failure:
+            return
+        self._failure = Diverged(
+            f"the state of {self._name!r} differed from the other replicas' at index {index}: its machine is not "
+            "deterministic (time, random, the order of a set?); the others' state is on its way"
+        )
+        logger.error("{}", self._failure)
+        self._group.later(self._take_others_state)
+
+    def _take_others_state(self) -> None:
+        try:
+            self._group.enter_anew(self.timeout_s)
+        except GComError as error:
+            self._end(Diverged(f"{self._failure}; but it cannot be had: {error}"))
+
+    def _end(self, failure: GComError) -> None:
+        with self._settling():
+            self._failure = failure
+            self._settled += self._calls.end(failure)
+            self._lock.notify_all()
+
+    def _raise_if_over(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _in_callback(self) -> bool:
+        """Tell whether this thread applies commands: one that it waited for would never come."""
+        writes = self._durable is not None and self._durable.in_writer()
+        return self._group.in_callback or writes or self._teller == get_ident()
+
+    def _raise_if_callback(self, name: str) -> None:
+        if self._in_callback():
+            raise WouldBlock(f"a callback of {self._name!r} must not wait for {name}: use submit.{name}")
+
+    @contextmanager
+    def _settling(self) -> Iterator[None]:
+        """Hold the lock; once it is let go, tell callers and those who watch, who may call again."""
+        with self._lock:
+            yield
+            settled, self._settled = self._settled, []
+        for it in settled:
+            it()
+        # One thread at a time, in the order of the changes; whoever finds another at it leaves them to that one.
+        while self._changes and self._telling.acquire(blocking=False):
+            try:
+                self._teller = get_ident()
+                while self._changes:
+                    self._tell(self._changes.popleft())
+            finally:
+                self._teller = None
+                self._telling.release()
+
+    def _tell(self, change: Change) -> None:
+        for watcher in list(self._watchers):
+            try:
+                watcher(change)
+            except Exception:  # outermost: what the application's callback raises is not the listener's end
+                traceback.print_exc()

@@ -1,0 +1,100 @@
+"""A replica as sessions use it: writes once and in order, and reads of a state that is new enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Condition
+from time import monotonic
+from typing import Protocol
+
+from gcom.replicated import Change
+from gcom.sessions.errors import SessionTimeout
+from gcom.sessions.table import SessionRecords
+from gcom.sessions.tokens import SessionToken
+
+LOOK_AGAIN_S = 0.5  # a replica that has ended meanwhile is asked, and says so
+
+
+class SessionReplica(Protocol):
+    """The part of a replica that a session uses; arguments and answers are bytes of the machine's own codec."""
+
+    @property
+    def name(self) -> str: ...
+
+    def write(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> tuple[bytes, int]: ...
+
+    def read(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> tuple[bytes, int]: ...
+
+    def end(self, token: SessionToken, timeout_s: float) -> None: ...
+
+
+class LocalReplica:
+    """The replica of this process. Any thread may use it."""
+
+    def __init__(self, table: SessionRecords) -> None:
+        self._table = table
+        self._changed = Condition()
+        self._unwatch = table.replicas.watch(self._on_change)
+
+    @property
+    def name(self) -> str:
+        """The member's name."""
+        return str(self._table.replicas.process).partition("#")[0]
+
+    def write(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> tuple[bytes, int]:
+        """Carry out the next write of a session, behind those before it."""
+        deadline = monotonic() + timeout_s
+        in_order = "MW" in token.guarantees
+        if in_order and token.written:
+            self._await(
+                lambda: self._table.progress(token.session, token.secret) >= token.written,
+                deadline,
+                lambda: (
+                    f"write {token.written + 1} of session {token.session} waits for write {token.written}, "
+                    f"index {token.write_index}"
+                ),
+                token,
+            )
+        numbered = (token.session, token.secret, token.written + 1, in_order)
+        return self._table.within(max(0.0, deadline - monotonic())).write(*numbered, name, body)
+
+    def read(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> tuple[bytes, int]:
+        """Answer a query once this replica has what the session's guarantees demand."""
+        written = token.write_index if "RYW" in token.guarantees else 0
+        seen = token.read_index if "MR" in token.guarantees else 0
+        if max(written, seen):
+            self._await(
+                lambda: self._table.position() >= max(written, seen),
+                monotonic() + timeout_s,
+                lambda: (
+                    f"a read of session {token.session} waits for its own write {token.written}, index {written}"
+                    if written >= seen
+                    else f"a read of session {token.session} waits for index {seen}, which it has read already"
+                ),
+                token,
+            )
+        return self._table.read(name, body)
+
+    def end(self, token: SessionToken, timeout_s: float) -> None:
+        """Close a session."""
+        self._table.within(timeout_s).end(token.session, token.secret)
+
+    def close(self) -> None:
+        """Wait for changes no more."""
+        self._unwatch()
+
+    def _on_change(self, _: Change) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _await(
+        self, reached: Callable[[], bool], deadline: float, waits: Callable[[], str], token: SessionToken
+    ) -> None:
+        with self._changed:
+            while not reached():
+                left = deadline - monotonic()
+                if left <= 0:
+                    last = f"; it was seen last at replica {token.at!r}" if token.at else ""
+                    here = f"replica {self.name!r} has not applied: it is at {self._table.position()}"
+                    raise SessionTimeout(f"{waits()}, which {here}{last}")
+                self._changed.wait(min(left, LOOK_AGAIN_S))

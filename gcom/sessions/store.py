@@ -1,0 +1,110 @@
+"""`open`, and the store that it returns: a replicated state with sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from secrets import token_hex
+from typing import Any, Generic, Self, TypeVar
+
+import gcom
+import gcom.replicated
+from gcom.errors import BadValue
+from gcom.replicated import ReplicatedState
+from gcom.replicated.machine import Machine, MachineKind
+from gcom.sessions.access import LocalReplica
+from gcom.sessions.errors import BadToken
+from gcom.sessions.session import ClientSession
+from gcom.sessions.table import SessionRecords
+from gcom.sessions.tokens import GUARANTEES, SessionToken, guarantees_of
+
+M = TypeVar("M", bound=Machine)
+
+
+class SessionStore(Generic[M]):
+    """A replicated state whose users see their own writes, wherever they read. Any thread may use it."""
+
+    def __init__(self, kind: MachineKind, table: SessionRecords, timeout_s: float) -> None:
+        self._kind = kind
+        self._table = table
+        self._timeout_s = timeout_s
+        self._replica = LocalReplica(table)
+        self._identity = table.identify(token_hex(8))
+
+    @property
+    def replicas(self) -> ReplicatedState:
+        """The replicated state: its group, its members, its index."""
+        found: ReplicatedState = self._table.replicas
+        return found
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions are open, as this replica knows."""
+        return self._table.size()
+
+    def session(
+        self,
+        guarantees: Iterable[str] = GUARANTEES,
+        *,
+        token: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ClientSession[M]:
+        """Open a session, or go on with that of a token.
+
+        `guarantees`: any of RYW (read your writes), MR (monotonic reads), MW (monotonic writes) and WFR (writes follow
+        reads); a token brings those of its session. `timeout_s`: how long a read or write waits for what the session
+        has seen. Raises BadToken, BadValue, SessionTimeout, and what a command raises.
+        """
+        limit_s = self._timeout_s if timeout_s is None else timeout_s
+        if not 0 <= limit_s < float("inf"):
+            raise BadValue(f"timeout_s must be a number of seconds, 0 or more; got {timeout_s!r}")
+        if token is not None:
+            return ClientSession(self._kind, self._replica, self._known(token), limit_s)
+        named, secret = guarantees_of(guarantees), token_hex(8)
+        number = self._table.within(limit_s).begin(secret)
+        found = SessionToken(self._identity, number, secret, named, at=self._replica.name)
+        return ClientSession(self._kind, self._replica, found, limit_s)
+
+    def retire(self, before: int) -> int:
+        """Close the sessions that have not written since an index of `replicas.index`; return how many."""
+        return self._table.retire(before)
+
+    def close(self) -> None:
+        """Leave the group; sessions go on at other replicas by their tokens. May be called again."""
+        self._replica.close()
+        self._table.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _known(self, text: str) -> SessionToken:
+        token = SessionToken.decode(text)
+        if token.store != self._identity:
+            raise BadToken(
+                f"the token is of another store than {self.replicas.group.name!r}, or of a state of it that was lost: "
+                "open a new session"
+            )
+        return token
+
+
+def open(
+    node: gcom.Node, name: str, machine: type[M] | Callable[[], M], *, timeout_s: float = 10.0, **options: Any
+) -> SessionStore[M]:
+    """Enter the replicated state of that name, and return it as a store with sessions.
+
+        with gcom.connect("alice") as node, gcom.sessions.open(node, "bank", Bank) as store:
+            with store.session() as s:
+                s.state.deposit("ann", 100)
+
+    All members must open it so. Arguments and errors as `gcom.replicated.open` has them.
+    """
+    kind = MachineKind.of(machine)
+    table = gcom.replicated.open(node, name, lambda: SessionRecords(kind), timeout_s=timeout_s, **options)
+    with ExitStack() as undo:
+        undo.callback(table.close)
+        store: SessionStore[M] = SessionStore(kind, table, timeout_s)
+        undo.pop_all()
+    return store

@@ -1,0 +1,104 @@
+"""Topics: durable logs of messages in a database, in which each message of a producer is stored once.
+
+    from gcom import topics
+
+    with topics.open("app.db") as store, store.topic("orders").producer("import") as producer:
+        for position, row in source.read(after=producer.last_seq):
+            producer.send(row, seq=position)
+
+docs/topics.md is for users. Files that others use: `storage` has the databases, `values` the nouns, `errors` what is
+raised.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path as _Path
+
+from gcom.errors import BadValue as _BadValue
+from gcom.topics.effects.function import TopicFunction
+from gcom.topics.effects.inbox import Subscription
+from gcom.topics.effects.link import TopicLink
+from gcom.topics.effects.outbox import OutboxSender
+from gcom.topics.errors import (
+    Fenced,
+    HandlerCommitted,
+    InboxAhead,
+    NewerSchema,
+    ReceiptUnknown,
+    SequenceGap,
+    SequenceReused,
+    StaleAck,
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreFull,
+    StoreStopped,
+    UnknownSubscription,
+    UnknownTopic,
+)
+from gcom.topics.producer import Producer, TopicSource
+from gcom.topics.reading import TopicReader
+from gcom.topics.storage.sqlite import WORDS as _WORDS
+from gcom.topics.storage.sqlite import SqliteDatabase as _SqliteDatabase
+from gcom.topics.storage.subscriptions import SubscriptionInfo
+from gcom.topics.storage.topics import ProducerInfo, TopicInfo
+from gcom.topics.store import Topic, TopicStore, TopicTransaction
+from gcom.topics.subscription import TopicDelivery
+from gcom.topics.values import TopicMessage, TopicReceipt
+
+
+def open(place: str | _Path) -> TopicStore:
+    """Open a store, which is made if it is not there.
+
+    `place` is the path of a SQLite file on a disk of this machine, or `postgresql://…`, for which GCom is installed as
+    gcom[postgres]. Raises BadValue for a place that cannot be one, StoreDamaged, NewerSchema, StoreBusy, Unavailable.
+    """
+    if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
+        return _open_postgres(place)
+    if isinstance(place, str) and "://" in place:
+        raise _BadValue(f"cannot open {place!r}: expected the path of a file, or postgresql://…")
+    return TopicStore(_SqliteDatabase(_Path(place)), _WORDS)
+
+
+def _open_postgres(place: str) -> TopicStore:
+    try:
+        from gcom.topics.storage.postgres import WORDS, PostgresDatabase  # needs what is not always installed
+    except ImportError as error:
+        raise _BadValue(f"PostgreSQL needs the package psycopg ({error}): pip install 'gcom[postgres]'") from error
+    return TopicStore(PostgresDatabase(place), WORDS)
+
+
+__all__ = [
+    "Fenced",
+    "HandlerCommitted",
+    "InboxAhead",
+    "NewerSchema",
+    "OutboxSender",
+    "Producer",
+    "ProducerInfo",
+    "ReceiptUnknown",
+    "SequenceGap",
+    "SequenceReused",
+    "StaleAck",
+    "StoreBusy",
+    "StoreClosed",
+    "StoreDamaged",
+    "StoreFull",
+    "StoreStopped",
+    "Subscription",
+    "SubscriptionInfo",
+    "Topic",
+    "TopicDelivery",
+    "TopicFunction",
+    "TopicInfo",
+    "TopicLink",
+    "TopicMessage",
+    "TopicReader",
+    "TopicReceipt",
+    "TopicSource",
+    "TopicStore",
+    "TopicTransaction",
+    "UnknownSubscription",
+    "UnknownTopic",
+    "open",
+]

@@ -1,0 +1,124 @@
+"""Functions: `def process(text): return text + "!"`, from topics to a topic of the same store.
+
+The function is computed without a lock. Then one transaction moves the input's cursor on, by compare-and-set, and
+stores the outputs: killed anywhere, each input has its outputs once. Each input has a producer of its own at the
+output, whose sequences are the offsets of the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from time import monotonic
+from types import TracebackType
+
+from gcom.errors import BadValue
+from gcom.topics.crash_points import CRASH_POINTS
+from gcom.topics.reading import IDLE_POLL_S, IDLE_S, POLL_S
+from gcom.topics.storage import appends, subscriptions
+from gcom.topics.storage.appends import ProducerClaim, Target
+from gcom.topics.storage.transaction import Transaction
+from gcom.topics.subscription import Consumer, Leases
+from gcom.topics.values import Entry, TopicMessage, checked_body
+
+BATCH = 256
+FAN_OUT_MAX = 2**16  # outputs of one input
+
+FunctionOutput = bytes | str | None
+TopicProcess = Callable[[str], FunctionOutput | Iterable[bytes | str]]
+
+
+class TopicFunction:
+    """A function over topics. `run` works until it is interrupted; `run(follow=False)` until the inputs are drained."""
+
+    def __init__(self, process: TopicProcess, inputs: Sequence[Consumer], target: Target | None, name: str) -> None:
+        self._process, self._inputs, self._target, self._name = process, inputs, target, name
+
+    def run(self, *, follow: bool = True) -> int:
+        """TopicProcess what there is, and with `follow` what comes; return how many inputs that were.
+
+        What the function raises comes out of here, with a note that names the message; its input is not taken.
+        """
+        _, commits = self._inputs[0].places
+        steps = [_FunctionInput(self._process, it, self._target, self._name) for it in self._inputs]
+        count, idle_since = 0, monotonic()
+        try:
+            while True:
+                seen = commits.commits
+                done = sum(step.go() for step in steps)
+                count += done
+                if done:
+                    idle_since = monotonic()
+                elif not follow:
+                    return count
+                else:
+                    commits.wait_for_news(seen, POLL_S if monotonic() - idle_since < IDLE_S else IDLE_POLL_S)
+        finally:
+            for it in self._inputs:
+                it.close()
+
+
+class _FunctionInput:
+    """One input of a running function."""
+
+    def __init__(self, process: TopicProcess, consumer: Consumer, target: Target | None, name: str) -> None:
+        self._process, self._sub, self._target = process, consumer.sub, target
+        self._database, self._commits = consumer.places
+        self._leases = Leases(consumer)
+        self._producer = f"function:{name}:{consumer.sub.topic_name}"
+        self._claim: ProducerClaim | None = None
+
+    def go(self) -> int:
+        """TopicProcess a batch; return how many inputs were done."""
+        if not self._leases.mine():
+            return 0
+        if self._claim is None and self._target is not None:
+            topic = self._target.topic
+            self._claim = self._commits.call(lambda tx: appends.claim(tx, topic, self._producer))
+        with self._database.reading() as tx:
+            high = subscriptions.high(tx, self._sub, 0)
+            messages, upto = subscriptions.look(tx, self._sub, 0, high, {}, BATCH)
+        if upto == high:
+            return 0
+        entries = [entry for message in messages for entry in self._entries(message)]
+        done = self._commits.call(lambda tx: self._store(tx, high, upto, entries))
+        return len(messages) if done else 0
+
+    def _entries(self, message: TopicMessage) -> list[Entry]:
+        with _Note(message):
+            result = self._process(message.text)
+            if result is None:
+                return []
+            if isinstance(result, bytes | str):
+                result = [result]
+            if not isinstance(result, Iterable):
+                raise BadValue(f"a function returns text, bytes, None, or several of them; got {type(result).__name__}")
+            begin = message.offset * FAN_OUT_MAX
+            outputs = enumerate(islice(result, FAN_OUT_MAX), start=begin)
+            return [Entry(seq, checked_body(body), message.key) for seq, body in outputs]
+
+    def _store(self, tx: Transaction, high: int, upto: int, entries: list[Entry]) -> bool:
+        """Take the inputs and store their outputs; False where another consumer was faster."""
+        if not subscriptions.move(tx, self._sub, 0, high, upto):
+            return False
+        if self._claim is not None and self._target is not None and entries:
+            last = appends.last_seq(tx, self._claim)
+            appends.append(tx, self._target, self._claim, last, entries)
+        CRASH_POINTS.passed("effect.begun")
+        return True
+
+
+class _Note:
+    """Adds the message to what the function raises."""
+
+    def __init__(self, message: TopicMessage) -> None:
+        self._message = message
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            error.add_note(f"the input was message {self._message.offset} of topic {self._message.topic!r}")

@@ -1,0 +1,147 @@
+"""`Subscription.run`: the effects of each message once, in the application's own database.
+
+For each batch there is one transaction: the inbox moves on by compare-and-set, the handler changes the application's
+tables, and its messages go into the outbox. If the process dies before the commit, nothing happened; if after it, the
+inbox knows. Two consumers, one of them paused, cannot both commit: the second one finds the inbox changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from loguru import logger
+
+from gcom.errors import BadValue
+from gcom.topics.crash_points import CRASH_POINTS
+from gcom.topics.effects.outbox import Dispatcher, OpenProducer, OutboxSender
+from gcom.topics.errors import InboxAhead
+from gcom.topics.reading import IDLE_POLL_S, IDLE_S, POLL_S
+from gcom.topics.storage import subscriptions, topics
+from gcom.topics.storage.commits import Commits
+from gcom.topics.storage.database import Database
+from gcom.topics.storage.effects import EffectFile, Guard
+from gcom.topics.storage.subscriptions import Sub, Terms
+from gcom.topics.subscription import Consumer, Leases
+from gcom.topics.values import TopicMessage
+
+EffectHandler = Callable[[Any, Sequence[TopicMessage], OutboxSender], object]
+SLOW_S = 1.0  # a handler that keeps its transaction open for longer is told of
+RUN_BATCH = 256
+
+
+class Subscription(Consumer):
+    """A consumer of a subscription: iterate over it, or have its effects once with `run`."""
+
+    def __init__(
+        self, database: Database, commits: Commits, sub: Sub, terms: Terms, store_id: str, producer: OpenProducer
+    ) -> None:
+        super().__init__(database, commits, sub, terms)
+        self._producer = producer
+        self._key = f"{store_id}/{sub.topic}/{sub.name}"  # in an inbox: no other store or topic has it
+
+    def run(self, handler: EffectHandler, db: Any, *, batch: int = RUN_BATCH, follow: bool = True) -> int:
+        """Call `handler(tx, messages, out)` for batches, each once; return how many messages that were.
+
+        `db` is the path of the application's SQLite file, or its open connection, which `tx` is. What the handler
+        changes there, and what it sends by `out.send(topic, body)`, counts if the whole batch does. With `follow` it
+        goes on until the handler raises, whose exception comes out of here. Raises HandlerCommitted, InboxAhead,
+        BadValue, StoreBusy, Fenced.
+        """
+        if self.terms.competing:
+            raise BadValue("effects once need an exclusive subscription: subscribe without competing=True")
+        if isinstance(db, str | Path) and Path(db).resolve() == Path(self._database.name):
+            raise BadValue(f"{str(db)!r} is the store's own file: give run() another file, or use store.function()")
+        file = EffectFile(db)
+        try:
+            run = _EffectRun(self._database, self._commits, Leases(self), file, self._key, self._producer)
+            return run.go(handler, batch, follow)
+        finally:
+            file.close()
+            self.close()
+
+
+class _EffectRun:
+    """One call of `run`."""
+
+    def __init__(
+        self,
+        database: Database,
+        commits: Commits,
+        leases: Leases,
+        file: EffectFile,
+        key: str,
+        producer: OpenProducer,
+    ) -> None:
+        self._database, self._commits, self._leases, self._file, self._key = database, commits, leases, file, key
+        self._sub, self._terms = leases.sub, leases.terms
+        self._dispatchers = [Dispatcher(file, f"out:{key}/{no}", producer) for no in range(self._sub.shards)]
+
+    def go(self, handler: EffectHandler, batch: int, follow: bool) -> int:
+        count, idle_since = 0, monotonic()
+        while True:
+            seen = self._commits.commits
+            done = sum(self._shard(no, handler, batch) for no in self._leases.mine())
+            count += done
+            if done:
+                idle_since = monotonic()
+                continue
+            for dispatcher in self._dispatchers:
+                dispatcher.clear()
+            if not follow:
+                return count
+            self._commits.wait_for_news(seen, POLL_S if monotonic() - idle_since < IDLE_S else IDLE_POLL_S)
+
+    def _shard(self, no: int, handler: EffectHandler, batch: int) -> int:
+        """Carry out one batch of a shard; return how many messages were done."""
+        dispatcher = self._dispatchers[no]
+        dispatcher.dispatch()
+        floor = self._file.floor(self._key, no)
+        begin = self._sub.start - 1 if floor is None else floor
+        with self._database.reading() as tx:
+            _, following = topics.bounds(tx, self._sub.topic, self._sub.topic_name)
+            if begin >= following:
+                raise InboxAhead(
+                    f"{self._file.name!r} has the effect of message {begin} of topic {self._sub.topic_name!r}, which "
+                    f"has only {following} messages: one of both is an old copy; restore both to one time"
+                )
+            messages, upto = subscriptions.look(tx, self._sub, no, begin, self._terms.where, batch)
+        if upto == begin or not self._effect(no, (floor, upto), messages, handler):
+            return 0
+        dispatcher.dispatch()
+        self._commits.submit(lambda tx: subscriptions.reached(tx, self._sub, no, upto))
+        return len(messages)
+
+    def _effect(
+        self, no: int, floors: tuple[int | None, int], messages: Sequence[TopicMessage], handler: EffectHandler
+    ) -> bool:
+        """Do the transaction of a batch; False where another consumer was faster."""
+        self._file.begin()
+        kept = False
+        try:
+            if self._file.advance(self._key, no, *floors):
+                self._dispatchers[no].take_out()
+                if messages:
+                    self._handle(no, messages, handler)
+                CRASH_POINTS.passed("effect.begun")
+                kept = True
+        finally:
+            if not kept:
+                self._file.rollback()
+        if kept:
+            self._file.commit()
+            CRASH_POINTS.passed("effect.committed")
+        return kept
+
+    def _handle(self, no: int, messages: Sequence[TopicMessage], handler: EffectHandler) -> None:
+        began = monotonic()
+        out = OutboxSender(self._file, f"out:{self._key}/{no}")
+        with Guard(self._file.connection):
+            handler(self._file.connection, messages, out)
+        if (took := monotonic() - began) > SLOW_S:
+            logger.warning(
+                "the handler of subscription {!r} took {:.1f} s for {} messages, and kept {!r} locked",
+                *(self._sub.name, took, len(messages), self._file.name),
+            )

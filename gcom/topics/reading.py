@@ -1,0 +1,84 @@
+"""Readers: messages of a topic from a place on. A reader keeps no state in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from time import monotonic
+from typing import Literal
+
+from gcom.errors import BadValue
+from gcom.topics.storage import topics
+from gcom.topics.storage.commits import Commits
+from gcom.topics.storage.database import Database
+from gcom.topics.values import TopicMessage
+
+After = int | datetime | Literal["earliest", "latest"] | None
+POLL_S, IDLE_POLL_S = 0.005, 0.05  # for commits of other processes; slower where nothing has come for a second
+IDLE_S = 1.0
+BATCH_BYTES = 4 * 1024 * 1024
+
+
+class TopicReader:
+    """An iterator over a topic. Without `follow` it ends at the last message; with it, it waits for more."""
+
+    def __init__(
+        self, database: Database, commits: Commits, topic: tuple[int, str], after: After, follow: bool, batch: int
+    ) -> None:
+        self._database, self._commits = database, commits
+        self._topic, self._name = topic
+        self._follow = follow
+        self._batch = batch
+        self.next_offset = self._place(after)  # to be read from the store
+        self._ready: list[TopicMessage] = []  # the next one last
+
+    def __iter__(self) -> Iterator[TopicMessage]:
+        return self
+
+    def __next__(self) -> TopicMessage:
+        if not self._ready and not self._fetch(None if self._follow else 0.0):
+            raise StopIteration
+        return self._ready.pop()
+
+    def receive(self, timeout_s: float | None = None) -> TopicMessage | None:
+        """Return the next message, waiting for it as long as said; None if there was none."""
+        return self._ready.pop() if self._ready or self._fetch(timeout_s) else None
+
+    def take(self, count: int, timeout_s: float | None = None) -> list[TopicMessage]:
+        """Return up to `count` messages, waiting for the first one as long as said."""
+        if not self._ready:
+            self._fetch(timeout_s)
+        return [self._ready.pop() for _ in range(min(count, len(self._ready)))]
+
+    def _fetch(self, timeout_s: float | None) -> bool:
+        """Wait for messages; tell whether there are some."""
+        began = monotonic()
+        while True:
+            seen = self._commits.commits
+            with self._database.reading() as tx:
+                found = topics.read(tx, self._topic, self._name, self.next_offset, self._batch)
+            if found:
+                self.next_offset = found[-1].offset + 1
+                self._ready = found[::-1]
+                return True
+            waited = monotonic() - began
+            if timeout_s is not None and waited >= timeout_s:
+                return False
+            pause = POLL_S if waited < IDLE_S else IDLE_POLL_S
+            self._commits.wait_for_news(seen, pause if timeout_s is None else min(pause, timeout_s - waited))
+
+    def _place(self, after: After) -> int:
+        with self._database.reading() as tx:
+            first, following = topics.bounds(tx, self._topic, self._name)
+            match after:
+                case None | "earliest":
+                    return first
+                case "latest":
+                    return following
+                case datetime():
+                    return topics.offset_at(tx, self._topic, self._name, int(after.timestamp() * 1000))
+                case bool():
+                    pass
+                case int() if after >= -1:
+                    return after + 1
+        raise BadValue(f"after must be an offset, a datetime, 'earliest' or 'latest'; got {after!r}")

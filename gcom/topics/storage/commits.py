@@ -1,0 +1,188 @@
+"""Group commit: one thread carries out all jobs that wait, in one transaction, and commits them together.
+
+There is no timer: while one batch is on its way to the disk, the next one forms. A job that refuses its own request has
+changed nothing, and its neighbours go on. A job that fails after it has changed something undoes the batch, which is
+then carried out again, each job alone: so jobs do nothing but use their transaction.
+
+Only this thread writes. So Ctrl-C in the caller's thread never meets a transaction, and nobody waits for a leader that
+was interrupted (docs/decisions/0029).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from threading import Condition, Thread
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
+
+from gcom.errors import Forked, GComError, GComTimeout
+from gcom.topics.crash_points import CRASH_POINTS
+from gcom.topics.errors import ReceiptUnknown, StoreClosed, StoreStopped
+from gcom.topics.storage.database import Database
+from gcom.topics.storage.transaction import StoreJob
+
+JOBS_MAX = 4096  # that wait; then `submit` waits
+BATCH_MAX = 1024
+CLOSE_S = 60.0
+
+T = TypeVar("T")
+
+
+class Task(NamedTuple):
+    """A job, and the future of its result."""
+
+    job: StoreJob[Any]
+    future: Future[Any]
+
+
+class Commits:
+    """The thread that writes, and the jobs that wait for it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: deque[Task] = deque()
+        self._changed = Condition()
+        self._process = os.getpid()
+        self._closing = False
+        self._stopped: GComError | None = None
+        self.commits = 0  # since it was opened
+        self.news = Condition()  # notified after each commit: for readers that follow
+        self._thread = Thread(target=self._run, name=f"gcom-topics {database.name}", daemon=True)
+        self._thread.start()
+
+    def call(self, job: StoreJob[T]) -> T:
+        """Carry out a job in a committed transaction; return its result."""
+        return self.submit(job).result()
+
+    def submit(self, job: StoreJob[T]) -> Future[T]:
+        """Have a job carried out; return the future of its result. Waits while too many wait already."""
+        if os.getpid() != self._process:
+            raise Forked(f"the store {self._database.name!r} was opened before a fork: open it again in this process")
+        future: Future[T] = Future()
+        with self._changed:
+            while len(self._waiting) >= JOBS_MAX and not self._refusing():
+                self._changed.wait()
+            if error := self._refusing():
+                raise error
+            self._waiting.append(Task(job, future))
+            self._changed.notify_all()
+        return future
+
+    def _refusing(self) -> GComError | None:
+        if self._closing:
+            return StoreClosed(f"the store {self._database.name!r} is closed")
+        # A new exception for each caller: a raised one carries its caller's traceback.
+        return StoreStopped(str(self._stopped)) if self._stopped else None
+
+    def close(self) -> None:
+        """Carry out what waits, and end the thread. In the child of a fork there is none."""
+        if os.getpid() != self._process:
+            return
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        with self.news:
+            self.news.notify_all()
+        self._thread.join(CLOSE_S)
+        if self._thread.is_alive():
+            raise GComTimeout(f"timed out after {CLOSE_S:g} s: the store {self._database.name!r} is still writing")
+
+    def wait_for_news(self, seen: int, timeout_s: float) -> None:
+        """Wait for a commit of this process after the first `seen`, for the store to close, or for the time."""
+        with self.news:
+            self.news.wait_for(lambda: self.commits != seen or self._closing, timeout_s)
+
+    def _take(self) -> list[Task]:
+        """Wait for jobs and take all of them, up to a bound; empty when the store closes."""
+        with self._changed:
+            while not self._waiting and not self._closing:
+                self._changed.wait()
+            count = min(len(self._waiting), BATCH_MAX)
+            batch = [self._waiting.popleft() for _ in range(count)]
+            self._changed.notify_all()
+        return batch
+
+    def _run(self) -> None:
+        while batch := self._take():
+            batch = [task for task in batch if task.future.set_running_or_notify_cancel()]
+            self._carry_out(batch)
+            try:
+                self._database.upkeep()
+            except GComError as error:
+                self._stop(error)
+
+    def _carry_out(self, batch: Sequence[Task]) -> None:
+        if batch and not self._together(batch):
+            for task in batch:
+                self._together([task])
+
+    def _together(self, batch: Sequence[Task]) -> bool:
+        """Carry out jobs in one transaction and tell their results; False if each is to be done again, alone."""
+        if self._stopped:
+            return self._tell(batch, [_raising(StoreStopped(str(self._stopped)))] * len(batch))
+        try:
+            self._database.begin()
+        except GComError as error:
+            return self._tell(batch, [_raising(error)] * len(batch))
+        outcomes = []
+        for task in batch:
+            outcome, clean = self._one(task)
+            if not clean:
+                self._database.rollback()
+                return len(batch) == 1 and self._tell(batch, [outcome])
+            outcomes.append(outcome)
+        CRASH_POINTS.passed("append.written")
+        try:
+            self._database.commit()
+        except GComError as error:
+            if isinstance(error, ReceiptUnknown) and self._database.stops:
+                self._stop(error)
+            return self._tell(batch, [_raising(error)] * len(batch))
+        CRASH_POINTS.passed("append.committed")
+        with self.news:
+            self.commits += 1
+            self.news.notify_all()
+        self._tell(batch, outcomes)
+        CRASH_POINTS.passed("append.replied")
+        return True
+
+    def _one(self, task: Task) -> tuple[Callable[[Future[Any]], None], bool]:
+        """Carry out one job; return what to tell of it, and whether the transaction can go on."""
+        transaction = self._database.writer
+        before = transaction.writes
+        try:
+            result = task.job(transaction)
+        except GComError as error:
+            return _raising(error), transaction.writes == before
+        except Exception as error:  # outermost: a job of the application's must not end the thread that writes
+            return _raising(self._database.refusal(error) or error), False
+        return (lambda future: future.set_result(result)), True
+
+    def _stop(self, error: GComError) -> None:
+        with self._changed:
+            self._stopped = self._stopped or error
+            self._changed.notify_all()
+
+    @staticmethod
+    def _tell(batch: Sequence[Task], outcomes: Sequence[Callable[[Future[Any]], None]]) -> bool:
+        for task, outcome in zip(batch, outcomes, strict=True):
+            outcome(task.future)
+        return True
+
+
+def _raising(error: Exception) -> Callable[[Future[Any]], None]:
+    return lambda future: future.set_exception(error)
+
+
+def result_within(future: Future[T], timeout_s: float | None, what: str) -> T:
+    """Return a future's result; raise GComTimeout where it takes longer. Then the outcome is unknown."""
+    began = monotonic()
+    try:
+        return future.result(timeout_s)
+    except TimeoutError as error:
+        if future.done():
+            raise
+        raise GComTimeout(f"timed out after {monotonic() - began:.3g} s: {what}; the outcome is unknown") from error

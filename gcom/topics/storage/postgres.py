@@ -1,0 +1,217 @@
+"""A database in PostgreSQL, for programs on several machines.
+
+Rows that a transaction decides by are locked (`FOR UPDATE`), so the isolation level READ COMMITTED is enough. A COMMIT
+whose answer is lost is an unknown outcome; the connection is made anew, and the store goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any, LiteralString, cast
+
+import psycopg
+from psycopg import conninfo
+
+from gcom.errors import BadValue, Forked, GComError, Unavailable
+from gcom.topics.errors import ReceiptUnknown, StoreClosed, StoreFull
+from gcom.topics.storage.transaction import SqlRow, SqlValue, Transaction
+
+CONNECT_S = 10
+READERS_KEPT = 8
+WORDS = {
+    "id": "BIGINT PRIMARY KEY",
+    "bytes": "BYTEA",
+    "plain": "",
+    # Else two programs that open a new store at once would both make its tables, and one of them fail.
+    "alone": "SELECT pg_advisory_xact_lock(7411)",
+}
+_NOW = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint"
+_STANDBYS = "SELECT current_setting('synchronous_standby_names'), current_setting('fsync')"
+
+PostgresConnection = psycopg.Connection[Any]
+
+
+@lru_cache(512)
+def translated(sql: LiteralString) -> LiteralString:
+    """Return SQL with psycopg's marks for values."""
+    return sql.replace("%", "%%").replace("?", "%s")
+
+
+class PostgresTransaction:
+    """The statements of one PostgreSQL connection."""
+
+    lock = " FOR UPDATE"
+
+    def __init__(self, connection: PostgresConnection) -> None:
+        self.connection = connection
+        self.writes = 0
+        self.began_ms: int | None = None  # the server's time, asked once in a transaction
+
+    def row(self, sql: str, *values: SqlValue) -> SqlRow | None:
+        found: SqlRow | None = self.connection.execute(translated(sql), values).fetchone()
+        return found
+
+    def rows(self, sql: str, *values: SqlValue) -> list[SqlRow]:
+        return self.connection.execute(translated(sql), values).fetchall()
+
+    def change(self, sql: str, *values: SqlValue) -> int:
+        self.writes += 1
+        return self.connection.execute(translated(sql), values).rowcount
+
+    def changed(self, sql: str, *values: SqlValue) -> SqlRow | None:
+        self.writes += 1
+        return self.row(sql, *values)
+
+    def many(self, sql: str, values: Sequence[Sequence[SqlValue]]) -> None:
+        self.writes += 1
+        with self.connection.cursor() as cursor:
+            cursor.executemany(translated(sql), values)  # one round trip for all of them
+
+    def now_ms(self) -> int:
+        if self.began_ms is None:
+            (self.began_ms,) = cast(tuple[int], self.row(_NOW))
+        return self.began_ms
+
+
+class PostgresDatabase:
+    """A schema of a PostgreSQL database. One thread writes, on a connection of its own; any thread reads."""
+
+    stops = False
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        try:
+            known = conninfo.conninfo_to_dict(place)
+        except psycopg.Error as error:
+            raise BadValue(f"the address of PostgreSQL is not one: {error}") from error
+        self.name = conninfo.make_conninfo(**{key: str(value) for key, value in known.items() if key != "password"})
+        self._process = os.getpid()
+        self._readers: list[PostgresConnection] = []
+        self._readers_lock = Lock()
+        self._closed = False
+        self._connection = self._connect()
+        self._transaction = PostgresTransaction(self._connection)
+        self.durable = self._durability()
+
+    @property
+    def writer(self) -> Transaction:
+        """Return the statements of the connection that writes."""
+        return self._transaction
+
+    def _connect(self) -> PostgresConnection:
+        if os.getpid() != self._process:
+            raise Forked(f"the store {self.name!r} was opened before a fork: open it again in this process")
+        try:
+            # Statements are prepared at their first use: each of them is used for every message.
+            connection = psycopg.connect(self._place, autocommit=True, connect_timeout=CONNECT_S, prepare_threshold=1)
+            connection.execute("SET synchronous_commit = on")
+            connection.execute("SET client_min_messages = warning")
+        except psycopg.Error as error:
+            raise self._worded(error) from error
+        return connection
+
+    def _durability(self) -> str:
+        """Return what a commit survives, as the server's settings say. Raises BadValue where it survives nothing."""
+        standbys, fsync = cast(tuple[str, str], self._connection.execute(_STANDBYS).fetchone())
+        if fsync != "on":
+            self._connection.close()
+            raise BadValue(f"PostgreSQL at {self.name!r} has fsync=off, so no commit is safe there: set it on")
+        return "standby" if standbys else "server"
+
+    def begin(self) -> None:
+        try:
+            if self._connection.closed:
+                self._drop_readers()
+                self._connection = self._connect()
+                writes = self._transaction.writes
+                self._transaction = PostgresTransaction(self._connection)
+                self._transaction.writes = writes
+            self._transaction.began_ms = None
+            self._connection.execute("BEGIN")
+        except psycopg.Error as error:
+            self._connection.close()
+            raise self._worded(error) from error
+
+    def commit(self) -> None:
+        try:
+            self._connection.execute("COMMIT")
+        except psycopg.Error as error:
+            lost = self._connection.closed or self._connection.broken
+            self.rollback()
+            if not lost:
+                raise self._worded(error) from error
+            raise ReceiptUnknown(
+                f"the connection to PostgreSQL at {self.name!r} was lost at a commit: it is stored or not; "
+                "send it again with its sequence"
+            ) from error
+
+    def rollback(self) -> None:
+        with suppress(psycopg.Error):
+            self._connection.execute("ROLLBACK")
+            return
+        self._connection.close()  # the server undoes what is not committed
+
+    def upkeep(self) -> None:
+        """Do nothing: the server looks after itself."""
+
+    @contextmanager
+    def reading(self) -> Iterator[PostgresTransaction]:
+        connection = self._reader()
+        try:
+            yield PostgresTransaction(connection)
+        except psycopg.Error as error:
+            self._drop_readers()
+            raise self._worded(error) from error
+        finally:
+            self._give_back(connection)
+
+    def _reader(self) -> PostgresConnection:
+        with self._readers_lock:
+            if self._closed:
+                raise StoreClosed(f"the store {self.name!r} is closed")
+            if self._readers and os.getpid() == self._process:
+                return self._readers.pop()
+        return self._connect()
+
+    def _give_back(self, connection: PostgresConnection) -> None:
+        with self._readers_lock:
+            if not connection.closed and not self._closed and len(self._readers) < READERS_KEPT:
+                self._readers.append(connection)
+                return
+        connection.close()
+
+    def _drop_readers(self) -> None:
+        """Close connections that wait for their next use: the server may have ended meanwhile."""
+        with self._readers_lock:
+            readers, self._readers = self._readers, []
+        for connection in readers:
+            connection.close()
+
+    def refusal(self, error: BaseException) -> GComError | None:
+        return self._worded(error) if isinstance(error, psycopg.Error) else None
+
+    def _worded(self, error: psycopg.Error) -> GComError:
+        words = " ".join(str(error).split())
+        if isinstance(error, psycopg.errors.DiskFull):
+            return StoreFull(f"no room on the disk of PostgreSQL at {self.name!r}: nothing was stored; make room")
+        if isinstance(error, psycopg.errors.InsufficientPrivilege):
+            return BadValue(f"PostgreSQL at {self.name!r} does not permit it: {words}")
+        return Unavailable(f"PostgreSQL at {self.name!r} refused, and nothing was stored: {words}; try again")
+
+    def backup(self, path: Path) -> None:
+        """Refuse: PostgreSQL's own tools do it."""
+        raise BadValue(f"cannot copy PostgreSQL at {self.name!r} into {str(path)!r}: use pg_dump")
+
+    def close(self) -> None:
+        if os.getpid() != self._process:
+            return
+        with self._readers_lock:
+            self._closed = True
+            readers, self._readers = self._readers, []
+        for connection in (*readers, self._connection):
+            connection.close()

@@ -1,0 +1,170 @@
+"""Topics in a store: created, found, listed, deleted, and read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from gcom.topics import headers
+from gcom.topics.errors import StoreDamaged, UnknownTopic
+from gcom.topics.storage import schema
+from gcom.topics.storage.schema import OFFSETS
+from gcom.topics.storage.transaction import SqlRow, Transaction
+from gcom.topics.values import NONE_SENT, Entry, TopicMessage
+
+_MESSAGES = """SELECT m.place, m.body, m.head, m.key, p.name, m.seq, m.at_ms, m.digest
+    FROM gcom_message m LEFT JOIN gcom_producer p ON p.id = m.producer"""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicInfo:
+    """A topic as its row says: offsets from `first` up to, and without, `next` are kept."""
+
+    id: int
+    name: str
+    first: int
+    next: int
+
+    @property
+    def count(self) -> int:
+        """Return the number of messages that are kept."""
+        return self.next - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerInfo:
+    """A producer of a topic, and its last stored sequence; None if it has stored nothing."""
+
+    name: str
+    last_seq: int | None
+
+
+def producers(tx: Transaction, topic: int) -> list[ProducerInfo]:
+    """Return the producers of a topic, by name."""
+    found = tx.rows("SELECT name, seq FROM gcom_producer WHERE topic = ? ORDER BY name", topic)
+    rows = cast(list[tuple[str, int]], found)
+    return [ProducerInfo(name, None if seq == NONE_SENT else seq) for name, seq in rows]
+
+
+def retire(tx: Transaction, topic: int, name: str) -> bool:
+    """Forget a producer; its messages stay. Return whether there was one."""
+    found = tx.row("SELECT id FROM gcom_producer WHERE topic = ? AND name = ?", topic, name)
+    if found is None:
+        return False
+    tx.change("DELETE FROM gcom_receipt WHERE producer = ?", found[0])
+    tx.change("DELETE FROM gcom_producer WHERE id = ?", found[0])
+    return True
+
+
+def place(topic: int, offset: int) -> int:
+    """Return where a message is in its table."""
+    return topic * OFFSETS + offset
+
+
+def find(tx: Transaction, name: str) -> int | None:
+    """Return the number of a topic; None if it is not there."""
+    found = tx.row("SELECT id FROM gcom_topic WHERE name = ?", name)
+    return cast(int, found[0]) if found else None
+
+
+def ensure(tx: Transaction, name: str) -> int:
+    """Return the number of a topic, which is made if it is not there. Numbers are never used again."""
+    if (found := find(tx, name)) is not None:
+        return found
+    number = schema.count(tx, "topics")  # from here on nobody else makes one
+    if (found := find(tx, name)) is not None:
+        return found
+    tx.change("INSERT INTO gcom_topic (id, name, first, next, at_ms, keep) VALUES (?, ?, 0, 0, 0, '')", number, name)
+    return number
+
+
+def info(tx: Transaction, name: str) -> TopicInfo:
+    """Return a topic's row; raise UnknownTopic."""
+    if found := tx.row("SELECT id, name, first, next FROM gcom_topic WHERE name = ?", name):
+        return TopicInfo(*cast(tuple[int, str, int, int], found))
+    raise UnknownTopic(f"the store has no topic {name!r}: make it with store.topic({name!r}), or gcom topics create")
+
+
+def listed(tx: Transaction) -> list[TopicInfo]:
+    """Return all topics, by name."""
+    found = tx.rows("SELECT id, name, first, next FROM gcom_topic ORDER BY name")
+    return [TopicInfo(*cast(tuple[int, str, int, int], row)) for row in found]
+
+
+def delete(tx: Transaction, name: str) -> int:
+    """Delete a topic with its messages, and forget its producers; return how many messages it had."""
+    found = info(tx, name)
+    tx.row(f"SELECT id FROM gcom_topic WHERE id = ?{tx.lock}", found.id)
+    begin, end = place(found.id, 0), place(found.id + 1, 0)
+    tx.change("DELETE FROM gcom_receipt WHERE producer IN (SELECT id FROM gcom_producer WHERE topic = ?)", found.id)
+    tx.change("DELETE FROM gcom_producer WHERE topic = ?", found.id)
+    gone = tx.change("DELETE FROM gcom_message WHERE place >= ? AND place < ?", begin, end)
+    for table in ("gcom_inflight", "gcom_shard"):
+        tx.change(f"DELETE FROM {table} WHERE sub IN (SELECT id FROM gcom_sub WHERE topic = ?)", found.id)
+    tx.change("DELETE FROM gcom_sub WHERE topic = ?", found.id)
+    tx.change("DELETE FROM gcom_topic WHERE id = ?", found.id)
+    return gone
+
+
+def bounds(tx: Transaction, topic: int, name: str) -> tuple[int, int]:
+    """Return the first offset that is kept, and the next one to come; raise UnknownTopic."""
+    if found := tx.row("SELECT first, next FROM gcom_topic WHERE id = ?", topic):
+        return cast(tuple[int, int], found)
+    raise UnknownTopic(f"the topic {name!r} was deleted: open it again to make a new one")
+
+
+def offset_at(tx: Transaction, topic: int, name: str, at_ms: int) -> int:
+    """Return the first offset whose message is not older than a time; the times of a topic never fall."""
+    low, high = bounds(tx, topic, name)
+    while low < high:
+        middle = (low + high) // 2
+        found = tx.row("SELECT at_ms FROM gcom_message WHERE place = ?", place(topic, middle))
+        if found is None or cast(int, found[0]) < at_ms:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def read(tx: Transaction, topic: int, name: str, begin: int, count: int) -> list[TopicMessage]:
+    """Return up to `count` messages from an offset on. Raise StoreDamaged for one that its checksum does not match."""
+    found = tx.rows(
+        f"{_MESSAGES} WHERE m.place >= ? AND m.place < ? ORDER BY m.place LIMIT ?",
+        place(topic, begin),
+        place(topic + 1, 0),
+        count,
+    )
+    return [message_of(row, topic, name) for row in found]
+
+
+def read_shard(
+    tx: Transaction, topic: int, name: str, begin: int, shard: tuple[int, int], count: int
+) -> list[TopicMessage]:
+    """Return up to `count` messages of one shard, given as (number of shards, its own), from an offset on."""
+    if shard[0] == 1:
+        return read(tx, topic, name, begin, count)
+    found = tx.rows(
+        f"{_MESSAGES} WHERE m.place >= ? AND m.place < ? AND m.slot % ? = ? ORDER BY m.place LIMIT ?",
+        *(place(topic, begin), place(topic + 1, 0), *shard, count),
+    )
+    return [message_of(row, topic, name) for row in found]
+
+
+def slot(tx: Transaction, topic: int, offset: int) -> int:
+    """Return the slot of a stored message."""
+    found = tx.row("SELECT slot FROM gcom_message WHERE place = ?", place(topic, offset))
+    return cast(int, found[0]) if found else 0
+
+
+def message_of(row: SqlRow, topic: int, name: str) -> TopicMessage:
+    """Return the message in a row, checked against its digest."""
+    at, body, head, key, producer, seq, at_ms, digest = cast(
+        tuple[int, bytes, bytes | None, bytes | None, str | None, int | None, int, int], row
+    )
+    offset = at - place(topic, 0)
+    body = bytes(body)
+    if Entry(0, body, key, head or b"").digest != digest:
+        raise StoreDamaged(
+            f"message {offset} of topic {name!r} does not match its checksum: keep the file, use a backup"
+        )
+    return TopicMessage(name, offset, body, headers.decode(head or b""), key, producer, seq, at_ms)

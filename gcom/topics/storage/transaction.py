@@ -1,0 +1,44 @@
+"""A transaction, as jobs see it: SQL with `?` for each value, whatever the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+SqlValue = int | str | bytes | None
+SqlRow = tuple[SqlValue, ...]
+T = TypeVar("T")
+
+
+class Transaction(Protocol):
+    """The statements of one transaction. `writes` counts those that may have changed something."""
+
+    writes: int
+    lock: str  # the end of a SELECT whose rows this transaction keeps for itself
+
+    def row(self, sql: str, *values: SqlValue) -> SqlRow | None:
+        """Return the first row that a query finds."""
+        ...
+
+    def rows(self, sql: str, *values: SqlValue) -> list[SqlRow]:
+        """Return all rows that a query finds."""
+        ...
+
+    def change(self, sql: str, *values: SqlValue) -> int:
+        """Carry out a statement; return how many rows it changed."""
+        ...
+
+    def changed(self, sql: str, *values: SqlValue) -> SqlRow | None:
+        """Carry out a statement that ends with RETURNING; return its first row."""
+        ...
+
+    def many(self, sql: str, values: Sequence[Sequence[SqlValue]]) -> None:
+        """Carry out a statement for each row of values."""
+        ...
+
+    def now_ms(self) -> int:
+        """Return the time of the store's clock, in milliseconds since 1970."""
+        ...
+
+
+StoreJob = Callable[[Transaction], T]

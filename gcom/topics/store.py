@@ -1,0 +1,294 @@
+"""A store of topics, and a topic of it, as programs use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gcom.errors import BadValue, GComError
+from gcom.topics import headers as codec
+from gcom.topics.effects.function import TopicFunction, TopicProcess
+from gcom.topics.effects.inbox import Subscription
+from gcom.topics.effects.link import TopicLink
+from gcom.topics.producer import Body, Producer
+from gcom.topics.reading import After, TopicReader
+from gcom.topics.storage import appends, schema, subscriptions, topics, trimming
+from gcom.topics.storage.appends import Target
+from gcom.topics.storage.commits import Commits
+from gcom.topics.storage.database import Database
+from gcom.topics.storage.subscriptions import SubscriptionInfo, Terms
+from gcom.topics.storage.topics import ProducerInfo, TopicInfo
+from gcom.topics.storage.transaction import StoreJob, Transaction
+from gcom.topics.storage.trimming import Keep
+from gcom.topics.subscription import TopicDelivery
+from gcom.topics.values import Entry, TopicMessage, TopicReceipt, checked_body, checked_name
+
+READ_BATCH = 256
+SHARDS_MAX = 256
+
+
+class Topic:
+    """A topic of an open store: a log of messages, each at an offset that counts from 0."""
+
+    def __init__(self, store: TopicStore, database: Database, commits: Commits, number: int, name: str) -> None:
+        self.name = name
+        self._store, self._database, self._commits, self._number = store, database, commits, number
+        self.target = Target(number, name, database.durable)
+
+    def producer(self, name: str) -> Producer:
+        """Return the producer of that name, whose messages are stored once. Another one of the name is fenced."""
+        return Producer(self._commits, self.target, checked_name(name, "producer"))
+
+    def send(self, body: Body, *, key: Body | None = None, headers: Mapping[str, str] | None = None) -> TopicReceipt:
+        """Store a message without a producer, and return its receipt: what is sent again is stored again."""
+        entry = Entry(0, checked_body(body), None if key is None else checked_body(key), codec.encode(headers))
+        return self._commits.call(lambda tx: appends.add(tx, self.target, [entry])[0])
+
+    def send_many(self, bodies: Iterable[Body]) -> list[TopicReceipt]:
+        """Store messages without a producer, all or none."""
+        entries = [Entry(0, checked_body(body)) for body in bodies]
+        return self._commits.call(lambda tx: appends.add(tx, self.target, entries)) if entries else []
+
+    def read(self, after: After = None, *, follow: bool = False, batch: int = READ_BATCH) -> TopicReader:
+        """Return an iterator over the messages behind a place, which keeps no state in the store.
+
+        `after`: None or "earliest" for all that is kept, "latest" for what is to come, an offset, or a datetime for
+        what is stored from then on. With `follow` it waits for more at the end. Raises BadValue, UnknownTopic.
+        """
+        return TopicReader(self._database, self._commits, (self._number, self.name), after, follow, batch)
+
+    def message(self, offset: int) -> TopicMessage | None:
+        """Return the message at an offset; None where there is none, or it was trimmed."""
+        with self._database.reading() as tx:
+            found = topics.read(tx, self._number, self.name, offset, 1)
+        return found[0] if found and found[0].offset == offset else None
+
+    def producers(self) -> list[ProducerInfo]:
+        """Return the producers by name, with the last stored sequence of each."""
+        with self._database.reading() as tx:
+            return topics.producers(tx, self._number)
+
+    def subscribe(
+        self,
+        name: str,
+        *,
+        after: After = "latest",
+        shards: int = 1,
+        competing: bool = False,
+        tries: int | None = 5,
+        ack_wait_s: float = 30.0,
+        dead: str | None = None,
+        where: Mapping[str, str] | None = None,
+    ) -> Subscription:
+        """Return a consumer of the subscription of that name, which is made if it is not there.
+
+        A new one begins `after` a place, as `read` does: by default with what comes from now on. Messages of one key
+        share a shard, and each shard is served by one consumer at a time; with `competing` by several, at least once.
+        A message that is not acknowledged within `ack_wait_s` comes again, and after `tries` (None: for ever) goes to
+        the topic `dead`, by default TOPIC/NAME/dead. `where` has headers that a message must have. Raises BadValue.
+        """
+        checked_name(name, "subscription")
+        if not 1 <= shards <= SHARDS_MAX or not 0.1 <= ack_wait_s <= 1e6 or not (tries is None or tries >= 1):
+            raise BadValue(
+                f"expected 1 to {SHARDS_MAX} shards, ack_wait_s from 0.1 to 1e6, and tries from 1 or None; "
+                f"got {shards}, {ack_wait_s}, {tries}"
+            )
+        start = self.read(after).next_offset
+        terms = Terms(competing, tries, int(ack_wait_s * 1000), dead or "", where or {})
+        sub = self._commits.call(lambda tx: subscriptions.ensure(tx, self._number, self.name, name, shards, start))
+        return Subscription(self._database, self._commits, sub, terms, self._store.id, self._store.open_producer)
+
+    def link(self, target: Topic, name: str) -> TopicLink:
+        """Return a link that brings each message of this topic to another one, of any store, once; `run` it."""
+        producer = target.producer(f"link:{self._store.id}/{self._number}/{name}")
+        return TopicLink(lambda after: self.read(after, follow=True), producer)
+
+    def unsubscribe(self, name: str) -> bool:
+        """End a subscription: no message of it can be received any more. Return whether there was one."""
+        return self._commits.call(lambda tx: subscriptions.end(tx, self._number, name))
+
+    def subscriptions(self) -> list[SubscriptionInfo]:
+        """Return how far each subscription is, by name."""
+        with self._database.reading() as tx:
+            _, following = topics.bounds(tx, self._number, self.name)
+            return subscriptions.infos(tx, self._number, following)
+
+    def trim(
+        self,
+        *,
+        before: int | None = None,
+        count: int | None = None,
+        age_s: float | None = None,
+        size_bytes: int | None = None,
+        unread_too: bool = False,
+    ) -> int:
+        """Delete the oldest messages: those before an offset, beyond a count or a size, or older than an age.
+
+        Messages that a subscription has not acknowledged stay, unless `unread_too`. A producer's duplicates stay known;
+        their receipts then have no offset. Returns how many messages went. Raises BadValue.
+        """
+        numbers = [it for it in (before, count, age_s, size_bytes) if it is not None]
+        if not numbers or min(numbers) < 0:
+            raise BadValue(f"trim needs before, count, age_s or size_bytes, each at least 0; got {numbers or 'none'}")
+        keep = Keep(before, count, None if age_s is None else int(age_s * 1000), size_bytes, unread_too)
+        gone, more = 0, True
+        while more:
+            part, more = self._commits.call(lambda tx: trimming.trim(tx, self._number, self.name, keep))
+            gone += part
+        return gone
+
+    def retire(self, producer: str) -> bool:
+        """Forget a producer: its messages stay, and its sequences may be used again. Return whether there was one."""
+        return self._commits.call(lambda tx: topics.retire(tx, self._number, producer))
+
+    @property
+    def places(self) -> tuple[Database, Commits]:
+        """Return where the topic is."""
+        return self._database, self._commits
+
+    @property
+    def info(self) -> TopicInfo:
+        """Return the topic's first and next offset."""
+        with self._database.reading() as tx:
+            return topics.info(tx, self.name)
+
+    def __repr__(self) -> str:
+        return f"<gcom.topics.Topic {self.name!r} of {self._database.name!r}>"
+
+
+class TopicStore:
+    """An open store. It may be used by any thread, and opened by several processes at once."""
+
+    def __init__(self, database: Database, words: dict[str, str]) -> None:
+        self._database = database
+        self._commits = Commits(database)
+        try:
+            self.id = self._commits.call(lambda tx: schema.prepare(tx, words, database.name))
+        except GComError:
+            self.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """Return the path of the file."""
+        return self._database.name
+
+    def topic(self, name: str) -> Topic:
+        """Return the topic of that name; it is made if it is not there. Raises BadValue."""
+        checked_name(name, "topic")
+        with self._database.reading() as tx:
+            number = topics.find(tx, name)
+        if number is None:
+            number = self._commits.call(lambda tx: topics.ensure(tx, name))
+        return Topic(self, self._database, self._commits, number, name)
+
+    def existing(self, name: str) -> Topic:
+        """Return the topic of that name; raise UnknownTopic if it is not there."""
+        with self._database.reading() as tx:
+            return Topic(self, self._database, self._commits, topics.info(tx, name).id, name)
+
+    def open_producer(self, topic: str, name: str) -> Producer:
+        """Return a producer of a topic that is made if it is not there."""
+        return self.topic(topic).producer(name)
+
+    def function(
+        self, process: TopicProcess, inputs: str | Sequence[str], *, to: str | None = None, name: str | None = None
+    ) -> TopicFunction:
+        """Return a function from topics to a topic, each input processed once; `run` it.
+
+        `process` gets the text of a message, and returns text, bytes, several of them, or None for no output. Its
+        `name` (default: the function's own) is that of its subscriptions, which begin with the first message.
+        """
+        word = name or str(getattr(process, "__name__", "function"))
+        names = [inputs] if isinstance(inputs, str) else list(inputs)
+        if not names or to in names:
+            raise BadValue(f"a function needs other inputs than its output; got {names} to {to!r}")
+        subs = [self.topic(it).subscribe(f"function:{word}", after="earliest") for it in names]
+        return TopicFunction(process, subs, self.topic(to).target if to is not None else None, word)
+
+    def transaction(self) -> TopicTransaction:
+        """Return a block whose sends and acknowledgements all take place at its end, or none of them."""
+        return TopicTransaction(self._commits)
+
+    def topics(self) -> list[TopicInfo]:
+        """Return what there is, by name."""
+        with self._database.reading() as tx:
+            return topics.listed(tx)
+
+    def delete(self, name: str) -> int:
+        """Delete a topic with its messages and producers; return how many messages it had. Raises UnknownTopic."""
+        return self._commits.call(lambda tx: topics.delete(tx, name))
+
+    def backup(self, path: str | Path) -> None:
+        """Copy the store into a new file, as it is at one moment, while programs go on. Raises BadValue."""
+        self._database.backup(Path(path))
+
+    def close(self) -> None:
+        """Store what was submitted, and let go of the file. May be called again."""
+        self._commits.close()
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<gcom.topics.TopicStore {self.name!r}>"
+
+
+class TopicTransaction:
+    """Sends and acknowledgements of one store that take place together, at the end of the block."""
+
+    def __init__(self, commits: Commits) -> None:
+        self._commits = commits
+        self._jobs: list[StoreJob[TopicReceipt | None]] = []
+        self.receipts: list[TopicReceipt] = []  # of the sends, in their order, once the block is over
+
+    def send(
+        self,
+        topic: Topic,
+        body: Body,
+        *,
+        producer: Producer | None = None,
+        seq: int | None = None,
+        key: Body | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Have a message stored, under a producer's sequence if one is given. Raises BadValue for another store."""
+        self._check(topic.places[1], f"topic {topic.name!r}")
+        if producer is not None:
+            self._check(producer.commits, f"producer {producer.name!r}")
+            self._jobs.append(producer.staged(body, seq=seq, key=key, headers=headers))
+            return
+        entry = Entry(0, checked_body(body), None if key is None else checked_body(key), codec.encode(headers))
+        self._jobs.append(lambda tx: appends.add(tx, topic.target, [entry])[0])
+
+    def ack(self, delivery: TopicDelivery) -> None:
+        """Have a message acknowledged."""
+        consumer = delivery.subscription
+        self._check(consumer.places[1], f"subscription {consumer.name!r}")
+        self._jobs.append(lambda tx: subscriptions.acknowledge(tx, consumer.sub, [delivery.handed]))
+
+    def _check(self, commits: Commits, what: str) -> None:
+        if commits is not self._commits:
+            raise BadValue(
+                f"{what} is of another store: a transaction has one store; between stores use the outbox of run()"
+            )
+
+    def _all(self, tx: Transaction) -> list[TopicReceipt]:
+        return [receipt for job in self._jobs if (receipt := job(tx)) is not None]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self._jobs:
+            self.receipts = self._commits.call(self._all)

@@ -1,0 +1,105 @@
+"""`gcom topics`: its tables, its JSON, and what it says of what is not there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gcom import topics
+from tests.cli.commands import no_traceback, run_gcom
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a store: two topics, three messages."""
+    with topics.open(tmp_path / "app.db") as store:
+        orders = store.topic("orders")
+        orders.producer("import").send_many([(7, "a bicycle"), (9, b"\xff\n")])
+        orders.send("third", key="k", headers={"kind": "x"})
+        store.topic("empty")
+    return tmp_path
+
+
+def shown(folder: Path, *words: str) -> list[str]:
+    done = run_gcom("topics", *words, "--store", "app.db", cwd=folder)
+    assert (done.returncode, no_traceback(done.stderr.decode())) == (0, True), done.stderr.decode()
+    return done.stdout.decode().splitlines()
+
+
+def test_list_and_show(folder: Path) -> None:
+    titles, *rows = [line.split() for line in shown(folder, "list")]
+    assert titles == ["TOPIC", "MESSAGES", "FIRST", "NEXT"]
+    assert rows == [["empty", "0", "0", "0"], ["orders", "3", "0", "3"]]
+    assert json.loads(shown(folder, "list", "--json")[1])["messages"] == 3
+    first, _, producer = shown(folder, "show", "orders")
+    assert first == "orders: 3 messages, offsets 0 to 2"
+    assert producer.split() == ["import", "9"]
+    (row,) = shown(folder, "show", "orders", "--json")
+    assert json.loads(row)["producers"] == {"import": 9}
+
+
+def test_peek(folder: Path) -> None:
+    assert shown(folder, "peek", "orders") == ["0: a bicycle", "1: \ufffd\\n", "2: third"]
+    assert shown(folder, "peek", "orders", "--after", "0", "--count", "1") == ["1: \ufffd\\n"]
+    rows = [json.loads(line) for line in shown(folder, "peek", "orders", "--json")]
+    assert [(row["offset"], row["producer"], row["seq"]) for row in rows] == [
+        (0, "import", 7),
+        (1, "import", 9),
+        (2, None, None),
+    ]
+    assert rows[1]["base64"] == "/wo="
+    assert (rows[2]["key"], rows[2]["headers"]) == ("k", {"kind": "x"})
+
+
+def test_create_and_delete(folder: Path) -> None:
+    assert shown(folder, "create", "new") == []
+    refused = run_gcom("topics", "delete", "orders", "--store", "app.db", stdin=b"n\n", cwd=folder)
+    assert (refused.returncode, "gcom: nothing was changed" in refused.stderr.decode()) == (1, True)
+    assert shown(folder, "delete", "orders", "--yes") == []
+    assert [line.split()[0] for line in shown(folder, "list")] == ["TOPIC", "empty", "new"]
+
+
+def test_a_function(folder: Path) -> None:
+    (folder / "f.py").write_text("def process(x):\n    return x + '!'\n")
+    assert shown(folder, "function", "deploy", "f.py:process", "--in", "orders", "--out", "out", "--drain") == []
+    assert shown(folder, "peek", "out", "--count", "1") == ["0: a bicycle!"]
+    lines = [line.split() for line in shown(folder, "show", "orders")]
+    assert lines[-2:] == [["SUBSCRIPTION", "LAG", "HANDED", "OUT", "OLDEST"], ["function:process", "0", "0", "-"]]
+
+
+def test_retire_and_replay(folder: Path) -> None:
+    assert shown(folder, "retire", "orders", "import") == []
+    assert json.loads(shown(folder, "show", "orders", "--json")[0])["producers"] == {}
+    with topics.open(folder / "app.db") as store:
+        billing = store.topic("orders").subscribe("billing", after="earliest", tries=1)
+        next(billing).nack(why="no money")
+        billing.close()
+    assert shown(folder, "peek", "orders/billing/dead") == ["0: a bicycle"]
+    done = run_gcom("topics", "replay", "orders", "billing", "--store", "app.db", cwd=folder)
+    assert done.stderr.decode() == "gcom: 1 message will be handed out again\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "text"),
+    [
+        (["show", "orders", "--store", "other.db"], 2, "there is no store 'other.db'"),
+        (["show", "other", "--store", "app.db"], 1, "the store has no topic 'other'"),
+        (["create", " x", "--store", "app.db"], 2, "topic name ' x' is not allowed"),
+        (["list", "--store", "notes.txt"], 1, "no SQLite file"),
+        (["list"], 2, "--store"),
+        (["retire", "orders", "nobody", "--store", "app.db"], 1, "has no producer 'nobody'"),
+        (["replay", "orders", "nobody", "--store", "app.db"], 1, "has no subscription 'nobody'"),
+        (["function", "deploy", "f", "--in", "orders", "--store", "app.db"], 2, "expected FILE:NAME"),
+        (["function", "deploy", "notes.py:g", "--in", "orders", "--store", "app.db"], 2, "has no function 'g'"),
+    ],
+)
+def test_what_is_not_there(folder: Path, words: list[str], status: int, text: str) -> None:
+    (folder / "notes.py").write_text("x = 1")
+    (folder / "notes.txt").write_text("no database\n" * 500)
+    done = run_gcom("topics", *words, cwd=folder)
+    assert done.returncode == status, done.stderr.decode()
+    (line,) = done.stderr.decode().splitlines()
+    assert text in line
+    assert not (folder / "other.db").exists()

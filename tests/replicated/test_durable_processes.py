@@ -1,0 +1,116 @@
+"""All of three durable replicas are killed, at every point that matters, and a disk is lost: nothing answered is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+import gcom
+import gcom.replicated
+from gcom.cli.app import run as run_command
+from gcom.errors import BadValue
+from tests.replicated.durable_worker import NAMES, POINTS, Ledger
+from tests.running import Child, environment
+
+
+class Trio:
+    """Three replicas, killed together again and again, and all that any of them was answered."""
+
+    def __init__(self, folder: Path, registry: str) -> None:
+        self.folder = folder
+        self._registry = registry
+        self.answered: dict[str, int] = {}
+
+    def round(self, point: str, count: int, victim: str) -> None:
+        """Start all three, one of which dies at a point; then kill the others, and note what was answered."""
+        with ExitStack() as stack:
+            children = {name: stack.enter_context(self._start(name, point, count, name == victim)) for name in NAMES}
+            # Where the others had begun without it, it may never come to that point: then it dies anywhere.
+            with suppress(subprocess.TimeoutExpired):
+                children[victim].process.wait(20)
+            children[victim].signal(signal.SIGKILL)
+            others = [child for name, child in children.items() if name != victim]
+            for child in others:  # the two that are left go on; and they had what was answered before
+                child.until(lambda child=child: len(child.rows("answered")) >= 3, "answers")  # type: ignore[misc]
+                self.check(child.rows("ready")[0]["tokens"])
+            for child in others:
+                child.signal(signal.SIGKILL)
+            for name, child in children.items():
+                child.end()
+                assert child.errors == [], (name, point)
+                for row in child.rows("answered"):
+                    self.answered[row["token"]] = row["place"]
+
+    def check(self, tokens: list[str]) -> None:
+        """Compare a later state with all that was answered: each is there once, where its answer said."""
+        assert len(tokens) == len(set(tokens))
+        lost = {token: place for token, place in self.answered.items() if tokens[place - 1 : place] != [token]}
+        assert lost == {}
+
+    def _start(self, name: str, point: str, count: int, dies: bool) -> Child:
+        words = [sys.executable, "-m", "tests.replicated.durable_worker", name, self._registry, str(self.folder)]
+        return Child([*words, point, str(count)] if dies else words, environment())
+
+
+def run(folder: Path, rounds: int) -> None:
+    with gcom.embedded() as registry:
+        trio = Trio(folder, registry.address)
+        for number in range(rounds):
+            point = POINTS[number % len(POINTS)]
+            many = 3 + number % 11 if point.startswith("append") else 1
+            trio.round(point, many, NAMES[number % 3])
+            if number % 5 == 2:
+                shutil.rmtree(folder / NAMES[(number + 1) % 3])
+        assert len(trio.answered) > 6 * rounds
+
+
+@pytest.mark.slow
+def test_nothing_answered_is_lost_when_all_are_killed_and_a_disk_with_them(tmp_path: Path) -> None:
+    run(tmp_path, len(POINTS))
+
+
+@pytest.mark.soak
+def test_nor_in_thirty_rounds(tmp_path: Path) -> None:
+    run(tmp_path, 30)
+
+
+def test_names_change_one_at_a_time_and_an_operator_can_give_replicas_up(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def opened(name: str, stack: ExitStack) -> Ledger:
+        node = stack.enter_context(gcom.connect(name, registry.address))
+        return stack.enter_context(
+            gcom.replicated.open(node, "ledger", Ledger, timeout_s=30, data=tmp_path / name, replicas=("a", "b"))
+        )
+
+    with gcom.embedded() as registry:
+        with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
+            a, _ = pool.map(lambda name: opened(name, stack), "ab")
+            assert a.add("one") == 1
+            c = opened("c", stack)  # a member with a folder, which counts for nothing yet
+            with pytest.raises(BadValue, match="one more or one fewer"):
+                a.replicas.configure("c", "d")
+            a.replicas.configure("a", "b", "c")
+            assert c.fresh().all() == ["one"]
+            assert c.replicas.configured == ("a", "b", "c")
+            c.replicas.configure("a", "c")
+            assert c.add("two") == 2
+        assert run_command(["replicated", "status", str(tmp_path / "c"), "--json"]) == 0
+        shown = json.loads(capfd.readouterr().out)
+        assert (shown["replicas"], shown["name"], shown["state"]) == (["a", "c"], "c", "ledger")
+        assert shown["index"] >= shown["confirmed"] > 0
+        recover = ["replicated", "recover", str(tmp_path / "c"), "--give-up"]
+        assert run_command([*recover, "b"]) == 2
+        assert run_command([*recover, "a"]) == 1  # it says first what may be lost
+        assert "what a synced beyond that is lost" in capfd.readouterr().err
+        assert run_command([*recover, "a", "--yes"]) == 0
+        with ExitStack() as stack:
+            assert opened("c", stack).add("three") == 3

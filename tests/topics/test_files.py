@@ -1,0 +1,156 @@
+"""The file: power cuts, full disks, damage, newer versions, and places where no store can be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gcom import topics
+from gcom.errors import BadValue
+from gcom.topics import NewerSchema, ReceiptUnknown, StoreDamaged, StoreFull, StoreStopped
+from gcom.topics.storage import sqlite
+
+
+def test_the_wal_cut_anywhere_behind_the_last_receipt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut: what was not fsynced may be there in part. What has a receipt is there whole, nothing twice."""
+    monkeypatch.setattr(sqlite, "CHECKPOINT_BYTES", 2**40)
+    place, wal = tmp_path / "app.db", tmp_path / "app.db-wal"
+    with topics.open(place) as store:
+        producer = store.topic("orders").producer("import")
+        for seq in range(3):
+            producer.send(str(seq), seq=seq)
+        answered = wal.stat().st_size
+        producer.send("unanswered", seq=3)
+        whole = wal.stat().st_size
+        shutil.copy(place, tmp_path / "cut.db")
+        shutil.copy(wal, tmp_path / "whole-wal")
+    data = (tmp_path / "whole-wal").read_bytes()
+    step = max(1, (whole - answered) // 97)
+    for end in sorted({*range(answered, whole, step), answered, answered + 1, whole - 1, whole}):
+        for name in ("cut.db-wal", "cut.db-shm"):
+            (tmp_path / name).unlink(missing_ok=True)
+        shutil.copy(place, tmp_path / "unused")
+        case = tmp_path / f"case-{end}.db"
+        shutil.copy(tmp_path / "cut.db", case)
+        (tmp_path / f"{case.name}-wal").write_bytes(data[:end])
+        with topics.open(case) as store:
+            orders = store.topic("orders")
+            found = [message.text for message in orders.read()]
+            assert found[:3] == ["0", "1", "2"]
+            assert found[3:] in ([], ["unanswered"])
+            again = orders.producer("import").send("unanswered", seq=3)
+            assert (again.offset, again.duplicate) == (3, found[3:] == ["unanswered"])
+        case.unlink()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of a megabyte, where this process may mount one."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True)
+    if done.returncode:
+        pytest.skip("no right to mount a small disk: what a full one does is not tested")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill(producer: topics.Producer) -> None:
+    for seq in range(1, 100):
+        producer.send(bytes(8000), seq=seq)
+
+
+def test_a_full_disk_is_an_error_and_changes_nothing(small_disk: Path) -> None:
+    ballast = small_disk / "ballast"
+    with topics.open(small_disk / "app.db") as store:
+        producer = store.topic("orders").producer("import")
+        producer.send("0", seq=0)
+        room = os.statvfs(small_disk)
+        ballast.write_bytes(bytes(room.f_bavail * room.f_frsize))
+        with pytest.raises(StoreFull, match="no room on the disk"):
+            fill(producer)
+        stored = producer.last_seq
+        assert stored is not None
+        assert len(list(store.topic("orders").read())) == stored + 1
+        ballast.unlink()
+        assert not producer.send(bytes(8000), seq=stored + 1).duplicate
+    with topics.open(small_disk / "app.db") as store:
+        assert len(list(store.topic("orders").read())) == stored + 2
+
+
+class BrokenDisk(sqlite.SqliteDatabase):
+    """A disk whose fsync fails from a commit on: the row may have got there all the same."""
+
+    broken = False
+
+    def commit(self) -> None:
+        super().commit()
+        if self.broken:
+            raise ReceiptUnknown("the disk of this test failed at a commit")
+
+
+def test_an_error_of_the_disk_stops_the_store(file_place: str) -> None:
+    database = BrokenDisk(Path(file_place))
+    store = topics.TopicStore(database, sqlite.WORDS)
+    producer = store.topic("orders").producer("import")
+    producer.send("a", seq=1)
+    database.broken = True
+    with pytest.raises(ReceiptUnknown):
+        producer.send("b", seq=2)
+    with pytest.raises(StoreStopped, match="failed at a commit"):
+        producer.send("b", seq=2)
+    store.close()
+    with topics.open(file_place) as again:
+        assert again.topic("orders").producer("import").send("b", seq=2).duplicate
+
+
+def test_a_message_that_was_altered_is_named(file_place: str) -> None:
+    with topics.open(file_place) as store:
+        store.topic("orders").send_many(["a", "b", "c"])
+    with closing(sqlite3.connect(file_place)) as file, file:
+        file.execute("UPDATE gcom_message SET body = x'00' WHERE place % 1099511627776 = 1")
+    with topics.open(file_place) as store, pytest.raises(StoreDamaged, match="message 1 of topic 'orders'"):
+        list(store.topic("orders").read())
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ("UPDATE gcom_store SET value = '99' WHERE name = 'version'", NewerSchema, "update GCom"),
+        ("UPDATE gcom_store SET value = 'x' WHERE name = 'checksum'", StoreDamaged, "not those of version 1"),
+    ],
+)
+def test_tables_of_another_version(file_place: str, change: str, error: type[Exception], words: str) -> None:
+    topics.open(file_place).close()
+    with closing(sqlite3.connect(file_place)) as file, file:
+        file.execute(change)
+    with pytest.raises(error, match=words):
+        topics.open(file_place)
+
+
+def test_places_that_hold_no_store(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("no database, but a text that is long enough to be read as a page\n" * 100)
+    with pytest.raises(StoreDamaged, match="no SQLite file"):
+        topics.open(text)
+    assert text.read_text().startswith("no database")
+    for place in (tmp_path, tmp_path / "nowhere" / "app.db", "http://somewhere"):
+        with pytest.raises(BadValue, match=r"cannot (open|write)"):
+            topics.open(place)
+
+
+def test_beside_an_applications_own_tables(file_place: str) -> None:
+    with closing(sqlite3.connect(file_place)) as file, file:
+        file.execute("CREATE TABLE message (text TEXT)")
+        file.execute("INSERT INTO message VALUES ('mine')")
+    with topics.open(file_place) as store:
+        store.topic("orders").send("a")
+    with closing(sqlite3.connect(file_place)) as file:
+        assert file.execute("SELECT text FROM message").fetchall() == [("mine",)]

@@ -1,0 +1,180 @@
+"""Real processes, killed at every named point, and started again: each line of the source is in the topic once."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gcom import topics
+from gcom.topics.crash_points import POINTS, VARIABLE
+from tests.running import LIMIT_S, ROOT, environment
+
+COPY = ROOT / "docs" / "examples" / "move_a_cron_job.py"
+LINES = [f"line {number}" for number in range(2000)]
+
+
+def copy(folder: Path, crash: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the example, which dies at that point if one is given."""
+    words = [sys.executable, str(COPY), str(folder / "lines.txt"), str(folder / "app.db")]
+    env = environment(**{VARIABLE: crash} if crash else {})
+    return subprocess.run(words, env=env, capture_output=True, text=True, timeout=LIMIT_S)
+
+
+@pytest.mark.parametrize("point", [point for point in POINTS if point.startswith("append.")])
+def test_a_producer_that_is_killed_and_started_again(tmp_path: Path, point: str) -> None:
+    """The source's position is the sequence, so no counter file can be lost: `last_seq` comes from the store."""
+    (tmp_path / "lines.txt").write_text("\n".join(LINES) + "\n")
+    killed = 0
+    for times in (1, 4):
+        done = copy(tmp_path, f"{point}:{times}")
+        killed += done.returncode == -signal.SIGKILL
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    assert killed
+    done = copy(tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    with topics.open(tmp_path / "app.db") as store:
+        found = list(store.topic("lines").read())
+    assert [message.text for message in found] == LINES
+    assert [message.seq for message in found] == list(range(len(LINES)))
+    assert copy(tmp_path).stdout == "0 new lines\n"
+
+
+PAUSED = """
+import sys
+from gcom import topics
+with topics.open(sys.argv[1]) as store:
+    producer = store.topic("lines").producer("one")
+    producer.send("a", seq=1)
+    print("sent", flush=True)
+    sys.stdin.readline()
+    try:
+        producer.send("zombie", seq=2)
+    except topics.Fenced:
+        print("fenced", flush=True)
+"""
+
+
+def test_a_paused_producer_is_fenced_by_its_successor(tmp_path: Path) -> None:
+    place = str(tmp_path / "app.db")
+    words = [sys.executable, "-c", PAUSED, place]
+    with subprocess.Popen(words, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "sent\n"
+        child.send_signal(signal.SIGSTOP)
+        with topics.open(place) as store:
+            successor = store.topic("lines").producer("one")
+            assert successor.last_seq == 1
+            child.send_signal(signal.SIGCONT)
+            assert child.communicate("go\n", timeout=LIMIT_S)[0] == "fenced\n"
+            assert not successor.send("b", seq=2).duplicate
+            assert [it.text for it in store.topic("lines").read()] == ["a", "b"]
+
+
+def until_done(crash_at: list[str], *words: str) -> int:
+    """Run a program once for each crash, then to its end; return how often it was killed."""
+    killed = 0
+    for crash in [*crash_at, ""]:
+        env = environment(**{VARIABLE: crash} if crash else {})
+        done = subprocess.run([sys.executable, *words], env=env, capture_output=True, text=True, timeout=LIMIT_S)
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        killed += done.returncode != 0
+    assert done.returncode == 0
+    return killed
+
+
+def fill(place: Path) -> None:
+    with topics.open(place) as store:
+        store.topic("lines").send_many(LINES)
+
+
+def table(path: Path, sql: str) -> list[object]:
+    with closing(sqlite3.connect(path)) as file:
+        return [row[0] for row in file.execute(sql)]
+
+
+@pytest.mark.parametrize(
+    "point",
+    ["append.written", "append.committed", "effect.begun", "effect.committed", "outbox.sent", "outbox.receipted"],
+)
+def test_a_consumer_that_is_killed_has_each_effect_once(tmp_path: Path, point: str) -> None:
+    """The table, the copies that it sends and the outbox: nothing twice, nothing lost, nothing left over."""
+    store, ledger = tmp_path / "app.db", tmp_path / "ledger.db"
+    fill(store)
+    program = ROOT / "docs" / "examples" / "keep_a_ledger.py"
+    crashes = [f"{point}:{times}" for times in (1, 3)]
+    assert until_done(crashes, str(program), str(store), str(ledger)) >= (1 if point == "outbox.receipted" else 2)
+    assert table(ledger, "SELECT text FROM entry ORDER BY rowid") == LINES
+    assert table(ledger, "SELECT count(*) FROM gcom_outbox") == [0]
+    with topics.open(store) as opened:
+        assert [it.text for it in opened.topic("copies").read()] == LINES
+
+
+FUNCTION = """
+import sys
+from gcom import topics
+with topics.open(sys.argv[1]) as store:
+    store.function(lambda x: [x + "!", x + "?"], "lines", to="out", name="double").run(follow=False)
+"""
+LINK = """
+import sys
+from gcom import topics
+with topics.open(sys.argv[1]) as store, topics.open(sys.argv[2]) as far:
+    store.topic("lines").link(far.topic("out"), "mirror").run(follow=False)
+"""
+
+
+@pytest.mark.parametrize("point", ["effect.begun", "append.committed"])
+def test_a_function_that_is_killed_has_each_output_once(tmp_path: Path, point: str) -> None:
+    fill(tmp_path / "app.db")
+    crashes = [f"{point}:{times}" for times in (1, 4)]
+    assert until_done(crashes, "-c", FUNCTION, str(tmp_path / "app.db")) == 2
+    with topics.open(tmp_path / "app.db") as store:
+        found = [it.text for it in store.topic("out").read()]
+    assert found == [f"{line}{mark}" for line in LINES for mark in "!?"]
+
+
+@pytest.mark.parametrize("point", ["append.committed", "link.sent"])
+def test_a_link_that_is_killed_brings_each_message_once(tmp_path: Path, point: str) -> None:
+    fill(tmp_path / "app.db")
+    crashes = [f"{point}:{times}" for times in (1, 3)]
+    assert until_done(crashes, "-c", LINK, str(tmp_path / "app.db"), str(tmp_path / "far.db")) >= 1
+    with topics.open(tmp_path / "far.db") as far:
+        assert [it.text for it in far.topic("out").read()] == LINES
+
+
+ITERATE = """
+import os, signal, sys
+from gcom import topics
+with topics.open(sys.argv[1]) as store:
+    print("ready", flush=True)
+    for place, delivery in enumerate(store.topic("lines").subscribe("s")):
+        print(delivery.offset, flush=True)
+        delivery.ack()
+        if place == int(sys.argv[2]):
+            os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_consumer_that_iterates_and_is_killed_goes_on_at_once(tmp_path: Path) -> None:
+    """Its lease has half a minute to go; the kernel says that it is dead, and the next one need not wait."""
+    place = tmp_path / "app.db"
+    with topics.open(place) as store:
+        store.topic("lines").subscribe("s")
+        store.topic("lines").send_many(LINES[:100])
+        offsets = list[int]()
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, "-c", ITERATE, str(place), "9"],
+                env=environment(), capture_output=True, text=True, timeout=LIMIT_S,
+            )  # fmt: skip
+            offsets += map(int, done.stdout.split()[1:])
+        assert offsets == list(range(20))
+        with store.topic("lines").subscribe("s") as last:
+            found = last.receive_many(100, timeout_s=LIMIT_S)
+    assert sorted(it.offset for it in found) == list(range(20, 100))
