@@ -27,6 +27,7 @@
         ├── Exhausted           this process is short of descriptors or threads
         ├── RegistryUnavailable
         │   └── RegistryStarting    it waits for groups that are there to register
+        ├── StorageUnavailable  a disk or a file here is full, read-only, locked, or fails
         ├── AuditUnavailable    no Java, or no Spark where it was said to be
         ├── ExtraMissing        a package is not installed that one of GCom's extras brings
         ├── MemberDeparted      a member departed before it answered
@@ -162,6 +163,10 @@ class Detached(Unavailable):
 
 class GComTimeout(Unavailable, TimeoutError):
     """A blocking call ran out of time."""
+
+
+class StorageUnavailable(Unavailable):
+    """A disk or a file of this machine is full, read-only or locked at the moment, or fails."""
 
 
 class AuditUnavailable(Unavailable):

@@ -256,7 +256,7 @@ def invite(
     admin: Annotated[bool, typer.Option("--admin", help="May remove and fork groups of others, too.")] = False,
     expires: Annotated[str, typer.Option(metavar="TIME", help="How long it is good: 30m, 1h, 2d.")] = "1h",
 ) -> None:
-    """Print an invitation for another machine, on which `gcom accept INVITATION` takes it up. It works once.
+    """Print an invitation for another machine, on which `gcom accept` takes it up. It works once.
 
     \b
     Examples:
@@ -266,13 +266,11 @@ def invite(
     """
     from registry.invitations import invitation
 
-    try:
+    with _complaining():
         made, ends = invitation(authority_folder(_settings(context).get("data")), name, admin, expires)
-    except BadValue as error:
-        _complain(str(error), EXIT_USAGE)
     # The invitation alone on standard output, so that a script can pass it on; the rest is for people.
     print(made)
-    _warn(f"it works once, until {ends:%Y-%m-%d %H:%M} UTC; on {name}'s machine: gcom accept INVITATION")
+    _warn(f"it works once, until {ends:%Y-%m-%d %H:%M} UTC; on {name}'s machine: gcom accept")
 
 
 RightsWords = Annotated[

@@ -13,7 +13,7 @@ from gcom import __version__
 from gcom.certificates import identity_files, keys, private_files
 from gcom.certificates.authority import KEY, Authority, make_authority, now_utc
 from gcom.certificates.identity_files import CertificateFiles
-from gcom.errors import BadValue
+from gcom.errors import BadValue, GComError, LocalError, StorageUnavailable
 from gcom.runtime import pyro
 from gcom.runtime.security.upkeep import SERIAL_BYTES
 from gcom.values import identity, limits, names
@@ -26,22 +26,30 @@ _OWN, ADDRESS = "registry", "address"
 
 
 class Upkeep:
-    """The upkeep of a registry's own certificate, each second: it renews it, and learns which others are revoked."""
+    """The upkeep of a registry's own certificate, each second: it renews it, and learns which others are revoked.
+
+    `trouble` says why the last one failed, and is empty if it did not.
+    """
 
     def __init__(self, authority: Authority, credentials: pyro.Credentials, hosts: Sequence[str] = ()) -> None:
         self._authority, self._credentials, self._hosts = authority, credentials, hosts
+        self.trouble = ""
 
     def __call__(self) -> None:
         try:
             # Each second from the records, not by a message: `gcom certs revoke` is another process, and only
             # writes them.
             refuse_revoked(self._authority, self._credentials)
+            self._authority.records.retry()
             # No restart for it: new connections have the new certificate, and those that are open go on.
             if self._credentials.needs_renewal():
                 own_files(self._authority, self._hosts)
                 self._credentials.reload()
-        except BadValue as error:
-            logger.warning("{}", error)
+            self.trouble = ""
+        except GComError as error:
+            if str(error) != self.trouble:  # told once, and not each second
+                logger.warning("{}", error)
+            self.trouble = str(error)
 
 
 class Enrolment:
@@ -54,7 +62,13 @@ class Enrolment:
         self._authority, self._credentials, self.address = authority, credentials, address
 
     def receive(self, data: bytes) -> bytes:
-        return pyro.pack(self._answer(pyro.unpack(data)))
+        asked = pyro.unpack(data)
+        try:
+            return pyro.pack(self._answer(asked))
+        # Of the records: they are locked, say, or lost. In words without paths, as anybody may ask.
+        except (StorageUnavailable, LocalError) as error:
+            logger.warning("{}", error)
+            return pyro.pack({"unavailable": "its records cannot be used at the moment: ask its operator"})
 
     def _answer(self, asked: object) -> dict[str, object]:
         match asked:
@@ -128,14 +142,31 @@ def own_authority(folder: Path) -> tuple[Authority, bool]:
 
 
 def own_files(authority: Authority, hosts: Sequence[str] = ()) -> CertificateFiles:
-    """Make the registry a certificate of its own by its authority, at each start and renewal; return its files.
+    """Return the files of the registry's own certificate, which names its `hosts`; it is made anew where it is too old.
 
-    It names its `hosts`. GCom goes by the identity, which no address changes; stock Pyro5 programs go by the host.
+    GCom goes by the identity, which no address changes; stock Pyro5 programs go by the host.
     """
-    folder, key = authority.folder / _OWN, keys.new_key()
-    certificate = authority.issue(key.public_key(), identity.registry(), now_utc(), hosts=hosts)
-    identity_files.save(folder, keys.key_pem(key), certificate, authority.pem)
-    return identity_files.files_in(folder)
+    folder = authority.folder / _OWN
+    files = identity_files.files_in(folder)
+    # The key stays: instance ids are sealed by it (registry/minting.py).
+    path = Path(files.key)
+    key = keys.load_key(private_files.read_private(path), repr(str(path))) if path.exists() else keys.new_key()
+    if not _is_good(authority, files, key, hosts):
+        certificate = authority.issue(key.public_key(), identity.registry(), now_utc(), hosts=hosts)
+        identity_files.save(folder, keys.key_pem(key), certificate, authority.pem)
+    return files
+
+
+def _is_good(authority: Authority, files: CertificateFiles, key: keys.Key, hosts: Sequence[str]) -> bool:
+    """Tell whether the certificate that is there may be used: each one that is issued is a row of the records."""
+    if not (Path(files.cert).exists() and Path(files.ca).exists()):
+        return False
+    pem = private_files.read(Path(files.cert))
+    found, now = keys.read_certificate(pem, files.cert), now_utc()
+    fits = keys.belong_together(pem, key) and keys.is_signed_by(pem, authority.pem) and found.hosts == set(hosts)
+    # An instance of GCom's registry renews it at two thirds of its life, when it starts as well.
+    fresh = found.begins <= now < found.begins + 2 * (found.ends - found.begins) / 3
+    return fits and fresh and found.serial not in authority.records.revoked(int(now.timestamp()))
 
 
 def noted_files(authority: Authority) -> CertificateFiles:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gcom.certificates import private_files
-from gcom.errors import BadValue
+from gcom.errors import BadValue, GComError
 from gcom.values.rights import AccessRule, RightsTable, table_of
 
 FILE = "rights.toml"
@@ -52,7 +52,7 @@ class RightsFile:
             self.table = read(self.path)
             self.digest = _digest(self.table)
             self._was_there = True
-        except BadValue as error:
+        except GComError as error:
             self.trouble = f"{error}; the rules that were in force before stay so"
         return self.trouble
 

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loguru import logger
 
@@ -23,7 +24,7 @@ from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Regi
 from gcom.core.messages.sequencer import Unknown
 from gcom.core.multicast.signing import RunSigner
 from gcom.core.ordering.sequencer import Sequencer
-from gcom.errors import BadValue, NotPermitted, Unavailable, VersionMismatch
+from gcom.errors import GComError, NotPermitted, Unavailable, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.registry import last_words
 from gcom.runtime.security.process import run_keys
@@ -40,8 +41,12 @@ from registry.rights_file import RightsFile
 from registry.status import RegistryStatus
 from registry.storage import Creators, Disk, DurableCreators
 
+if TYPE_CHECKING:  # it loads `cryptography`, for which loopback has no use
+    from registry.enrolment import Upkeep
+
 TICK_S = limits.TICK_MS / 1000
 UPKEEP_S = 1.0  # what is revoked by another process is refused a second later
+PROBE_UPKEEPS = 5  # a disk that takes nothing is found out so many upkeeps later, though nothing is to be written
 STOPPED_S = 10.0  # a clock that has not gone on for so long will not
 RENEWALS_MAX, RENEWAL_BYTES_MAX = 4096, 1024  # registrations that are not decoded anew
 _IDS = b"gcom instance ids"  # what a key of the registry is for
@@ -53,7 +58,7 @@ class RegistryServer:
 
     Without a folder it forgets everything when it ends, and waits the longer when it starts again: except at a port
     that was free, which nobody can know from before. Raises BadValue for an address or folder that may not be used,
-    Unavailable for one that is taken.
+    Unavailable for one that is taken, or a disk that takes nothing, LocalError for a file that is damaged.
     """
 
     forked = False  # this process is a child of the one whose registry this is
@@ -65,12 +70,12 @@ class RegistryServer:
         data: Path | None = None,
         credentials: pyro.Credentials | pyro.UserSecret | None = None,
         enrol: Callable[[bytes], bytes] | None = None,
-        upkeep: Callable[[], None] | None = None,
+        upkeep: Upkeep | None = None,
         rights: RightsFile | None = None,
     ) -> None:
         """With a certificate it speaks TLS alone, at any host; else it is on loopback alone.
 
-        `enrol` answers those who have no certificate yet, and `upkeep` is called each second. `rights` has the rules.
+        `enrol` answers those who have no certificate yet, and `upkeep` is done each second. `rights` has the rules.
         """
         place = host if isinstance(host, pyro.Place) else pyro.Place(host, (port,))
         self._lock = threading.Lock()
@@ -108,13 +113,12 @@ class RegistryServer:
             self._rights = Rights(creators, self.rights)
             self._directory = self._make_directory(place.ports[0], SealedIds(credentials.derive(_IDS)))
         # The port is bound by now: it must be free again for whoever mends the setting and tries once more.
-        except BadValue:
+        except GComError:
             self.close()
             raise
         self._ticker = threading.Thread(target=self._tick, name="gcom registry clock", daemon=True)
-        self._upkeep = threading.Thread(
-            target=self._run_upkeep, args=(upkeep,), name="gcom registry upkeep", daemon=True
-        )
+        self._upkeep = upkeep
+        self._keeper = threading.Thread(target=self._run_upkeep, name="gcom registry upkeep", daemon=True)
         tell_of_forks(self)
         self.address: Address = self._server.address
         list_system(name_server, (NAME_SERVER, *endpoints), self.address)
@@ -148,7 +152,7 @@ class RegistryServer:
     def start(self) -> None:
         self._server.start()
         self._ticker.start()
-        self._upkeep.start()
+        self._keeper.start()
 
     def look(self) -> RegistryStatus:
         """Return one look at it: for metrics, probes and `gcom-registry status`."""
@@ -173,6 +177,7 @@ class RegistryServer:
             sequenced=sequenced,
             requests=self._requests.counts(),
             refused=self.refused,
+            stuck=self.stuck,
             ill=self._ill(),
             unready=self._unready(grace_s),
         )
@@ -180,12 +185,19 @@ class RegistryServer:
     def _tell_status(self, data: bytes) -> bytes:
         return pyro.pack(self.look().as_row())
 
-    def _ill(self) -> str:
+    @property
+    def stuck(self) -> str:
+        """Why it should be started again, in words; empty if it should not."""
         since_s = time.monotonic() - self._ticked
         # Not while it ends: the clock stands then because it was told to.
-        if since_s > STOPPED_S and not self._closing.is_set():
-            return f"its clock has stood for {since_s:.0f} s: start it again"
-        return self._disk.trouble if self._disk else ""
+        stands = since_s > STOPPED_S and not self._closing.is_set()
+        return f"its clock has stood for {since_s:.0f} s: start it again" if stands else ""
+
+    def _ill(self) -> str:
+        troubles = (self._disk.trouble if self._disk else "", self._upkeep.trouble if self._upkeep else "")
+        found = "; ".join(filter(None, troubles))
+        # A start needs what is missing, and would forget what only the memory has.
+        return self.stuck or (f"{found}. Mend that; do not start it again before" if found else "")
 
     def _unready(self, grace_s: float) -> str:
         if self._closing.is_set():
@@ -210,11 +222,18 @@ class RegistryServer:
         self.forked = True
         self._closing.set()
 
-    def _run_upkeep(self, upkeep: Callable[[], None] | None) -> None:
-        while upkeep is not None:
-            upkeep()
-            if self._closing.wait(UPKEEP_S):
-                return
+    def _run_upkeep(self) -> None:
+        count = 0
+        while not self._closing.wait(UPKEEP_S if count else 0):
+            if self._upkeep is not None:
+                self._upkeep()
+            if self._disk is not None:
+                with self._lock:
+                    if not self._closed:
+                        self._disk.retry()
+                if self._disk.trouble or count % PROBE_UPKEEPS == 0:
+                    self._disk.probe()
+            count += 1
 
     def _tick(self) -> None:
         """Let the directory's clock go on, and forget groups of which the kernel says that all are dead."""

@@ -15,8 +15,8 @@ class RegistryStatus:
 
     `started_s`: when it started, in seconds since 1970. `data`: its folder, empty where it keeps nothing. `grace_s`:
     for how long it gives no name away yet. `groups`: by state. `members`: of all their views. `sequenced`: groups of
-    which it gives the serials. `ill`, `unready`: in words why it should be started again, or nobody new be sent to it;
-    empty if all is well.
+    which it gives the serials. `stuck`, `ill`, `unready`: in words why it should be started again, what is wrong, or
+    why nobody new should be sent to it; empty if all is well.
     """
 
     address: Address
@@ -32,6 +32,7 @@ class RegistryStatus:
     sequenced: int
     requests: RequestCounts
     refused: Counter[str]
+    stuck: str
     ill: str
     unready: str
 

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
+from gcom.certificates import private_files
+from gcom.certificates.storage import telling_storage
 from gcom.core.codec.control import decode_decision, encode_decision
 from gcom.core.codec.registry import decode_row, encode_row
 from gcom.core.directory.rows import DissolvedInstance, Row, Store
 from gcom.core.directory.witness import WitnessRecord
-from gcom.errors import BadValue, GComError, MalformedFrame, Unavailable, VersionMismatch
+from gcom.errors import GComError, LocalError, MalformedFrame, StorageUnavailable, VersionMismatch
 from gcom.runtime.user_process.process_events import tell_of_forks
 
-FILE = "registry.db"
+FILE, PROBE = "registry.db", ".probe"
+PROBE_BYTES = 16 * 1024  # as many as a few rows take, with their journal
+_APPLICATION = 0x47434F4D  # GCOM
 # `dissolved` alone keeps its rowid: it is read back in the order of the burials.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS votes (
@@ -36,6 +40,31 @@ CREATE TABLE IF NOT EXISTS creators (name TEXT PRIMARY KEY, creator TEXT NOT NUL
 """
 
 _OF_PARENTS: list[sqlite3.Connection] = []  # SQLite's files must not be closed by a process that did not open them
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Return the file, locked, with its tables; raises sqlite3.Error."""
+    # timeout=0: a folder that another registry has is refused at once, and not after five seconds.
+    # Without isolation_level each statement is a transaction, on the disk when it returns. Workers of any
+    # thread come here, one at a time by the server's lock: so check_same_thread is off.
+    base = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
+    try:
+        for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = DELETE", "synchronous = EXTRA"):
+            base.execute(f"PRAGMA {pragma}")
+        base.execute("BEGIN EXCLUSIVE")  # with that mode, the lock is kept after the COMMIT
+        # One by one: `executescript` begins with a COMMIT, and would end this transaction before anything is made.
+        for table in _TABLES.split(";\n"):
+            base.execute(table)
+        # A file of before has no word of the last member.
+        columns = {row[1] for row in base.execute("PRAGMA table_info(dissolved)")}
+        for column, kind in (("process", "TEXT NOT NULL DEFAULT ''"), ("proof", "BLOB NOT NULL DEFAULT x''")):
+            if column not in columns:
+                base.execute(f"ALTER TABLE dissolved ADD COLUMN {column} {kind}")
+        base.execute("COMMIT")
+    except sqlite3.Error:
+        base.close()
+        raise
+    return base
 
 
 class Creators:
@@ -55,45 +84,21 @@ class Creators:
 class Disk(Store):
     """The tables, used by one thread at a time; `fresh`: the folder had none before.
 
-    Raises BadValue for a folder that cannot be used, or is in use, or has a file that is not of this kind.
+    Raises BadValue for a folder that is none, or that others may enter; StorageUnavailable where it is in use, or the
+    disk takes nothing now; LocalError for a file that is damaged.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = str(folder)
         self._path = folder / FILE
         self._failure = ""  # why the last write failed, until one does not
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            existed = self._path.exists()
-            # timeout=0: a folder that another registry has is refused at once, and not after five seconds.
-            # Without isolation_level each statement is a transaction, on the disk when it returns. Workers of any
-            # thread come here, one at a time by the server's lock: so check_same_thread is off.
-            self._base = sqlite3.connect(self._path, timeout=0.0, isolation_level=None, check_same_thread=False)
-        except (OSError, sqlite3.Error) as error:
-            raise BadValue(f"data folder {str(folder)!r} cannot be used: {error}") from error
-        try:
-            for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = DELETE", "synchronous = EXTRA"):
-                self._base.execute(f"PRAGMA {pragma}")
-            self._base.execute("BEGIN EXCLUSIVE")  # with that mode, the lock is kept after the COMMIT
-            # One by one: `executescript` begins with a COMMIT, and would end this transaction before anything is made.
-            for table in _TABLES.split(";\n"):
-                self._base.execute(table)
-            # A file of before has no word of the last member.
-            columns = {row[1] for row in self._base.execute("PRAGMA table_info(dissolved)")}
-            for column, kind in (("process", "TEXT NOT NULL DEFAULT ''"), ("proof", "BLOB NOT NULL DEFAULT x''")):
-                if column not in columns:
-                    self._base.execute(f"ALTER TABLE dissolved ADD COLUMN {column} {kind}")
-            self._base.execute("COMMIT")
-        # Locked, or not writable; all other errors of SQLite mean that the file is none of ours.
-        except sqlite3.OperationalError as error:
-            self._base.close()
-            raise BadValue(
-                f"data folder {str(folder)!r} cannot be used, perhaps as another registry does: {error}"
-            ) from error
-        except sqlite3.Error as error:
-            self._base.close()
-            raise BadValue(f"{str(self._path)!r} is not what a registry keeps: {error}") from error
-        self.fresh = not existed
+        self._no_room = ""  # the same, of a file beside it
+        private_files.make_folder(folder)
+        # Before anything is opened: what another user may open that one can lock, or replace, at any time.
+        private_files.refuse_open_folder(folder, FILE)
+        self.fresh = private_files.make_file(self._path)
+        with telling_storage(self._path):
+            self._base = _opened(self._path)
         tell_of_forks(self)
         self._identity = self._seen()
 
@@ -104,9 +109,24 @@ class Disk(Store):
         if self._seen() != self._identity:
             return (
                 f"{str(self._path)!r} was removed or replaced while this registry has it, so what it says would be "
-                "forgotten at its end: put it back, if there is a copy, and start the registry again"
+                "forgotten at its end: put it back, if there is a copy, and only then start the registry again"
             )
-        return self._failure
+        return self._failure or self._no_room
+
+    def probe(self) -> None:
+        """Find out whether the folder takes a file; any thread may ask."""
+        # Beside the database, whose next write may come in hours only, and whose lock requests wait for.
+        try:
+            private_files.write(Path(self.folder) / PROBE, bytes(PROBE_BYTES))
+            self._no_room = ""
+        except GComError as error:
+            self._no_room = f"the registry's disk takes nothing: {error}"
+
+    def retry(self) -> None:
+        """Write anew where the last write failed: what passed is to be noticed before somebody asks for a write."""
+        if self._failure:
+            with suppress(StorageUnavailable):
+                self._write(f"PRAGMA application_id = {_APPLICATION}", ())  # it writes whatever is there
 
     def _seen(self) -> tuple[int, int] | None:
         try:
@@ -118,8 +138,9 @@ class Disk(Store):
     # votes
 
     def votes(self) -> Iterator[WitnessRecord]:
-        """Return the votes; to read them raises BadValue for a record that nothing of ours wrote."""
-        return _votes(self._base, self._path)
+        """Yield the votes; to read them raises LocalError for a record that nothing of ours wrote."""
+        with telling_storage(self._path):
+            yield from _votes(self._base, self._path)
 
     def save_vote(self, record: WitnessRecord) -> None:
         """Save a vote; raises Unavailable if the disk does not take it: then nothing was saved."""
@@ -130,12 +151,15 @@ class Disk(Store):
     # groups; each write raises Unavailable if the disk does not take it
 
     def rows(self) -> Iterable[Row]:
-        """Return the groups; to read them raises BadValue for a row that nothing of ours wrote."""
-        return _rows(self._base, self._path)
+        """Yield the groups; to read them raises LocalError for a row that nothing of ours wrote."""
+        with telling_storage(self._path):
+            yield from _rows(self._base, self._path)
 
     def dissolved(self) -> Iterable[DissolvedInstance]:
-        for row in self._base.execute("SELECT name, instance, view, process, proof FROM dissolved ORDER BY rowid"):
-            yield DissolvedInstance(*row)
+        columns = "name, instance, view, process, proof"
+        with telling_storage(self._path):
+            for row in self._base.execute(f"SELECT {columns} FROM dissolved ORDER BY rowid"):
+                yield DissolvedInstance(*row)
 
     def save(self, row: Row) -> None:
         self._write("INSERT OR REPLACE INTO groups VALUES (?, ?)", (row.definition.group, encode_row(row)))
@@ -173,29 +197,21 @@ class Disk(Store):
         except sqlite3.Error as error:
             self._failure = f"the registry's disk does not take what it must keep: {error}"
         if self.trouble:
-            raise Unavailable(self.trouble)
+            raise StorageUnavailable(self.trouble)
 
 
 def inspect(folder: Path) -> tuple[int, int]:
     """Read all of the file in a folder, and change nothing; return the number of its groups, and of its votes.
 
-    Raises BadValue for one that is damaged, Unavailable while a registry has it.
+    Raises LocalError for one that is damaged, StorageUnavailable while a process has it, or the disk fails.
     """
     path = folder / FILE
     # Read and write: what a registry that was killed left half done is taken back first, as the next one would do.
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", timeout=0.0, uri=True)) as base:
-            found = base.execute("PRAGMA integrity_check").fetchone()[0]
-            if found != "ok":
-                raise BadValue(f"{str(path)!r} is damaged: {found}")
-            return sum(1 for _ in _rows(base, path)), sum(1 for _ in _votes(base, path))
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise Unavailable(f"{str(path)!r} cannot be read now: {error}") from error
-        # No file, one of another user's, a folder, or a disk that fails: nobody uses it, and nobody could.
-        raise BadValue(f"{str(path)!r} cannot be read: {error}; it is to be a file that this user may write") from error
-    except sqlite3.Error as error:
-        raise BadValue(f"{str(path)!r} is no registry's database: {error}") from error
+    with telling_storage(path), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", 0.0, uri=True)) as base:
+        found = base.execute("PRAGMA integrity_check").fetchone()[0]
+        if found != "ok":
+            raise LocalError(f"{str(path)!r} is damaged: {found}; restore a copy (docs/operating.md)")
+        return sum(1 for _ in _rows(base, path)), sum(1 for _ in _votes(base, path))
 
 
 def _votes(base: sqlite3.Connection, path: Path) -> Iterator[WitnessRecord]:
@@ -214,8 +230,8 @@ def _rows(base: sqlite3.Connection, path: Path) -> Iterator[Row]:
             raise _damaged(path, f"group {name!r}", error) from error
 
 
-def _damaged(path: Path, what: str, error: GComError) -> BadValue:
-    return BadValue(f"{str(path)!r} is damaged at {what}: {error}")
+def _damaged(path: Path, what: str, error: GComError) -> LocalError:
+    return LocalError(f"{str(path)!r} is damaged at {what}: {error}; restore a copy (docs/operating.md)")
 
 
 class DurableCreators(Creators):

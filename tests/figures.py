@@ -34,7 +34,7 @@ LIMIT_S = 30.0
 LINES_MOST = {
     "gcom": 400,
     "gcom/aio": 1_000,
-    "gcom/audit": 10_300,
+    "gcom/audit": 12_500,
     "gcom/bench": 5_250,
     "gcom/certificates": 1_000,
     "gcom/cli": 4_300,
@@ -47,6 +47,7 @@ LINES_MOST = {
     "gcom/runtime": 9_950,
     "gcom/sim": 5_900,
     "gcom/topics": 4_700,
+    "gcom/testing": 150,
     "gcom/trace": 700,
     "gcom/values": 1_400,
     "registry": 2_800,

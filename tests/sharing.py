@@ -21,6 +21,7 @@ GROUPS = {
     "tests/tidy/": "tidy",
     "tests/audit/test_local.py": "spark",
     "tests/audit/test_python.py::test_spark_": "spark",
+    "tests/audit/test_watching.py::test_spark_": "spark",
     "tests/audit/test_oracle.py::test_spark_": "spark",
     "tests/audit/test_continuity.py::test_spark_": "spark",
 }

@@ -122,6 +122,7 @@ class AsyncNode:
         get_state: Callable[[], bytes | Awaitable[bytes]] | None = None,
         set_state: Callable[[bytes], object] | None = None,
         merge_states: Callable[[bytes, bytes], bytes | Awaitable[bytes]] | None = None,
+        allow_empty: bool = False,
         timeout_s: float | None = None,
     ) -> Awaited[AsyncGroup]:
         """Become a member; with `create`, make the group first if it is not there.
@@ -132,7 +133,7 @@ class AsyncNode:
         The options, and what is raised, are those of `gcom.Node.join`. The callbacks are functions or `async def`; the
         loop calls them between two events that it reads.
         """
-        given = Uses(receive, rejoin, get_state, set_state, merge_states, awaited=True)  # type: ignore[arg-type] # awaited in the loop
+        given = Uses(receive, rejoin, get_state, set_state, merge_states, None, allow_empty, True)  # type: ignore[arg-type] # awaited in the loop
         seconds = seconds_of(self._node.timeout_s if timeout_s is None else timeout_s)
         check_names(group, create)
         return Awaited(lambda: self._join(group, given, create, seconds))

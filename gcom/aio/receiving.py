@@ -53,9 +53,9 @@ class EventIterator:
 class MessageIterator:
     """The messages of a group, for `async for`; goes on after a cancellation."""
 
-    def __init__(self, events: AsyncIterator[Event], raise_if_ended: Callable[[], None]) -> None:
+    def __init__(self, events: AsyncIterator[Event], check: Callable[[Event], None]) -> None:
         self._events = events
-        self._raise_if_ended = raise_if_ended
+        self._check = check
 
     def __aiter__(self) -> AsyncIterator[Message]:
         return self
@@ -64,8 +64,7 @@ class MessageIterator:
         async for event in self._events:
             if isinstance(event, Message):
                 return event
-            if isinstance(event, Departure) and not event.returning and event.reason not in ("request", "exit"):
-                self._raise_if_ended()
+            self._check(event)
         raise StopAsyncIteration
 
 
@@ -96,7 +95,7 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
 
         Other events are passed over, unicasts too, and what was missed while it was away: `events` tells of all.
         """
-        return MessageIterator(self.events(), lambda: guards.raise_if_ended(self._membership, self._session))
+        return MessageIterator(self.events(), self._check_message_loop)
 
     def listen(
         self,
@@ -189,6 +188,12 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
     def _check_listening(self) -> None:
         self._raise_if_through()
 
+    def _check_message_loop(self, event: Event) -> None:
+        """Raise what a loop over messages ends by."""
+        self._leave_if_empty(event)
+        if isinstance(event, Departure) and not event.returning and event.reason not in ("request", "exit"):
+            guards.raise_if_ended(self._membership, self._session)
+
     def _raise_beside_listener(self) -> None:
         if self._listening is not None and not self._listening.done() and not self._in_callback:
             raise AlreadyReceiving(f"group {self._session.machine.group!r} has a receiver: a loop or a listener")
@@ -199,6 +204,8 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
             while not isinstance(event, Departure) or event.returning:
                 try:
                     event = await self._next(None)
+                    if event is not None and callbacks.on_event is None:
+                        self._leave_if_empty(event)
                 except StateFailed:
                     guards.print_error()  # a departure follows
                     continue

@@ -55,6 +55,7 @@ class AsyncSending(AsyncHandle, SendingWaits):
     def __init__(self, host: Host, membership: Membership) -> None:
         super().__init__(host, membership)
         self._room = Lane()
+        self._delivered = Lane()
         self._held: dict[str, Lane] = {"majority": Lane(), "all": Lane()}
 
     @property
@@ -69,6 +70,7 @@ class AsyncSending(AsyncHandle, SendingWaits):
         payload: bytes | str,
         timeout_s: float | None = 10.0,
         held_by: Literal["sender", "majority", "all"] = "sender",
+        wait: Literal["sent", "delivered"] = "sent",
     ) -> int:
         """Multicast bytes or text to all members, this one included; waits while the window is full.
 
@@ -76,8 +78,8 @@ class AsyncSending(AsyncHandle, SendingWaits):
         of their calls. Cancelled, `cancelled_send(error)` says whether the message was sent.
         """
         check_payload(payload, limits.MESSAGE_BYTES_MAX)
-        if held_by != "sender":
-            self._check_held_by(held_by)
+        if held_by != "sender" or wait != "sent":
+            self._check_wait(held_by, wait)
         deadline = deadline_of(timeout_s)
         sent: SentAs | None = None
 
@@ -91,8 +93,10 @@ class AsyncSending(AsyncHandle, SendingWaits):
                 await self._give_way()  # behind the step: another task's message must not overtake this one
             else:
                 self._raise_in_callback()
-                wait = self._put_when_room(payload, timeout_s, deadline)
-                sent = await self._waits.run(wait, self._room, deadline, note)
+                putting = self._put_when_room(payload, timeout_s, deadline)
+                sent = await self._waits.run(putting, self._room, deadline, note)
+            if wait == "delivered":
+                await self._waits.run(self._await_delivered(sent, timeout_s, deadline), self._delivered, deadline)
             if held_by != "sender":
                 wait_held = self._await_held(sent, held_by, timeout_s, deadline)
                 await self._waits.run(wait_held, self._held[held_by], deadline)

@@ -15,7 +15,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from gcom.certificates import keys, private_files
 from gcom.certificates.storage import Invited, Issued, Records
-from gcom.errors import BadValue
+from gcom.errors import BadValue, LocalError
 from gcom.values import identity
 from gcom.values.identity import Identity
 
@@ -31,11 +31,15 @@ def default_folder() -> Path:
 
 
 class Authority:
-    """An authority in its folder. Raises BadValue where there is none, or others may read its key."""
+    """An authority in its folder.
+
+    Raises BadValue where there is none, or others may enter its folder; LocalError where its records are lost.
+    """
 
     def __init__(self, folder: Path) -> None:
         if not (folder / KEY).exists():
             raise BadValue(f"there is no authority in {str(folder)!r}: make one with gcom certs init")
+        private_files.refuse_open_folder(folder, RECORDS)
         self.folder = folder
         self.pem = private_files.read(folder / CERTIFICATE)
         # A key that others may read is refused: what it signed so far may be anybody's.
@@ -156,8 +160,27 @@ def make_authority(folder: Path, now: datetime) -> Authority:
         .sign(key, hashes.SHA256())
     )
     private_files.write(folder / CERTIFICATE, built.public_bytes(serialization.Encoding.PEM))
+    Records.make(folder / RECORDS)
     private_files.write(folder / KEY, keys.key_pem(key))  # last: it is what makes the folder an authority's
     return Authority(folder)
+
+
+def begin_records(folder: Path, now: datetime) -> Authority:
+    """Begin the records of an authority anew, where they are lost or damaged; what is left of them is moved aside.
+
+    Raises BadValue where there is no authority, or its records are whole.
+    """
+    path = folder / RECORDS
+    try:
+        Authority(folder)
+    except BadValue:
+        raise
+    except LocalError:
+        if path.exists():
+            path.rename(path.with_name(f"{RECORDS}.lost-{_seconds(now)}"))
+        Records.make(path)
+        return Authority(folder)
+    raise BadValue(f"the authority's records {str(path)!r} are whole: nothing was changed")
 
 
 def now_utc() -> datetime:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,23 +64,27 @@ def store(name: str, key: bytes, certificate: bytes, authority: bytes, registry:
     return folder
 
 
-def kept_key(name: str) -> Key:
-    """Return the key for which a certificate is about to be asked: the one that is kept, else a new one, kept from now.
+def kept_key(name: str) -> tuple[Key, bool]:
+    """Return the key for which a certificate is about to be asked, kept from now on, and whether it was made now.
 
     Raises BadValue where nothing can be stored: so that is found out before an invitation is used.
     """
     from gcom.certificates import keys  # it takes a tenth of a second, and most processes make no key
 
     path = private_files.make_folder(identities_folder() / names.member_name(name)) / NEW_KEY
-    key = keys.load_key(private_files.read_private(path), repr(str(path))) if path.exists() else keys.new_key()
+    fresh = not path.exists()
+    key = keys.new_key() if fresh else keys.load_key(private_files.read_private(path), repr(str(path)))
     # Also where it is there: that a file can be written now is what counts.
     private_files.write(path, keys.key_pem(key))
-    return key
+    return key, fresh
 
 
 def forget_kept_key(name: str) -> None:
-    """Remove the key that was kept, once its identity is stored."""
-    (identities_folder() / name / NEW_KEY).unlink(missing_ok=True)
+    """Remove the key that was kept, and its folder where nothing else is in it."""
+    folder = identities_folder() / name
+    (folder / NEW_KEY).unlink(missing_ok=True)
+    with suppress(OSError):  # there is an identity in it
+        folder.rmdir()
 
 
 def stored() -> list[str]:

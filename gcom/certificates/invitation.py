@@ -56,7 +56,7 @@ def parse(text: str) -> Invitation:
     parts = text.strip().split("/")
     if len(parts) != 5 or parts[0] != _FORM:
         raise BadValue(
-            f"{text[:80]!r} is no invitation: expected {_FORM}/HOST:PORT/NAME/FINGERPRINT/SECRET, in one line"
+            f"{text[:20]!r} is no invitation: expected {_FORM}/HOST:PORT/NAME/FINGERPRINT/SECRET, in one line"
         )
     # From the right: an IPv6 address has colons of its own, and no brackets here.
     host, _, port = parts[1].rpartition(":")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -93,6 +94,7 @@ class Certificate:
     issuer: str
     fingerprint: str  # SHA-256, hexadecimal
     is_authority: bool
+    hosts: frozenset[str]  # names and addresses of machines
 
     def state(self, now: datetime) -> str:
         """Return `valid`, `expired` or `not yet valid`."""
@@ -121,6 +123,7 @@ def read_certificate(pem: bytes, where: str = "the file") -> Certificate:
             issuer=found.issuer.rfc4514_string(),
             fingerprint=found.fingerprint(hashes.SHA256()).hex(),
             is_authority=_is_authority(found),
+            hosts=frozenset(_names(found, x509.DNSName)) | {str(it) for it in _names(found, x509.IPAddress)},
         )
     except UNREADABLE as error:
         raise BadValue(f"{where} holds a certificate with a field that cannot be read: {error}") from error
@@ -145,16 +148,16 @@ def belong_together(certificate_pem: bytes, key: Key) -> bool:
 
 def identity_in(found: x509.Certificate) -> Identity:
     """Return the identity that a certificate gives."""
-    return identity.from_uris(_uris(found))
+    return identity.from_uris(_names(found, x509.UniformResourceIdentifier))
 
 
-def _uris(found: x509.Certificate) -> list[str]:
+def _names(found: x509.Certificate, kind: Any) -> list[Any]:
     try:
         names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     # No names at all, and no error: whoever asks then finds that it speaks for nobody.
     except (x509.ExtensionNotFound, *UNREADABLE):
         return []
-    return names.get_values_for_type(x509.UniformResourceIdentifier)
+    return names.get_values_for_type(kind)
 
 
 def _is_authority(found: x509.Certificate) -> bool:

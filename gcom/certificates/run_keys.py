@@ -34,17 +34,24 @@ class RunKeys:
 
     def __init__(self, files: CertificateFiles) -> None:
         """Read the files; raises BadValue for a certificate that is too large to go with runs."""
-        found = keys.load_certificate(private_files.read(Path(files.cert)), files.cert)
-        self._certificate = found.public_bytes(serialization.Encoding.DER)
-        # 256 is room for the rest of the credential: 34 bytes of head, and a signature of up to 139 (P-521, in DER).
-        most = limits.CREDENTIAL_BYTES_MAX - 256
-        if len(self._certificate) > most:
-            raise BadValue(f"certificate {files.cert!r} has {len(self._certificate)} bytes: at most {most} are allowed")
-        self._certified = keys.load_key(private_files.read_private(Path(files.key)), files.key)
-        self._authority = keys.load_certificate(private_files.read(Path(files.ca)), files.ca)
+        self._files = files
         # In memory alone, and another in each life: what is not on a disk is in no backup.
         self._key = Ed25519PrivateKey.generate()
         self._public = self._key.public_key().public_bytes_raw()
+        self.take_up()
+
+    def take_up(self) -> None:
+        """Read the files again, which were replaced; raises as the first reading."""
+        files = self._files
+        found = keys.load_certificate(private_files.read(Path(files.cert)), files.cert)
+        certificate = found.public_bytes(serialization.Encoding.DER)
+        # 256 is room for the rest of the credential: 34 bytes of head, and a signature of up to 139 (P-521, in DER).
+        most = limits.CREDENTIAL_BYTES_MAX - 256
+        if len(certificate) > most:
+            raise BadValue(f"certificate {files.cert!r} has {len(certificate)} bytes: at most {most} are allowed")
+        certified = keys.load_key(private_files.read_private(Path(files.key)), files.key)
+        self._authority = keys.load_certificate(private_files.read(Path(files.ca)), files.ca)
+        self._certificate, self._certified = certificate, certified
         # Asked for each run, and the same for as long as a process lives. A node has few processes, and 64 peers each.
         self.credential = lru_cache(maxsize=64)(self._credential)
         # A credential that gives no key is remembered as well: a peer that repeats it is checked once.

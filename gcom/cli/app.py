@@ -142,7 +142,7 @@ def top(
 # Commands import when they run. All of them at once would take a second, for which most have no use.
 @app.command()
 def accept(
-    invitation: Annotated[str, typer.Argument(help="The line that gcom-registry invite printed.", show_default=False)],
+    given: Annotated[str | None, typer.Argument(hidden=True)] = None,
     registry: Annotated[
         str | None,
         typer.Option(metavar="HOST:PORT", help="Where the registry is now, if it has moved since.", show_default=False),
@@ -150,30 +150,19 @@ def accept(
 ) -> None:
     """Take up an invitation: make a key here, and get its certificate. Then `gcom join` works, from this machine too.
 
-    Whatever fails, the same invitation may be accepted here again.
+    The line that `gcom-registry invite` printed is asked for, or read from standard input: on the command line every
+    user of this machine could read it. Whatever fails, the same invitation may be accepted here again.
 
     \b
     Examples:
-      gcom accept gcom1/10.0.0.5:7411/bob/…
-      gcom accept gcom1/10.0.0.5:7411/bob/… --registry 10.0.0.9:7411
+      gcom accept
+      gcom accept <invitation.txt
+      gcom accept --registry 10.0.0.9:7411
+      gcom-registry invite bob | ssh bob@second gcom accept
     """
-    from dataclasses import replace
+    from gcom.cli.commands import accept as acceptance
 
-    from gcom.certificates.invitation import parse
-    from gcom.runtime.security.enrolment import accept as take_up
-    from gcom.values import names
-
-    invited = parse(invitation)
-    if registry is not None:
-        # The invitation knows the registry by its authority, whatever its address.
-        invited = replace(invited, registry=names.address(registry))
-    try:
-        folder = take_up(invited)
-    except RegistryUnavailable as error:
-        # The same kind of error, so that the exit status stays 69.
-        raise RegistryUnavailable(f"{error} If it has moved, say --registry HOST:PORT") from error
-    notice(f"you are {invited.name} at the registry {invited.registry}; key and certificate are in {str(folder)!r}")
-    notice(f"next: gcom join GROUP --name {invited.name}")
+    acceptance.accept(given, registry)
 
 
 @app.command()

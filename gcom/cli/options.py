@@ -20,8 +20,8 @@ Name = Annotated[str, typer.Option(help="This member's name in the group.", show
 Registry = Annotated[
     str | None,
     typer.Option(
-        metavar="HOST:PORT[,HOST:PORT]",
-        help="Where the registry is, or several. [default: $GCOM_REGISTRY, else 127.0.0.1:7411]",
+        metavar="HOST[:PORT][,HOST[:PORT]]",
+        help="Where the registry is, or several; port 7411 if none is said. [default: $GCOM_REGISTRY, else 127.0.0.1]",
     ),
 ]
 LogDir = Annotated[

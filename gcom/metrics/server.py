@@ -1,4 +1,4 @@
-"""`/healthz`, `/readyz` and `/metrics` over plain HTTP, on loopback unless it is told otherwise.
+"""`/livez`, `/healthz`, `/readyz` and `/metrics` over plain HTTP, on loopback unless it is told otherwise.
 
 One request per connection, each in a thread of its own. Of more than CONNECTIONS_MAX connections the oldest is ended,
 so that clients who say nothing keep nobody out.
@@ -26,19 +26,20 @@ from gcom.runtime.user_process.closable import Closable
 
 CONNECTIONS_MAX = 16  # a few scrapers and probes; a thread each
 SILENT_S = 10.0  # a client that says nothing for so long is gone
-PATHS = ("/healthz", "/readyz", "/metrics")
+PATHS = ("/livez", "/healthz", "/readyz", "/metrics")
 TEXT = "text/plain; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """Two questions to a service. Each answer says in words why not, and is empty if all is well.
+    """Questions to a service. Each answer says in words why not, and is empty if all is well.
 
-    ill: should it be restarted? unready: should nobody new be sent to it now?
+    ill: is something wrong with it? unready: should nobody new be sent to it now? stuck: should it be started again?
     """
 
     ill: Callable[[], str]
     unready: Callable[[], str]
+    stuck: Callable[[], str] = str  # nothing that a start would mend is known
 
 
 class MetricsServer(Closable):
@@ -103,7 +104,8 @@ class _Answers:
             return 200, kind, encode(self.registry)
         if path not in PATHS:
             return 404, TEXT, f"there is no {path!r} here, only {', '.join(PATHS)}\n".encode()
-        why = self.probes.ill() if path == "/healthz" else self.probes.unready()
+        probe = {"/livez": self.probes.stuck, "/healthz": self.probes.ill, "/readyz": self.probes.unready}[path]
+        why = probe()
         return (503, TEXT, f"no: {why}\n".encode()) if why else (200, TEXT, b"ok\n")
 
 

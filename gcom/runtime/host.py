@@ -44,7 +44,7 @@ from gcom.runtime.registry.requests import RegistryRequests
 from gcom.runtime.registry.sequencer_client import SequencerClient
 from gcom.runtime.security.member_rights import MemberRights
 from gcom.runtime.security.process import Listening, credentials_for, node_place, registry_addresses, run_keys
-from gcom.runtime.security.upkeep import CertificateUpkeep
+from gcom.runtime.security.upkeep import certificate_works
 from gcom.runtime.session import Session
 from gcom.runtime.session_table import SessionTable
 from gcom.runtime.step_lock import StepLock
@@ -153,9 +153,9 @@ class Host:
     def _works(self) -> list[Callable[[], None]]:
         flushing = [self._flush_logs] if self.logs.folder else []
         keeping = []
-        if isinstance(self.credentials, pyro.Credentials):
-            # Those that do not have the authority's records say so, and are not asked again.
-            keeping = [CertificateUpkeep(at, self.credentials, self._closing).run for at in self.directory.addresses]
+        if isinstance(self.credentials, pyro.Credentials) and self._signer is not None:
+            own = (self.credentials, self._closing, self.name, self._signer.take_up)
+            keeping = certificate_works(self.directory.addresses, *own)
         if self.rights is not None:
             keeping += self.rights.works
         sequencing = [sequencer.serve for sequencer in self._sequencers.values()]
@@ -241,7 +241,8 @@ class Host:
         """Count an answer that is no reply of ours, and warn once per peer."""
         self.misbehaved[peer] += 1
         # Once: a peer of another kind answers every heartbeat so, and would fill the log.
-        if self.misbehaved[peer] == 1:
+        # Of our own certificate its upkeep tells, and not each peer.
+        if self.misbehaved[peer] == 1 and "our certificate" not in str(error):
             logger.warning("{} answered what is no reply of ours: {}", peer, error)
 
     # services for memberships, sessions and links; the lock is held

@@ -47,6 +47,7 @@ class Uses:
     set_state: Callable[[bytes], object] | None = None
     merge_states: Callable[[bytes, bytes], bytes] | None = None
     on_call: Handler | None = None
+    allow_empty: bool = False  # go on without a state that is lost, though nothing reads StateLost
     awaited: bool = False  # the callbacks are called by an event loop, and may be async
 
     def __post_init__(self) -> None:

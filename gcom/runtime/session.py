@@ -7,7 +7,6 @@ the lock is held for as long as a step takes, and a callback, which runs without
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
@@ -40,6 +39,7 @@ from gcom.core.messages.effects import (
 from gcom.core.messages.frames import Frame, Reply
 from gcom.core.messages.registry import Answer, GroupInfo, Refusal, Request
 from gcom.core.messages.sequencer import SequencerRequest
+from gcom.core.own_deliveries import OwnDeliveries
 from gcom.errors import GComError, RegistryUnavailable, VersionMismatch
 from gcom.runtime import queue_items
 from gcom.runtime.awaited_state import AwaitedState, StateOwner
@@ -57,7 +57,6 @@ from gcom.values.run import Payload, Run, up_to
 # Read, and told to the machine at the next tick at the latest. A small part of the smallest window: no sender waits.
 READ_MESSAGES = limits.WINDOW_MESSAGES_MIN // 8
 READ_BYTES = limits.WINDOW_BYTES_MAX // 8
-LOST_MAX = 1_000  # ranges of own messages that are known to be lost; the oldest are forgotten
 UNAWAITED = frozenset((Sent, AskRegistry, AskSequencer))  # nobody waits for these, but `wait_for_room` for Sent
 Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost
 
@@ -143,7 +142,7 @@ class Session:
         self.calls = GroupCalls(self, membership.call_server, host.now_ms)
         self._unsent_size = 0  # characters or bytes of messages that have no number yet
         self.last_number = 0  # of the messages put: numbers follow the order of sending
-        self.lost: deque[tuple[int, int]] = deque(maxlen=LOST_MAX)  # own messages that will never be delivered
+        self.own = OwnDeliveries(machine.process)
         self.acks_awaited = 0  # waits for members to hold a message; no effect tells of acks
         self._room_awaited = 0  # waits until the application may send
 
@@ -346,6 +345,7 @@ class Session:
                 case Sent(run):
                     self._on_numbered(run)
                 case Deliver():
+                    self.own.record(effect)
                     if self._receive:
                         self._queue.tail.append(effect)
                     if not self._receive or (self.leaving and effect.run.sender == self.machine.process):
@@ -358,7 +358,7 @@ class Session:
                     self._notice(effect)
                 case DoubtSettled(first, last, arrived):
                     if not arrived:
-                        self.lost.append((first, last))
+                        self.own.lost.append((first, last))
                     self._notice(effect)
                 case Skip() if self._receive:
                     self._notice(effect)
@@ -436,10 +436,6 @@ class Session:
         self.state.awaited = False
         self.calls.serve_waiting()
         self.changed.notify_all()
-
-    def is_lost(self, number: int) -> bool:
-        """Return whether an event has said of an own message that it will never be delivered."""
-        return any(first <= number <= last for first, last in self.lost)
 
     def confirm(self, number: int, by: str) -> None:
         """Log that a message was confirmed to the application as held by `by`. Holds the lock."""

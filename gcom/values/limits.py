@@ -92,6 +92,7 @@ CONNECTIONS_MAX = 300
 NEWCOMERS_PER_HOST_MAX = 64
 CONNECTION_IDLE_MS = 60_000  # a connection without a request for this long is ended; its caller dials anew
 
+REGISTRY_PORT = 7411  # where none is named
 REGISTRIES_MAX = 8  # of one process; each is told of every view. A longer list is refused.
 MEMBERS_MAX = 64  # a full mesh; beyond it a view change costs more than it is worth. At the bound a join is refused.
 JOINS_PENDING_MAX = 128  # processes waiting to be admitted. At the bound a join is refused: try again.

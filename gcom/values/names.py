@@ -50,10 +50,21 @@ def address(text: object) -> Address:
     return text
 
 
+def registry_address(text: object) -> Address:
+    """Return the address of a registry: `HOST:PORT`, or `HOST` for port REGISTRY_PORT; raise BadValue."""
+    given = text.strip() if isinstance(text, str) else text
+    # Colons without brackets may be of an IPv6 address, and the last word a port or not: that is not guessed.
+    bare = isinstance(given, str) and (given.endswith("]") or ":" not in given)
+    try:
+        return address(f"{given}:{limits.REGISTRY_PORT}" if bare else given)
+    except BadValue as error:
+        raise BadValue(f"registry {text!r} is not HOST or HOST:PORT, as in 10.0.0.5:7411 or [fd00::5]:7411") from error
+
+
 def addresses(text: object) -> tuple[Address, ...]:
-    """Return the addresses in a text, each once, at most REGISTRIES_MAX; commas divide them. Raise BadValue."""
+    """Return the registries in a text, each once, at most REGISTRIES_MAX; commas divide them. Raise BadValue."""
     words = text.split(",") if isinstance(text, str) else [text]
-    found = tuple(dict.fromkeys(address(word.strip() if isinstance(word, str) else word) for word in words))
+    found = tuple(dict.fromkeys(map(registry_address, words)))
     if len(found) > limits.REGISTRIES_MAX:
         raise BadValue(f"{len(found)} registries are too many: at most {limits.REGISTRIES_MAX}")
     return found

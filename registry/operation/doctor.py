@@ -10,7 +10,7 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,11 +20,19 @@ from gcom.certificates.authority import CERTIFICATE, KEY, Authority, now_utc
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.certificates.keys import Certificate, read_certificate
 from gcom.cli.findings import Finding, lifetime
-from gcom.errors import BadValue, GComError, PeerError, RegistryUnavailable, Unavailable, Untrusted
+from gcom.errors import (
+    BadValue,
+    GComError,
+    PeerError,
+    RegistryUnavailable,
+    StorageUnavailable,
+    Unavailable,
+    Untrusted,
+)
 from gcom.runtime import pyro
 from gcom.values import names
 from registry import enrolment, storage
-from registry.operation import serving
+from registry.operation import locks, serving
 from registry.operation.asking import status_of
 from registry.operation.settings import ServiceSettings, settings
 from registry.secure import own_credentials
@@ -49,7 +57,8 @@ def examine(flags: Mapping[str, str | None]) -> Iterator[Finding]:
     for code, check in (_CHECKS | _SECURE_CHECKS if secure else _CHECKS).items():
         try:
             yield from check(wanted)
-        except GComError as error:
+        # What this user may not read is a finding as well.
+        except (GComError, OSError) as error:
             yield Finding(code, False, str(error))
 
 
@@ -66,7 +75,7 @@ def _data(wanted: ServiceSettings) -> Iterator[Finding]:
     if not there.is_dir():
         raise BadValue(f"data folder {str(folder)!r} cannot be made: {str(there)!r} is a file")
     state = there.stat()
-    owner = f"{_name(there.owner, state.st_uid)}, mode {stat.S_IMODE(state.st_mode):o}"
+    owner = f"{private_files.owner(state.st_uid)}, mode {stat.S_IMODE(state.st_mode):o}"
     try:
         # Tried, and not read off the mode: a mount may be read-only, and there are access lists.
         tempfile.TemporaryFile(dir=there).close()
@@ -78,13 +87,8 @@ def _data(wanted: ServiceSettings) -> Iterator[Finding]:
     if there != folder:
         yield Finding("data", True, f"data folder {str(folder)!r} is not there: the first start makes it")
         return
-    if state.st_mode & stat.S_IWOTH:
-        raise BadValue(f"data folder {str(folder)!r} is of {owner}: every user may replace what is in it; chmod 700")
-    by_group = bool(state.st_mode & stat.S_IWGRP)
-    who = f"; so is its group {_name(there.group, state.st_gid)}: chmod 700, unless that is meant" if by_group else ""
-    yield Finding(
-        "data", True, f"data folder {str(folder)!r} is of {owner}; this user may write{who}", warning=by_group
-    )
+    private_files.refuse_open_folder(folder, storage.FILE)
+    yield Finding("data", True, f"data folder {str(folder)!r} is of {owner}; this user may write")
 
 
 def _database(wanted: ServiceSettings) -> Iterator[Finding]:
@@ -92,12 +96,24 @@ def _database(wanted: ServiceSettings) -> Iterator[Finding]:
     # The registry keeps nothing, or it never ran: its first start makes the file.
     if folder is None or not (folder / storage.FILE).exists():
         return
+    path = folder / storage.FILE
     try:
         groups, votes = storage.inspect(folder)
-    except Unavailable as error:
-        yield Finding("database", True, f"a registry uses it, so it was not looked into ({error})")
+    except StorageUnavailable as error:
+        if not _uses(wanted, folder):
+            raise StorageUnavailable(f"{error}{locks.held_by(path)}") from error
+        yield Finding("database", True, f"the registry of these settings uses {str(path)!r}, and tells how it is")
         return
-    yield Finding("database", True, f"{str(folder / storage.FILE)!r} is whole: {groups} groups, {votes} votes")
+    yield Finding("database", True, f"{str(path)!r} is whole: {groups} groups, {votes} votes")
+
+
+def _uses(wanted: ServiceSettings, folder: Path) -> bool:
+    """Tell whether the registry of these settings runs, and has this folder."""
+    try:
+        told = status_of(pyro.dialled_address(serving.place_of(wanted)), _own_credentials(wanted))
+    except GComError:
+        return False
+    return bool(told["data"]) and Path(told["data"]).resolve() == folder.resolve()
 
 
 def _port(wanted: ServiceSettings) -> Iterator[Finding]:
@@ -236,13 +252,6 @@ def _own_credentials(wanted: ServiceSettings) -> pyro.Credentials | pyro.UserSec
     if cert and key and ca:
         return pyro.Credentials(CertificateFiles(cert, key, ca))
     return pyro.Credentials(enrolment.noted_files(Authority(serving.authority_folder(wanted.get("data")))))
-
-
-def _name(look_up: Callable[[], str], number: int) -> str:
-    try:
-        return look_up()
-    except KeyError:  # a user of another container, say
-        return f"number {number}"
 
 
 _CHECKS = {"data": _data, "database": _database, "port": _port, "clock": _clock}

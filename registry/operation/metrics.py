@@ -76,4 +76,6 @@ def _of_requests(counts: RequestCounts) -> Iterator[_Family]:
 
 def serve_metrics(where: str, look: Callable[[], RegistryStatus]) -> MetricsServer:
     """Serve a registry's figures and probes at PORT on 127.0.0.1, or at HOST:PORT; raises BadValue, Unavailable."""
-    return MetricsServer(where, [RegistryCollector(look)], Probes(lambda: look().ill, lambda: look().unready))
+    return MetricsServer(
+        where, [RegistryCollector(look)], Probes(lambda: look().ill, lambda: look().unready, lambda: look().stuck)
+    )

@@ -12,10 +12,10 @@ from typing import NoReturn
 from platformdirs import user_data_dir
 
 from gcom import __version__
-from gcom.errors import BadValue, Unavailable
+from gcom.errors import BadValue, GComError, StorageUnavailable, Unavailable
 from gcom.runtime import pyro
 from registry.operation.logs import ServiceOutput
-from registry.operation.notify import notify
+from registry.operation.notify import notify, watchdog
 from registry.operation.settings import BadSettings, ServiceSettings
 from registry.rights_file import FILE, RightsFile
 from registry.server import DRAIN_S, RegistryServer
@@ -37,12 +37,19 @@ def serve(wanted: ServiceSettings) -> int:
         _complain(output, str(error), EXIT_SETTINGS)
     except BadValue as error:
         _complain(output, str(error), EXIT_USAGE)
+    # Not of the settings, and it may pass: a unit starts the registry again.
+    except StorageUnavailable as error:
+        _complain(
+            output, f"{error}. Nothing was lost: start it again once that is mended (gcom-registry doctor)", EXIT_FAILED
+        )
     # The port is taken: by far the most common cause is a registry that runs already.
     except Unavailable as error:
         _complain(output, f"{error}. Is a registry running there already? --port 0 takes any free port", EXIT_FAILED)
+    except GComError as error:
+        _complain(output, str(error), EXIT_FAILED)
     if server.secure:  # on loopback there is nothing to read, and the end of its terminal ends it as ever
         signals.catch(signal.SIGHUP)
-    with _metrics(server, wanted.get("metrics"), output):
+    with _metrics(server, wanted.get("metrics"), output), watchdog(lambda: server.stuck):
         return _run(server, signals, output)
 
 

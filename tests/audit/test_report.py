@@ -14,6 +14,7 @@ import pytest
 
 from gcom.audit.explain.evidence import AROUND, EVENTS, INCIDENTS, evidence_of
 from gcom.audit.explain.lookup import LogLookup
+from gcom.audit.explain.plain import PLAIN
 from gcom.audit.explain.result import AuditResult, GroupResult, result_of
 from gcom.audit.input.catalogue import Catalogue, catalogue
 from gcom.audit.input.reading import list_segments
@@ -95,6 +96,9 @@ def test_a_fault_is_shown_with_its_surroundings(tmp_path: Path, rule: str) -> No
     page = Page(render(result, evidence))
     first = next(incident for incident in result.incidents if incident.expected)
     assert first.sentence in page.text
+    # Twice: at the top, for a reader who knows no rule, and where the incident is.
+    assert page.text.count(PLAIN[first.rule].headline) >= 2
+    assert page.text.count(PLAIN[first.rule].meaning) >= 2
     assert first.id in page.text
     assert all(sum(map(len, each.events.values())) <= EVENTS for each in evidence.values())
     assert all(len(events) <= 2 * AROUND for each in evidence.values() for events in each.events.values())
@@ -111,6 +115,12 @@ def test_violated_rules_come_first_and_what_they_say_is_read_without_pointing_at
     assert all(rule.means in page.text for rule in RULES.values())
     # Under the incident too, which is where it is asked for.
     assert page.text.count(RULES["CLOCK"].means) == 2
+
+
+def test_each_rule_has_plain_words() -> None:
+    assert PLAIN.keys() == RULES.keys()
+    for words in PLAIN.values():
+        assert all(len(sentence.split()) <= 25 for sentence in words.meaning.split(". "))
 
 
 def test_a_group_of_which_not_all_is_known_says_why(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def test_versions_that_differ(authority: TestAuthority, use: Use) -> None:
 
 def test_no_identity() -> None:
     found = wrong("192.0.2.1:7411", "bob")
-    assert (found.code, "gcom accept INVITATION" in found.text) == ("identity", True)
+    assert (found.code, "gcom accept" in found.text) == ("identity", True)
 
 
 def test_another_members_certificate(authority: TestAuthority, registry: RegistryServer, use: Use) -> None:

@@ -48,7 +48,7 @@ class Story:
         for name, host in {**self._hosts, STRANGER: self._strange_host}.items():
             host.variables["GCOM_REGISTRY"] = both
             invitation = _done(self._registry_host.run("registry", "invite", name)).strip()
-            _done(host.run("gcom.cli", "accept", invitation))
+            _done(host.run("gcom.cli", "accept", stdin=invitation))
             self.tell(f"{name} at {host.address} has accepted an invitation; the key never left that host")
         self.start_members(*NAMES)
         self.flow(*NAMES)

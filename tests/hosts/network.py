@@ -82,10 +82,11 @@ class TestHost:
         """Start `python -m module` on this host."""
         return Child(self.words(module, *arguments), self.environment)
 
-    def run(self, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, module: str, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run `python -m module` on this host to its end."""
         command = self.words(module, *arguments)
-        return subprocess.run(command, capture_output=True, text=True, env=self.environment, timeout=LIMIT_S)
+        env = self.environment
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, env=env, timeout=LIMIT_S)
 
 
 @contextmanager

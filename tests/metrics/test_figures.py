@@ -154,7 +154,10 @@ def test_a_registry_that_ends_answers_first_and_is_not_ready() -> None:
 
 def test_what_is_not_there_is_said() -> None:
     with MetricsServer("0", (), Probes(lambda: "the clock stands", lambda: "")) as serving:
-        assert get(serving.address, "/other") == (404, "there is no '/other' here, only /healthz, /readyz, /metrics\n")
+        assert get(serving.address, "/other") == (
+            404,
+            "there is no '/other' here, only /livez, /healthz, /readyz, /metrics\n",
+        )
         assert get(serving.address, "/healthz?x=1") == (503, "no: the clock stands\n")
         assert get(serving.address, "/readyz", "HEAD") == (200, "")
         assert get(serving.address, "/readyz", "POST")[0] == 501

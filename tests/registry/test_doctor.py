@@ -131,14 +131,26 @@ def test_while_it_runs_it_is_told_who_has_the_port(flags: Flags, folder: Path, s
     assert all(it.good for it in found.values())
     # It waits for the group of before.
     assert f"the registry of these settings runs at 127.0.0.1:{port}: starting" in found["runs"].text
-    assert "a registry uses it" in found["database"].text
+    assert "the registry of these settings uses it" in found["database"].text.replace(repr(str(folder / FILE)), "it")
 
 
 def test_a_database_that_cannot_be_opened_is_named(flags: Flags) -> None:
-    (Path(str(flags["data"])) / FILE).mkdir(parents=True)
+    path = Path(str(flags["data"])) / FILE
+    path.mkdir(parents=True)
+    for each in (path, path.parent):
+        each.chmod(0o700)
     found = wrong(flags)
     assert found.code == "database"
-    assert "cannot be read: unable to open database file" in found.text
+    assert "cannot be used now: unable to open database file" in found.text
+
+
+def test_a_database_that_another_process_has_locked(flags: Flags, folder: Path) -> None:
+    """No registry of these settings runs, and none could: the process is named."""
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as base:
+        base.execute("BEGIN EXCLUSIVE")
+        found = wrong(flags)
+    assert found.code == "database"
+    assert f"is locked by another process, such as a registry that runs already: process {os.getpid()} (" in found.text
 
 
 def test_a_registry_whose_disk_is_full_is_ill(flags: Flags, tmp_path: Path) -> None:
@@ -183,13 +195,10 @@ def test_a_data_folder_that_cannot_be_one(flags: Flags, tmp_path: Path) -> None:
     assert (found.code, "cannot write in '/proc', which is of" in found.text) == ("data", True)
 
 
-def test_a_data_folder_in_which_others_may_write(flags: Flags, folder: Path) -> None:
-    folder.chmod(0o770)
-    found = warning(flags)
-    assert (found.code, "so is its group" in found.text) == ("data", True)
-    folder.chmod(0o777)
+def test_a_data_folder_that_is_open_to_others(flags: Flags, folder: Path) -> None:
+    folder.chmod(0o750)
     found = wrong(flags)
-    assert (found.code, "every user may replace what is in it" in found.text) == ("data", True)
+    assert (found.code, "is open to other users (mode 750): chmod -R go= " in found.text) == ("data", True)
 
 
 def test_a_registry_that_keeps_nothing_is_warned(flags: Flags) -> None:

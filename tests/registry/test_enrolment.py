@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,7 @@ from gcom.values import identity
 from registry.enrolment import Enrolment, noted_address
 from registry.secure import secure_server
 from registry.server import RegistryServer
+from tests.cli.commands import environment, gcom_command
 
 LIMIT_S = 60.0
 ExpectLog = Callable[[str], None]
@@ -192,13 +197,84 @@ def test_garbage_is_refused(registry: RegistryServer, data: bytes, expect_log: E
 
 
 def test_an_invitation_is_accepted_where_the_registry_has_moved_to(
-    authority: Authority, registry: RegistryServer, capfd: pytest.CaptureFixture[str]
+    authority: Authority, registry: RegistryServer, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = str(replace(invitation(authority, registry), registry="127.0.0.1:1"))
-    assert app.run(["accept", one]) == 69
+    monkeypatch.setattr("sys.stdin", StringIO(f"{one}\n"))
+    assert app.run(["accept"]) == 69
     assert "If it has moved, say --registry" in capfd.readouterr().err
-    assert app.run(["accept", one, "--registry", registry.address]) == 0
+    monkeypatch.setattr("sys.stdin", StringIO(f"{one}\n"))
+    assert app.run(["accept", "--registry", registry.address]) == 0
     assert identity_files.registry_of(identity_files.identities_folder() / "bob") == registry.address
+
+
+def test_an_invitation_on_the_command_line_is_not_used(
+    authority: Authority, registry: RegistryServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Every user of the machine reads it in the list of processes, and may be served first."""
+    one = invitation(authority, registry)
+    assert app.run(["accept", str(one)]) == 2
+    said = capfd.readouterr().err
+    assert ("can be read by every user of this machine" in said, str(one) in said) == (True, False)
+    assert unused(authority, one)
+
+
+def test_a_terminal_is_asked_for_the_invitation_and_shows_nothing_of_it(
+    authority: Authority, registry: RegistryServer
+) -> None:
+    one = str(invitation(authority, registry))
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        gcom_command("accept"),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(None),
+        start_new_session=True,
+    )
+    os.close(theirs)
+    try:
+        shown = read_until(ours, "invitation (it is not shown): ")
+        os.write(ours, f"{one}\n".encode())
+        shown += read_until(ours, "you are bob")
+    finally:
+        assert child.wait(LIMIT_S) == 0
+        os.close(ours)
+    assert one not in shown
+
+
+def read_until(terminal: int, text: str) -> str:
+    """Return what a terminal shows until a text is there; the test's own limit ends a wait in vain."""
+    shown = ""
+    while text not in shown:
+        shown += os.read(terminal, 4096).decode()
+    return shown
+
+
+def unused(authority: Authority, one: Invitation) -> bool:
+    found = authority.records.invitation(one.secret)
+    return found is not None and found.key is None
+
+
+@pytest.mark.parametrize("trouble", ["unknown", "expired", "another registry", "nobody"])
+def test_an_accept_that_is_refused_leaves_no_key(
+    authority: Authority, registry: RegistryServer, trouble: str, expect_log: ExpectLog
+) -> None:
+    if trouble in ("unknown", "expired"):
+        expect_log("an enrolment was refused")
+    one = invitation(authority, registry)
+    if trouble == "unknown":
+        one = replace(one, secret=bytes(18))
+    elif trouble == "expired":
+        secret = authority.invite(identity.member("bob"), now_utc() - timedelta(hours=2), timedelta(hours=1))
+        one = replace(one, secret=secret)
+    elif trouble == "another registry":
+        one = replace(one, fingerprint=bytes(32))
+    else:
+        one = replace(one, registry="127.0.0.1:1")
+    with pytest.raises((BadValue, Untrusted, RegistryUnavailable)):
+        enrolment.accept(one)
+    assert not (identity_files.identities_folder() / "bob").exists()
 
 
 def test_where_nobody_listens_it_says_so() -> None:

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from registry.operation.notify import watchdog
+from registry.operation.serving import EXIT_FAILED, EXIT_SETTINGS, EXIT_USAGE
 from registry.operation.settings import SETTINGS, settings
 from tests.running import Child, environment
 
@@ -112,13 +114,42 @@ def test_it_tells_systemd_that_it_is_ready_and_that_it_ends(tmp_path: Path) -> N
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(tmp_path / "notify"))
         systemd.settimeout(LIMIT_S)
-        env = environment(NOTIFY_SOCKET=str(tmp_path / "notify"), XDG_STATE_HOME=os.environ["XDG_STATE_HOME"])
+        env = environment(
+            NOTIFY_SOCKET=str(tmp_path / "notify"), WATCHDOG_USEC="200000", XDG_STATE_HOME=os.environ["XDG_STATE_HOME"]
+        )
         with Child([sys.executable, "-m", "registry", *words], env) as service:
             assert systemd.recv(1000).startswith(b"READY=1\nSTATUS=at 127.0.0.1:")
+            assert systemd.recv(1000) == b"WATCHDOG=1"
             service.process.terminate()
-            assert systemd.recv(1000) == b"STOPPING=1"
+            while (told := systemd.recv(1000)) == b"WATCHDOG=1":
+                pass
+            assert told == b"STOPPING=1"
             assert service.end() == 0
     assert all("message" in json.loads(line) for line in service.out + service.errors)
+
+
+def test_one_that_is_stuck_tells_systemd_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter(["its clock has stood", "its clock has stood", ""])
+    asked: list[str] = []
+
+    def stuck() -> str:
+        asked.append(next(answers, ""))
+        return asked[-1]
+
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+    monkeypatch.setenv("WATCHDOG_USEC", "20000")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(LIMIT_S)
+        with watchdog(stuck):
+            assert systemd.recv(1000) == b"WATCHDOG=1"
+        assert asked[:3] == ["its clock has stood", "its clock has stood", ""]
+
+
+def test_the_unit_starts_it_again_for_all_but_wrong_settings() -> None:
+    assert unit()["RestartPreventExitStatus"] == [f"{EXIT_USAGE} {EXIT_SETTINGS}"]
+    assert (unit()["Restart"], unit()["StartLimitIntervalSec"]) == (["on-failure"], ["0"])
+    assert EXIT_FAILED not in (0, EXIT_USAGE, EXIT_SETTINGS)
 
 
 def instructions() -> Iterator[tuple[str, str]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -14,7 +16,7 @@ import gcom
 from gcom.core.directory.rows import DissolvedInstance, Row
 from gcom.core.directory.witness import WitnessRecord
 from gcom.core.messages.registry import Claim, Create, GroupInfo, Lookup, Refusal, Register, Request, Unregister
-from gcom.errors import BadValue, Unavailable
+from gcom.errors import BadValue, LocalError, StorageUnavailable, Unavailable
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values.definition import Definition
 from registry.server import RegistryServer
@@ -55,7 +57,7 @@ def test_votes_are_there_again_the_latest_of_each_instance(disk: Disk, tmp_path:
 
 def test_each_commit_is_whole_in_the_one_file(disk: Disk, tmp_path: Path) -> None:
     """Decision 0012: a copy of registry.db alone, also of a registry that was killed, has forgotten no vote."""
-    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy").mkdir(mode=0o700)
     for record in RECORDS:
         disk.save_vote(record)
         shutil.copy(tmp_path / "data" / FILE, tmp_path / "copy")
@@ -85,7 +87,7 @@ def test_which_groups_all_have_left_is_there_again_in_order(disk: Disk, tmp_path
 
 
 def test_two_registries_do_not_share_a_folder(tmp_path: Path) -> None:
-    with gcom.embedded(data=tmp_path), pytest.raises(BadValue, match="another registry"):
+    with gcom.embedded(data=tmp_path), pytest.raises(StorageUnavailable, match="such as a registry that runs already"):
         gcom.embedded(data=tmp_path)
     gcom.embedded(data=tmp_path).close()
 
@@ -93,8 +95,9 @@ def test_two_registries_do_not_share_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"not a database, but long enough to look at" * 50, b""])
 def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     (tmp_path / FILE).write_bytes(content)
+    (tmp_path / FILE).chmod(0o600)
     if content:
-        with pytest.raises(BadValue, match=FILE):
+        with pytest.raises(LocalError, match=rf"{FILE}' is damaged"):
             Disk(tmp_path)
         assert (tmp_path / FILE).read_bytes() == content
     else:
@@ -112,16 +115,50 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, conten
 def test_what_is_damaged_is_refused_with_the_file_and_its_name(tmp_path: Path, statement: str, named: str) -> None:
     with closing(Disk(tmp_path)) as disk:
         disk._base.execute(statement)
-    with pytest.raises(BadValue, match=rf"{FILE}' is damaged at (group|instance) {named}"):
+    with pytest.raises(LocalError, match=rf"{FILE}' is damaged at (group|instance) {named}"):
         gcom.embedded(data=tmp_path)
-    with pytest.raises(BadValue, match=named):  # and not that it is in use: the first one let go of it
+    with pytest.raises(LocalError, match=named):  # and not that it is in use: the first one let go of it
         gcom.embedded(data=tmp_path)
 
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadValue, match="cannot be used"):
+    with pytest.raises(BadValue, match="cannot be made: Not a directory"):
         Disk(tmp_path / "file" / "data")
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o777])
+def test_a_folder_and_its_files_are_this_users_alone_whatever_the_umask(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        with closing(Disk(tmp_path / "above" / "data")) as disk:
+            disk.save(ROW)
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "above").rglob("*")}
+    assert modes == {"data": 0o700, FILE: 0o600}
+    assert (tmp_path / "above").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("loose", ["", FILE])
+def test_what_other_users_may_open_is_refused_with_the_command_that_mends_it(tmp_path: Path, loose: str) -> None:
+    """As a folder was made before: 755, and its file 644, which any user of the machine could lock."""
+    Disk(tmp_path / "data").close()
+    path = tmp_path / "data" / loose
+    path.chmod(0o755 if path.is_dir() else 0o644)
+    with pytest.raises(BadValue, match=r"is open to other users \(mode (755|644)\): chmod -R go= ") as refused:
+        Disk(tmp_path / "data")
+    subprocess.run(str(refused.value).rpartition(": ")[2].split(), check=True, timeout=60)
+    Disk(tmp_path / "data").close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a file away")
+@pytest.mark.parametrize("foreign", ["", FILE])
+def test_what_another_user_owns_is_refused(tmp_path: Path, foreign: str) -> None:
+    Disk(tmp_path / "data").close()
+    os.chown(tmp_path / "data" / foreign, 65534, -1)
+    with pytest.raises(BadValue, match="is of user nobody, and not of root: run this as that user"):
+        Disk(tmp_path / "data")
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,17 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+from loguru import logger
 
 import gcom
 from gcom.certificates import identity_files, keys
-from gcom.certificates.authority import Authority, default_folder, now_utc
+from gcom.certificates.authority import Authority, default_folder, make_authority, now_utc
 from gcom.certificates.identity_files import CertificateFiles, files_in
 from gcom.errors import GComError, Untrusted
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
-from gcom.runtime.security.upkeep import CertificateUpkeep
+from gcom.runtime.security.certificate_watch import CertificateWatch
+from gcom.runtime.security.upkeep import CertificateUpkeep, certificate_works
 from gcom.values import identity
 from gcom.values.identity import Identity
 from registry.enrolment import Enrolment, Upkeep, own_files
@@ -91,6 +93,9 @@ def test_a_revoked_member_is_put_out_while_the_group_goes_on(
         assert next(iter(groups["alice"])).text == "without mallory"
         with pytest.raises(GComError):  # it comes back nowhere
             connected["mallory"].join("other", create=gcom.Definition("other"), timeout_s=1.0)
+        # Another certificate in the place of the revoked one: the same process comes back by itself.
+        issued(authority, "mallory", tmp_path)
+        until(lambda: {it.partition("#")[0] for it in groups["alice"].members} == {"alice", "bob", "mallory"})
     finally:
         for node in connected.values():
             node._host.close(0.5)
@@ -144,6 +149,51 @@ def test_a_registry_that_moved_is_followed(
         until(lambda: identity_files.registry_of(folder) == registry.address)
 
 
+@pytest.mark.parametrize("how", ["revoked", "of another authority"])
+def test_a_node_whose_certificate_is_refused_says_so_once_and_what_to_do(
+    authority: Authority, registry: RegistryServer, tmp_path: Path, expect_log: ExpectLog, how: str
+) -> None:
+    expect_log("refused from the network")
+    expect_log("Get another one (there: gcom-registry invite bob; here: gcom accept)")
+    expect_log("took up")
+    files = issued(authority, "bob", tmp_path)
+    if how == "revoked":
+        authority.revoke("bob", now_utc())
+    else:
+        files = issued(make_authority(tmp_path / "left", now_utc()), "bob", tmp_path)
+    credentials, closed = pyro.Credentials(files), threading.Event()
+    told: list[str] = []
+    taken_up = threading.Event()
+    (run,) = certificate_works([registry.address], credentials, closed, "bob", taken_up.set)
+    sink = logger.add(lambda message: told.append(str(message)), level="WARNING", filter="gcom.runtime.security")
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        until(lambda: any("Get another one" in it for it in told))
+        issued(authority, "bob", tmp_path)
+        assert taken_up.wait(LIMIT_S)
+        until(lambda: not refused(registry.address, credentials))
+    finally:
+        closed.set()
+        thread.join(LIMIT_S)
+        logger.remove(sink)
+    assert sum("Get another one" in it for it in told) == 1
+
+
+def test_a_certificate_of_another_name_is_not_taken_up(
+    authority: Authority, tmp_path: Path, expect_log: ExpectLog
+) -> None:
+    expect_log("is not taken up: it is of member/carol, and not of member/bob")
+    files = issued(authority, "bob", tmp_path)
+    credentials = pyro.Credentials(files)
+    watch = CertificateWatch(credentials, "bob", lambda: None)
+    issued(authority, "carol", tmp_path)
+    for name in (identity_files.KEY, identity_files.CERTIFICATE):
+        (tmp_path / "bob" / name).write_bytes((tmp_path / "carol" / name).read_bytes())
+    assert not any(watch.look() for _ in range(3))
+    assert credentials.identity == identity.member("bob")
+
+
 @pytest.mark.parametrize("stored", [None, "192.0.2.1:7411"])
 def test_an_address_that_is_told_and_does_not_answer_is_not_followed(
     authority: Authority, tmp_path: Path, stored: str | None
@@ -159,7 +209,9 @@ def test_an_address_that_is_told_and_does_not_answer_is_not_followed(
     second.start()
     server.start()
     with closing(second), closing(server):
-        upkeep = CertificateUpkeep(server.address, pyro.Credentials(files), threading.Event())
+        credentials = pyro.Credentials(files)
+        watch = CertificateWatch(credentials, "bob", lambda: None)
+        upkeep = CertificateUpkeep(server.address, credentials, threading.Event(), watch)
         with closing(pyro.Caller(server.address, pyro.ENROLMENT, pyro.Credentials(files))) as caller:
             assert upkeep._learn_revoked(caller)
         assert identity_files.registry_of(folder) == stored

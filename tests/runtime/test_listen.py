@@ -90,7 +90,7 @@ def test_events_views_and_messages_are_called_back_in_order_until_the_departure(
     until(lambda: len(heard) == 5, "the departure")
     kinds = [it for it in heard if isinstance(it, type)]
     assert kinds == [gcom.ViewChange, gcom.Message, gcom.Departure]
-    assert (heard[1], heard[3]) == (alice.view, gcom.Message(alice.process, 1, 1, "x"))
+    assert (heard[1], heard[3]) == (alice.view, gcom.Message(alice.process, 1, 1, "x", None, alice.instance))
 
 
 def test_a_callback_does_not_wait_for_its_own_reading(here: Cluster, direct: bool) -> None:

@@ -149,6 +149,23 @@ def test_ten_that_join_at_once_all_have_it(here: Cluster) -> None:
     until(lambda: len(alice.texts) == 1001 and all(it.texts == alice.texts for it in replicas))
 
 
+@pytest.mark.parametrize("listens", [True, False])
+def test_one_that_reads_of_no_loss_leaves_in_place_of_going_on_empty(here: Cluster, listens: bool) -> None:
+    alice = Replica(here, "alice", get_state=None, set_state=None).listen()
+    bob = Replica(here, "bob")
+    if listens:
+        bob.group.listen(on_message=lambda message: bob.texts.append(message.text))
+        until(lambda: alice.group.view.number >= 3, "the view without bob")
+    else:
+        with pytest.raises(gcom.StateFailed, match="no member has it; join again, read StateLost by"):
+            list(bob.group)
+    with pytest.raises(gcom.StateFailed, match="the state of group 'news' is lost, and it is left"):
+        bob.group.send("from an empty replica")
+    carol = Replica(here, "carol", allow_empty=True)
+    alice.group.send("x")
+    assert next(iter(carol.group)).text == "x"
+
+
 def test_one_that_wants_state_where_nobody_gives_any_is_told_so(here: Cluster) -> None:
     alice = Replica(here, "alice", get_state=None, set_state=None).listen()
     bob = Replica(here, "bob")

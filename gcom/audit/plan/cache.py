@@ -15,6 +15,7 @@ from typing import Any
 
 from gcom.audit.input.catalogue import Catalogue, Chain
 from gcom.audit.input.files import is_remote, is_unsealed, local
+from gcom.audit.plan.chains import chains_of
 from gcom.audit.plan.wire import pack, unpack
 from gcom.errors import BadValue
 
@@ -43,6 +44,11 @@ class IncrementalCache:
         # New fingerprints must be comparable with kept ones, so the seeds are drawn once per folder
         # and not per audit.
         self.seeds: tuple[int, int] = (found[1], found[2])
+
+    def unread(self, catalogue: Catalogue) -> int:
+        """Return how many bytes have to be read: those of segments without a kept result."""
+        chains = [chain for chain in chains_of(catalogue, 1) if not self.has_chain(chain, catalogue)]
+        return sum(catalogue.sizes[path] for chain in chains for path in chain.paths)
 
     def get_chain(self, chain: Chain, catalogue: Catalogue) -> list[tuple[Any, ...]] | None:
         """Return the kept rows of a chain, None if there are none. Only chains of one segment are kept."""

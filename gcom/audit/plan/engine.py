@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
+SOON_BYTES = 128_000_000  # of logs: so much is judged by this process as soon as by others, which have to start
 Found = list[tuple[tuple[Any, ...], Any]]  # each group's values in the columns that make it, and its result; sorted
 
 

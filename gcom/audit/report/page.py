@@ -19,6 +19,7 @@ from markupsafe import Markup
 from gcom.audit.explain.advice import advice_of
 from gcom.audit.explain.evidence import Evidence
 from gcom.audit.explain.incidents import Incident
+from gcom.audit.explain.plain import PLAIN
 from gcom.audit.explain.result import WORST_FIRST, AuditResult, GroupResult
 from gcom.audit.report.plots import over_time
 from gcom.audit.report.spacetime import diagram_of
@@ -103,6 +104,7 @@ def _template() -> Template:
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "marks": _MARKS,
         "means": {rule.name: rule.means for rule in RULES.values()},
+        "plain": PLAIN,
         "EFFECTS": _EFFECTS,
     }
     return environment.get_template("report.html")
@@ -116,6 +118,7 @@ def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[s
     return {
         "result": result,
         "headline": _headline(result, counted),
+        "first": counted[0] if counted else None,
         "advice": advice_of(result),
         "facts": _facts(result, counted),
         "rules": [RULES[rule] for rule in order],
@@ -144,7 +147,7 @@ def _order(result: AuditResult) -> list[str]:
 
 def _headline(result: AuditResult, counted: list[Incident]) -> str:
     if counted:
-        return counted[0].sentence
+        return PLAIN[counted[0].rule].headline
     reasons = [f"{group.group}: {group.reason}" for group in result.groups if group.reason]
     return reasons[0] if result.verdict != "PASS" and reasons else _REASONS[result.verdict]
 

@@ -91,6 +91,7 @@ def logs(
     \b
     Beside it:
       gcom audit compact --help    write logs as Parquet, which it reads as well
+      gcom audit watch --help      judge logs that grow, again and again
       gcom audit import --help     judge logs of other systems: ShiViz, Jepsen, Kafka, NATS
     """
     extras.need("audit", *_READING, *(_SPARK if spark or master or remote else ()), *(_REPORT if report else ()))
@@ -121,6 +122,38 @@ def compact(
     from gcom.cli.commands.verdicts import compact_logs
 
     return compact_logs(folders, into)
+
+
+@app.command("watch")
+def watch(
+    folders: Annotated[list[str], typer.Argument(metavar="LOGDIR", help="Folders that --log-dir named.")],
+    state: Annotated[Path, typer.Option(metavar="STATE", help="A folder of its own: what was seen, found and told.")],
+    every: Annotated[
+        float, typer.Option(min=0.5, max=86_400, metavar="SECONDS", help="How often to look for sealed segments.")
+    ] = 10.0,
+    once: Annotated[bool, typer.Option("--once", help="Judge what is new since the last time, and end.")] = False,
+    master: Annotated[str | None, typer.Option(metavar="URL", help="Spark's master; local[*] if not given.")] = None,
+    as_json: options.Json = False,
+) -> int:
+    """Judge logs that grow: a line whenever segments were sealed, with the incidents that are new.
+
+    Spark's Structured Streaming looks for sealed segments, and its checkpoint is in STATE, with what is known of each
+    segment: so a watch that is started again goes on where it was, and reads only what is new. A member seals a segment
+    by its size or its age (docs/DELIVERY_LOG.md); what it still writes is read along. Ctrl-C ends the watch (130). With
+    --once the exit status is that of gcom audit, and 2 if no segment was sealed.
+
+    \b
+    Examples:
+      gcom audit watch logs/ --state watch-state/
+      gcom audit watch logs/ --state watch-state/ --every 60 --json >>verdicts.jsonl
+      gcom audit watch logs/ --state watch-state/ --once
+    """
+    extras.need("audit", *_READING, *_SPARK)
+    from gcom.cli.commands.judging import Judging
+    from gcom.cli.commands.watching import watch as watch_logs
+
+    how = Judging(spark=True, master=master)
+    return watch_logs(folders, state, how, None if once else every, as_json=as_json)
 
 
 @app.command("import")

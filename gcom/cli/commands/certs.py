@@ -9,6 +9,7 @@ import typer
 
 from gcom.cli import options
 from gcom.cli.output import Output, notice
+from gcom.cli.prompts import is_confirmed
 from gcom.errors import BadValue
 
 if TYPE_CHECKING:  # `cryptography` takes a tenth of a second to load, and most commands need none
@@ -196,6 +197,35 @@ def renew(
     # fit.
     private_files.write(certificate_file, _authority(authority).issue(key.public_key(), who, now_utc(), days))
     notice(f"wrote a new certificate of {who} into {str(folder)!r}, valid for {days:g} days")
+
+
+@app.command("begin-records")
+def begin_records(
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
+    authority: AuthorityFolder = None,
+) -> int:
+    """Begin the authority's records anew, where they are lost and no copy is left.
+
+    A member that was revoked is believed again, until its certificate ends. Invitations that were not used are void.
+
+    \b
+    Example:
+      gcom certs begin-records --authority /var/lib/gcom/authority
+    """
+    from gcom.certificates import authority as authorities
+
+    folder = authority or authorities.default_folder()
+    days = authorities.CERTIFICATE_DAYS
+    notice("nobody can tell any more which certificates are revoked: all are believed until they end, in")
+    notice(
+        f"{days} days at most. To believe none of them, move {str(folder)!r} away, start the registry, and invite anew"
+    )
+    if not yes and not is_confirmed("begin", "this word"):
+        notice("nothing was changed")
+        return 1
+    authorities.begin_records(folder, authorities.now_utc())
+    notice("the records are begun anew; a rule keeps out a member that was revoked: gcom-registry deny all NAME")
+    return 0
 
 
 def _authority(folder: Path | None) -> Authority:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 
 from gcom.cli.output import Output, notice
+from gcom.cli.prompts import is_confirmed
 from gcom.cli.rows import describe
 from gcom.core.messages.registry import GroupInfo
 from gcom.runtime.registry.directory_client import DirectoryClient
@@ -127,7 +127,7 @@ def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:
     # Those beside the view count as well: one of them may be the only one that still has what the group had.
     if beside := [process for process, address in entry.others if not is_dead(address)]:
         notice(f"{', '.join(beside)} may be in service, or have what the group had: given up as well")
-    if not yes and not _is_confirmed(group):
+    if not yes and not is_confirmed(group, "the group's name"):
         notice("nothing was changed")
         return 1
     # With the instance that was looked at: if another one has begun meanwhile,
@@ -143,7 +143,7 @@ def _free(directory: DirectoryClient, entry: GroupInfo, yes: bool) -> int:
     notice("the group is PARTITIONABLE: each side that runs goes on by itself, and a fork gives nobody up")
     notice(f"it frees the name: if nobody registers, in {free_s} s the first that asks begins {group!r},")
     notice("and sides that run again merge with it")
-    if not yes and not _is_confirmed(group):
+    if not yes and not is_confirmed(group, "the group's name"):
         notice("nothing was changed")
         return 1
     directory.fork(entry)
@@ -174,13 +174,6 @@ def _tell_price(left: Sequence[Process], dead: Sequence[Process]) -> None:
     notice("they deliver until then, or delivered and nobody who goes on holds, is lost; to wait loses nothing")
     notice(f"if none does so within {limits.FREE_MS // 1000} s, whoever asks first may begin the group anew:")
     notice("a newcomer without its state, or one that was put out with what it had")
-
-
-def _is_confirmed(group: str) -> bool:
-    """Ask for the group's name; return whether it was typed."""
-    notice(f"to go on, type the group's name ({group}):")
-    # The name and not "y": the operator must have read which group it is.
-    return sys.stdin is not None and sys.stdin.readline().strip() == group
 
 
 def state_of(entry: GroupInfo) -> str:

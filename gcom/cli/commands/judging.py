@@ -14,7 +14,7 @@ from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -22,8 +22,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 from gcom.audit.explain.result import AuditResult, result_of
 from gcom.audit.input.catalogue import Catalogue
 from gcom.audit.plan.cache import IncrementalCache
-from gcom.audit.plan.chains import chains_of
-from gcom.audit.plan.engine import Engine
+from gcom.audit.plan.engine import SOON_BYTES, Engine
 from gcom.audit.plan.run import run
 from gcom.audit.spark import session
 from gcom.cli.output import notice
@@ -31,9 +30,10 @@ from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import many
 from gcom.errors import AuditUnavailable
 
+T = TypeVar("T")
 # Measured with `gcom bench audit` on 2 cores (docs/audit.md, What it costs). Of logs to read: from here on several
 # processes are sooner done than one, and from there on Spark is sooner done than these.
-POOL_BYTES = 128_000_000
+POOL_BYTES = SOON_BYTES
 SPARK_BYTES = 1 << 62
 
 
@@ -98,7 +98,7 @@ def judged(found: Catalogue, how: Judging) -> AuditResult:
     """Judge the logs by the engine that is soonest done, and say by which."""
     # First, as it refuses a folder that holds anything else: that must not be found out after minutes of reading.
     cache = None if how.incremental is None else IncrementalCache(how.incremental)
-    unread = sum(found.sizes.values()) if cache is None else _new_bytes(found, cache)
+    unread = sum(found.sizes.values()) if cache is None else cache.unread(found)
     choice = how.choose(unread, len(os.sched_getaffinity(0)))
     notice(f"{many(len(found.sizes), 'segment')}, {_size(unread)} to read: {choice.told(how.where())}")
 
@@ -112,15 +112,10 @@ def judged(found: Catalogue, how: Judging) -> AuditResult:
             case "pool":
                 return _by_pool(choice.processes, judge, tell)
             case _:
-                with _spark(how, tell) as spark:
+                with spark_of(how, tell) as spark:
                     from gcom.audit.spark.job import SparkEngine
 
-                    return _in_thread(lambda: judge(SparkEngine(spark), tell))
-
-
-def _new_bytes(found: Catalogue, cache: IncrementalCache) -> int:
-    chains = [chain for chain in chains_of(found, 1) if not cache.has_chain(chain, found)]
-    return sum(found.sizes[path] for chain in chains for path in chain.paths)
+                    return in_thread(lambda: judge(SparkEngine(spark), tell))
 
 
 _Judge = Callable[[Engine | None, "StepProgress"], AuditResult]
@@ -138,13 +133,13 @@ def _by_pool(processes: int, judge: _Judge, tell: StepProgress) -> AuditResult:
         raise
 
 
-def _in_thread(work: Callable[[], AuditResult]) -> AuditResult:
+def in_thread(work: Callable[[], T]) -> T:
     """Run the work in a thread of its own, away from signals, which Python handles in this one.
 
     1. A signal interrupts a call to Java before its answer was read. 2. The next call, to stop Spark say, would read
     that answer as its own.
     """
-    found: Future[AuditResult] = Future()
+    found: Future[T] = Future()
 
     def go() -> None:
         try:
@@ -159,7 +154,7 @@ def _in_thread(work: Callable[[], AuditResult]) -> AuditResult:
 
 
 @contextmanager
-def _spark(how: Judging, tell: StepProgress) -> Iterator[Any]:
+def spark_of(how: Judging, tell: StepProgress) -> Iterator[Any]:
     """Open a Spark session whose progress is told.
 
     A signal to the whole process group ends Java too, so that every later call to it fails.

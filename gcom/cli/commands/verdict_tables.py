@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gcom.audit.explain.advice import advice_of
+from gcom.audit.explain.plain import PLAIN
 from gcom.audit.explain.result import WORST_FIRST, AuditResult, GroupResult
 from gcom.cli.output import Output, OutputClosed, harmless, notice
 from gcom.cli.wording import many
@@ -104,11 +105,16 @@ def _show_rules(group: GroupResult, name: str, output: Output, verbose: bool) ->
 def _show_incidents(result: AuditResult, output: Output) -> None:
     # Of a promise only: with --all-rules what nobody promised may break often, and would bury these.
     broken = [incident for incident in result.incidents if incident.expected]
+    explained: set[str] = set()
     for incident in broken[:_SHOWN]:
         caused = f" This also breaks {', '.join(incident.caused)}." if incident.caused else ""
         where = f" ({incident.places[0][0]}:{incident.places[0][1]})" if incident.places else ""
         text = f"[{incident.id}] {incident.group}: {incident.rule}: {incident.sentence}{caused}{where}"
         _print(output, _line(text))
+        # Once per rule: of ten incidents of one kind the meaning is one.
+        if incident.rule not in explained:
+            explained.add(incident.rule)
+            _print(output, f"  {PLAIN[incident.rule].headline}. {PLAIN[incident.rule].meaning}")
     if len(broken) > _SHOWN:
         notice(f"and {many(len(broken) - _SHOWN, 'more incident')}; --json has all")
 

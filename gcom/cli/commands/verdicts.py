@@ -75,10 +75,10 @@ def audit(
         _write(result, found, outputs, ", ".join(folders), allow_unknown=allow_unknown)
         return result.exit_status(allow_unknown)
 
-    return _attempt(judge)
+    return attempt(judge)
 
 
-def _attempt(work: Callable[[], int]) -> int:
+def attempt(work: Callable[[], int]) -> int:
     """Return the status of the work; if it failed, print why and return the status for that."""
     try:
         return work()
@@ -137,7 +137,7 @@ def _naming(path: str) -> Iterator[None]:
 
 
 def compact_logs(folders: list[str], into: Path) -> int:
-    return _attempt(lambda: _compact(folders, into))
+    return attempt(lambda: _compact(folders, into))
 
 
 def _compact(folders: list[str], into: Path) -> int:
@@ -166,7 +166,7 @@ def import_log(form: str, files: list[Path], into: Path, regex: str | None, *, a
         raise BadValue(f"--regex is for shiviz: expected none for {form}; leave it out")
     if len(files) > 1 and form in ("shiviz", "jepsen"):
         raise BadValue(f"{form} reads one file: expected FILE, got {len(files)}; import each into a folder of its own")
-    return _attempt(lambda: _import(form, files, into, regex, as_json))
+    return attempt(lambda: _import(form, files, into, regex, as_json))
 
 
 def _import(form: str, files: list[Path], into: Path, regex: str | None, as_json: bool) -> int:

@@ -12,12 +12,18 @@ from gcom.values.view import View
 
 # A named tuple and no dataclass: thousands are made per second, and `Message._make` makes them in C.
 class Message(NamedTuple):
-    """One delivered message: `number` in the stream of `sender`, delivered in `view`."""
+    """One delivered message: `number` in the stream of `sender`, delivered in `view`.
+
+    `serial` is its place in a total order, which goes on through all views and instances; None in another order.
+    `instance` is the one that it was sent in: in a successor the numbers of each sender begin at 1 again.
+    """
 
     sender: str  # a process: another life of the same name counts from 1 again
     number: int
     view: int
     payload: bytes | str
+    serial: int | None = None
+    instance: str = ""
 
     @property
     def name(self) -> str:

@@ -66,6 +66,8 @@ class ListenerSource(NamedTuple):
     next_event: Callable[[], Event | None]  # for the listener's thread, which waits for it; raises StateFailed
     consumed: Callable[[Deliver], None]  # it is read; called with the lock held
     over: Callable[[], None]  # the listener ends
+    instance: Callable[[], str]  # of what is read now
+    raise_if_lost: Callable[[Event], None]  # the state, and nobody hears of it
     on_defect: Callable[[], None]  # GCom has failed, and not a callback
 
 
@@ -111,6 +113,8 @@ class GroupListener:
         while not isinstance(event, Departure) or event.returning:
             try:
                 event = self._source.next_event()
+                if event is not None and not self._callbacks.on_event:
+                    self._source.raise_if_lost(event)
             except StateFailed:
                 guards.print_error()  # a departure follows
                 continue
@@ -143,7 +147,7 @@ class GroupListener:
             while delivery is not None:
                 handed += 1
                 with outside():
-                    for message in messages_of(delivery):
+                    for message in messages_of(delivery, self._source.instance()):
                         self._call(message)
                 delivery = self._go_on(delivery, handed < DIRECT_RUNS_MAX)
         except Exception:  # outermost: of what is ours in the worker's thread, whose own loop is Pyro5's
@@ -197,9 +201,11 @@ class GroupListener:
         return None
 
 
-def messages_of(delivery: Deliver) -> Iterator[Message]:
+def messages_of(delivery: Deliver, instance: str) -> Iterator[Message]:
     """Return a run's messages, each made as it is asked for."""
     # The loop over the messages runs in C: work in Python is per run (ARCHITECTURE 2).
-    run = delivery.run
+    run, serial = delivery.run, delivery.serial
     numbers = range(run.first, run.last + 1)
-    return map(Message._make, zip(repeat(run.sender), numbers, repeat(delivery.view), run.payloads))
+    serials = range(serial, serial + len(run.payloads)) if serial else repeat(None)
+    fields = repeat(run.sender), numbers, repeat(delivery.view), run.payloads, serials, repeat(instance)
+    return map(Message._make, zip(*fields, strict=False))

@@ -145,6 +145,7 @@ class Node(Closable):
         set_state: Callable[[bytes], object] | None = None,
         merge_states: Callable[[bytes, bytes], bytes] | None = None,
         on_call: Callable[[bytes | str, str], bytes | str] | None = None,
+        allow_empty: bool = False,
         timeout_s: float | None = None,
     ) -> Group:
         """Become a member; with `create`, make the group first if it is not there.
@@ -153,7 +154,8 @@ class Node(Closable):
         out of its group, or loses contact to a quorum, stays out; else it comes back by itself, as another process.
         `set_state(data)` is called before the first event, with what a member's `get_state()` returned: the state that
         came of all messages before, which replaces what the application has. Both are called by the thread that
-        receives, `get_state` when somebody joins. A state that nobody can give is a StateLost event.
+        receives, `get_state` when somebody joins. A state that none can give is a StateLost event. Where nothing reads
+        that event, this process leaves with StateFailed, unless `allow_empty` lets it go on without.
         `merge_states(mine, theirs)`, in a PARTITIONABLE group, returns one state for two: when instances have met, all
         members call it at one place of their histories, with `theirs` of a member that came from the other instance.
         It must be a function of the two, the same at all members, and may be given what `mine` has already.
@@ -164,7 +166,7 @@ class Node(Closable):
         Detached, GComTimeout.
         """
         check_names(group, create)
-        uses = Uses(receive, rejoin, get_state, set_state, merge_states, on_call)
+        uses = Uses(receive, rejoin, get_state, set_state, merge_states, on_call, allow_empty)
         with self._host.lock:
             timeout_s = seconds_of(self._timeout_s if timeout_s is None else timeout_s)
             return Group(self._host, run(enter(self._host, group, uses, create, timeout_s)))

@@ -100,6 +100,19 @@ class ReceivingWaits(GroupHandle):
             if not self._membership.queued:
                 guards.raise_if_over(self._membership)
 
+    @application_call()
+    def _leave_if_empty(self, event: Event) -> None:
+        """Leave where the state is lost, and what reads is told of no such thing; raises StateFailed."""
+        if not isinstance(event, StateLost) or self._membership.uses.allow_empty:
+            return
+        text = (
+            f"the state of group {self._source.machine.group!r} is lost, and it is left: {event.reason}; join again, "
+            "read StateLost by events, receive or on_event, or join with allow_empty=True to go on without"
+        )
+        with self._host.lock:
+            self._membership.fail_state(text)
+        raise StateFailed(text)
+
     def _give_back(self, event: Event | None) -> None:
         if event is not None:
             self._given_back.append(event)
@@ -125,7 +138,7 @@ class ReceivingWaits(GroupHandle):
                 # In the application's hands, but not read until it asks for the next event: only then the senders get
                 # credit for it.
                 self._reading = item
-                self._current = messages_of(item)
+                self._current = messages_of(item, self._source.machine.instance)
                 return next(self._current)
             case DeliverUnicast(sender, payload):
                 self._reading = item
@@ -272,11 +285,14 @@ class Receiving(ReceivingWaits):
     def __iter__(self) -> Iterator[Message]:
         """Yield the multicast messages until this process leaves; raises Detached if it lost the group for good.
 
-        Other events are passed over, unicasts too, and what was missed while it was away: `events` tells of all.
+        Other events are passed over, unicasts too, and what was missed while it was away: `events` tells of all. Where
+        the state is lost, it leaves and raises StateFailed, unless the group was joined with `allow_empty`.
         """
         for event in self.events():
             if isinstance(event, Message):
                 yield event
+            elif isinstance(event, StateLost):
+                self._leave_if_empty(event)
             elif isinstance(event, Departure) and not event.returning and event.reason not in ("request", "exit"):
                 guards.raise_if_ended(self._membership, self._session)
 
@@ -292,7 +308,8 @@ class Receiving(ReceivingWaits):
         """Call back for each event, one at a time and in order, until a Departure with `returning=False`.
 
         `on_event` is called for every event, and the one for its kind after it; without any, what comes is read and
-        dropped. A callback may send; it must not wait for other events. What it raises is printed, and the next event
+        dropped. Without `on_event` a lost state has this process leave, unless it joined with `allow_empty`. A callback
+        may send; it must not wait for other events. What it raises is printed, and the next event
         goes on. All come from one thread of this group's own, except with `direct=True`: then messages may also come
         from the threads that read the network, which saves a switch of threads. That is for callbacks that take less
         than a millisecond, and wait for nobody. A longer one is safe, but what its message's sender asks next is
@@ -312,6 +329,8 @@ class Receiving(ReceivingWaits):
             next_event=lambda: self._next_of_loop(None),
             consumed=lambda delivery: self._source.consumed(delivery),
             over=self._receiving.release,
+            instance=lambda: self._source.machine.instance,
+            raise_if_lost=self._leave_if_empty,
             on_defect=self._host.on_defect,
         )
         try:

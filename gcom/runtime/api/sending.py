@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import Literal
 
-from gcom.errors import BadValue, GComTimeout, WouldBlock
+from gcom.errors import BadValue, Detached, GComTimeout, WouldBlock
 from gcom.runtime.api import guards
 from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.handle import GroupHandle
@@ -66,6 +66,22 @@ class SendingWaits(GroupHandle):
         # what was confirmed must not be lost (rule CONTINUITY).
         session.confirm(number, held_by)
 
+    async def _await_delivered(self, sent: SentAs, timeout_s: float | None, deadline: float | None) -> None:
+        """Wait until a message is delivered here; raises Detached, NotAMember, GComTimeout."""
+        session, number = sent
+        undone = f"{_named(session, number)} is not delivered here"
+        with session.awaiting_acks():  # a delivery that a direct listener takes wakes nobody else
+            while session.own.delivered < number:
+                if session.own.is_lost(number):
+                    raise Detached(
+                        f"{_named(session, number)} is lost: no member has it, and none delivers it; send it again"
+                    )
+                guards.raise_if_ended(self._membership, session, undone)
+                guards.raise_if_detached(session, undone)
+                if not await session.wait_for_change(deadline):
+                    waits = session.machine.waits_for or "its place in the order"
+                    raise GComTimeout(f"{undone} after {timeout_s} s: it waits for {waits}")
+
     async def _await_flushed(self, timeout_s: float | None) -> None:
         deadline = deadline_of(timeout_s)
         session, undone = self._session, "not all that was sent is held by all"
@@ -86,7 +102,7 @@ class SendingWaits(GroupHandle):
 
         await self._wait_for_acks(session, number, arrived, undone, deadline, why_not)
         definition = session.machine.definition
-        if number and definition and definition.multicast is Multicast.RELIABLE and not session.is_lost(number):
+        if number and definition and definition.multicast is Multicast.RELIABLE and not session.own.is_lost(number):
             # Into the log the last alone: a cut is a prefix, so who loses an earlier one loses this one, too.
             session.confirm(number, "all")
 
@@ -117,16 +133,20 @@ class SendingWaits(GroupHandle):
                 if not changed and deadline is not None and monotonic() >= deadline:
                     raise GComTimeout(why_not())
 
-    def _check_held_by(self, held_by: str) -> None:
+    def _check_wait(self, held_by: str, wait: str) -> None:
         definition = self._session.machine.definition
         assert definition is not None, "a Group is made for a member"
         group, multicast = definition.group, definition.multicast
-        if held_by not in ("majority", "all"):
+        if held_by not in ("sender", "majority", "all"):
             raise BadValue(f"held_by must be sender, majority or all; got {held_by!r}")
-        if multicast is not Multicast.RELIABLE:
+        if wait not in ("sent", "delivered"):
+            raise BadValue(f"wait must be sent or delivered; got {wait!r}")
+        if held_by != "sender" and multicast is not Multicast.RELIABLE:
             raise BadValue(f"held_by {held_by!r} needs RELIABLE; group {group!r} is {multicast}")
         if self._in_callback:
-            raise WouldBlock(f"a callback of group {group!r} must not wait for what the members hold")
+            raise WouldBlock(
+                f"a callback of group {group!r} must not wait for what the members hold, or for a delivery"
+            )
 
     def _is_held(self, session: Session, number: int, held_by: HeldBy, undone: str) -> bool:
         """Tell whether enough members hold a message.
@@ -160,6 +180,7 @@ class Sending(SendingWaits):
         payload: bytes | str,
         timeout_s: float | None = 10.0,
         held_by: Literal["sender", "majority", "all"] = "sender",
+        wait: Literal["sent", "delivered"] = "sent",
     ) -> int:
         """Multicast bytes or text to all members, this one included; blocks while the window is full.
 
@@ -172,6 +193,9 @@ class Sending(SendingWaits):
         In a causal order they have what it follows, in a total one they know its place. Members that left the view do
         not count. Inside a callback that raises WouldBlock, and nothing is sent.
 
+        With `wait` "delivered" it returns once the message is delivered here: in a total order its place is settled
+        then, and `receipt(number).serial` tells it. It goes with either `held_by`, and not inside a callback.
+
         Called by a finalizer in the middle of a step of GCom, it is carried out after that, and 0 is returned.
 
         Raises MessageTooLarge, BadValue, NotAMember (once `leave` began), NotPermitted (by the registry's rules),
@@ -180,8 +204,8 @@ class Sending(SendingWaits):
         """
         # Before the lock: to measure 16 MiB of text takes longer than a step.
         check_payload(payload, limits.MESSAGE_BYTES_MAX)
-        if held_by != "sender":
-            return self._send_and_wait(payload, timeout_s, held_by)
+        if held_by != "sender" or wait != "sent":
+            return self._send_and_wait(payload, timeout_s, held_by, wait)
         with self._host.lock:
             return self._with_room(timeout_s).put(payload)
 
@@ -229,14 +253,17 @@ class Sending(SendingWaits):
         with self._host.lock:
             run(self._await_flushed(timeout_s))
 
-    def _send_and_wait(self, payload: bytes | str, timeout_s: float | None, held_by: HeldBy) -> int:
+    def _send_and_wait(self, payload: bytes | str, timeout_s: float | None, held_by: HeldBy, wait: str) -> int:
         # Before the message is put: after an error of these nothing was sent.
-        self._check_held_by(held_by)
+        self._check_wait(held_by, wait)
         deadline = deadline_of(timeout_s)
         with self._host.lock:
             session = run(self._await_room(timeout_s, deadline))
             number = session.put(payload)
-            run(self._await_held((session, number), held_by, timeout_s, deadline))
+            if wait == "delivered":
+                run(self._await_delivered((session, number), timeout_s, deadline))
+            if held_by != "sender":
+                run(self._await_held((session, number), held_by, timeout_s, deadline))
         return number
 
 

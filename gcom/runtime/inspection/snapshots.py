@@ -119,6 +119,8 @@ def receipt_of(session: Session, number: int) -> Receipt:
     # What is lost has no place that counts, though the log may show the one that it would have had.
     log = machine.order_log if state not in ("waiting", "lost") else None
     serial = log.serial_of(machine.process, number) if log is not None else None
+    if log is not None and serial is None:  # all hold it, so the order's log has let it go
+        serial = session.own.serial_of(number)
     return Receipt(number, state, serial, held_by, others, machine.process, machine.instance)
 
 
@@ -126,7 +128,7 @@ def _state(session: Session, number: int, lacks: bool) -> _State:
     machine, ended = session.machine, session.ended
     definition = machine.definition
     # First: an event has told the application so, and no later look may say otherwise.
-    if session.is_lost(number):
+    if session.own.is_lost(number):
         return "lost"
     if number > machine.number:
         # Of a process that goes on in a successor it waits there, as one of that session's messages.

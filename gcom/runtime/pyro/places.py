@@ -16,7 +16,7 @@ from gcom.values import names
 from gcom.values.names import Address
 
 HOW_SECURE = (
-    "accept an invitation of its registry (gcom accept INVITATION), or give certificates by GCOM_TLS_CERT, "
+    "accept an invitation of its registry (gcom accept), or give certificates by GCOM_TLS_CERT, "
     "GCOM_TLS_KEY and GCOM_TLS_CA"
 )
 

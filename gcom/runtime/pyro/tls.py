@@ -39,7 +39,7 @@ _PEER_ERRORS = {  # what is wrong with a peer's certificate, by OpenSSL's code
 _OWN_ERRORS = {  # what a peer found wrong with ours, by the alert that it sent
     "CERTIFICATE_EXPIRED": "our certificate has expired, by its clock: gcom certs renew, or a new invitation",
     "UNKNOWN_CA": "our certificate is of an authority that it does not trust: accept an invitation of its registry",
-    "CERTIFICATE_REQUIRED": "it wants a certificate, and we showed none: gcom accept INVITATION",
+    "CERTIFICATE_REQUIRED": "it wants a certificate, and we showed none: gcom accept",
     "CERTIFICATE_REVOKED": "our certificate is revoked: ask the registry's operator",
     "BAD_CERTIFICATE": "our certificate is not valid yet by its clock, or no good: compare the clocks",
     "PROTOCOL_VERSION": "it does not speak TLS 1.3",

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import hashlib
 import ssl
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from gcom.certificates import identity_files, keys, private_files
 from gcom.certificates.invitation import Invitation
-from gcom.errors import BadValue, PeerError, RegistryUnavailable, Untrusted
+from gcom.errors import BadValue, GComError, PeerError, RegistryUnavailable, StorageUnavailable, Untrusted
 from gcom.runtime import pyro
 from gcom.values.names import Address
 
@@ -33,7 +33,27 @@ def accept(invitation: Invitation, timeout_s: float = 5.0) -> Path:
     be stored; RegistryUnavailable, PeerError.
     """
     _refuse_another(invitation)
-    key = identity_files.kept_key(invitation.name)
+    key, fresh = identity_files.kept_key(invitation.name)
+    # Until the secret is shown nobody has made a certificate. Afterwards an answer may be lost, but not a refusal.
+    with _forgetting(invitation.name if fresh else None, GComError):
+        authority = _believed_authority(invitation, timeout_s)
+    with _forgetting(invitation.name if fresh else None, BadValue, Untrusted):
+        certificate = _enrolled(invitation, key, authority, timeout_s)
+    return _stored(invitation, (keys.key_pem(key), certificate, authority.encode()))
+
+
+@contextmanager
+def _forgetting(name: str | None, *kinds: type[GComError]) -> Iterator[None]:
+    """Forget the key that is kept for a name where the block raises one of these errors."""
+    try:
+        yield
+    except kinds:
+        if name is not None:
+            identity_files.forget_kept_key(name)
+        raise
+
+
+def _believed_authority(invitation: Invitation, timeout_s: float) -> str:
     # Asked of somebody who is not known yet: what he says is worth
     # no more than its fingerprint, which the invitation has.
     authority = authority_at(invitation.registry, timeout_s)
@@ -42,12 +62,21 @@ def accept(invitation: Invitation, timeout_s: float = 5.0) -> Path:
             f"{invitation.registry} is not the registry that invited: its authority has another fingerprint. Ask for a "
             "new invitation, and whether that address is right"
         )
+    return authority
+
+
+def _enrolled(invitation: Invitation, key: keys.Key, authority: str, timeout_s: float) -> bytes:
+    """Show the secret, and return the certificate for it."""
     asked = {"ask": "enrol", "secret": invitation.secret, "request": keys.request(key)}
     match ask(invitation.registry, asked, pyro.Newcomer(authority), timeout_s):
         case {"certificate": bytes() as certificate} if keys.belong_together(certificate, key):
-            return _stored(invitation, (keys.key_pem(key), certificate, authority.encode()))
+            return certificate
         case {"refused": str() as text}:
             raise BadValue(f"{invitation.registry}: {text}")
+        case {"unavailable": str() as text}:
+            raise RegistryUnavailable(
+                f"{invitation.registry} cannot enrol now: {text}. Accept the same line again later"
+            )
     raise PeerError(f"malformed answer from {invitation.registry} to an enrolment: expected a certificate")
 
 
@@ -68,8 +97,9 @@ def _refuse_another(invitation: Invitation) -> None:
 def _stored(invitation: Invitation, files: tuple[bytes, bytes, bytes]) -> Path:
     try:
         folder = identity_files.store(invitation.name, *files, registry=invitation.registry)
-    except BadValue as error:
-        raise BadValue(f"{error}. Mend that, and accept the same invitation here again: it is still good") from error
+    except (BadValue, StorageUnavailable) as error:
+        text = f"{error}. Mend that, and accept the same invitation here again: it is still good"
+        raise type(error)(text) from error
     identity_files.forget_kept_key(invitation.name)
     return folder
 

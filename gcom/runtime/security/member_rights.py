@@ -56,6 +56,7 @@ class RegistryRules:
 
     def run(self, on_change: Callable[[], None]) -> None:
         """Keep the rules up to date."""
+        told = ""
         with closing(self._caller):
             while not self._closing.is_set():
                 self.ask_soon.wait(ASK_S)
@@ -63,10 +64,13 @@ class RegistryRules:
                 try:
                     if self.learn():
                         on_change()
-                except Unavailable:
-                    pass  # it is down: the last rules stay
+                    told = ""
+                except (Unavailable, Untrusted):
+                    pass  # it is down, or says to the certificate's upkeep what is wrong: the last rules stay
                 except GComError as error:
-                    logger.warning("no rules about rights from registry {}: {}", self._registry, error)
+                    if str(error) != told:
+                        logger.warning("no rules about rights from registry {}: {}", self._registry, error)
+                    told = str(error)
                     self._closing.wait(ASK_S)
                 self._closing.wait(ASK_AGAIN_S)
 

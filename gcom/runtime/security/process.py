@@ -9,17 +9,20 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gcom.certificates import identity_files
 from gcom.certificates.identity_files import CertificateFiles
-from gcom.core.multicast.signing import RunSigner
 from gcom.errors import BadValue
 from gcom.runtime import pyro
 from gcom.runtime.pyro.places import HOW_SECURE
-from gcom.values import names
+from gcom.values import limits, names
 from gcom.values.names import Address
 
-REGISTRY_DEFAULT = "127.0.0.1:7411"
+if TYPE_CHECKING:
+    from gcom.certificates.run_keys import RunKeys
+
+REGISTRY_DEFAULT = f"127.0.0.1:{limits.REGISTRY_PORT}"
 REGISTRY_VARIABLE = "GCOM_REGISTRY"
 LISTEN_VARIABLE, ADVERTISE_VARIABLE = "GCOM_LISTEN", "GCOM_ADVERTISE"
 TLS_VARIABLES = ("GCOM_TLS_CERT", "GCOM_TLS_KEY", "GCOM_TLS_CA")
@@ -109,12 +112,12 @@ def credentials_for(registry: Address, name: str | None = None, files: Certifica
     return found
 
 
-def run_keys(credentials: pyro.Credentials) -> RunSigner:
+def run_keys(credentials: pyro.Credentials) -> RunKeys:
     """Return the key by which a node's processes sign in groups that are signed; raises BadValue."""
     # Here, since it takes a tenth of a second, and no process on loopback needs it.
-    from gcom.certificates.run_keys import RunKeys
+    from gcom.certificates import run_keys as keys_of_runs
 
-    return RunKeys(credentials.files)
+    return keys_of_runs.RunKeys(credentials.files)
 
 
 def node_place(

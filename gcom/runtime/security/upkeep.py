@@ -11,6 +11,7 @@ the next start finds the registry where it moved to.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from threading import Event
@@ -19,8 +20,9 @@ from time import monotonic
 from loguru import logger
 
 from gcom.certificates import identity_files
-from gcom.errors import BadValue, GComError, PeerError, Unavailable
+from gcom.errors import BadValue, GComError, PeerError, StorageUnavailable, Unavailable, Untrusted
 from gcom.runtime import pyro
+from gcom.runtime.security.certificate_watch import CertificateWatch
 from gcom.values import names
 from gcom.values.names import Address
 
@@ -30,28 +32,58 @@ CALL_S = 2.5  # as long as any other call
 RETRY_S = 60.0  # between attempts at a renewal
 
 
+def certificate_works(
+    registries: Iterable[Address],
+    credentials: pyro.Credentials,
+    closing: Event,
+    name: str,
+    take_up: Callable[[], None],
+) -> list[Callable[[], None]]:
+    """Return the work of one thread per registry, for the node of a member; `take_up` reads its files again."""
+    watch = CertificateWatch(credentials, name, take_up)
+    # Those that do not have the authority's records say so, and are not asked again.
+    return [CertificateUpkeep(at, credentials, closing, watch).run for at in registries]
+
+
 class CertificateUpkeep:
     """The work of one thread, until `closing` is set."""
 
-    def __init__(self, registry: Address, credentials: pyro.Credentials, closing: Event) -> None:
+    def __init__(
+        self, registry: Address, credentials: pyro.Credentials, closing: Event, watch: CertificateWatch
+    ) -> None:
         self._registry = registry
         self._credentials = credentials
         self._closing = closing
+        self._watch = watch
         self._renew_after = 0.0  # monotonic
         self._told: object = None  # the address that was looked at last
 
     def run(self) -> None:
         with closing(pyro.Caller(self._registry, pyro.ENROLMENT, self._credentials)) as caller:
             while not self._closing.wait(ASK_S):
+                self._watch.look()
                 try:
                     if not self._learn_revoked(caller):
                         return
+                    self._watch.on_answer()
                     self._renew(caller)
+                except Untrusted as error:
+                    self._watch.on_refusal(self._registry, error)
+                    self._rest()
+                except StorageUnavailable as error:
+                    logger.warning("the certificate cannot be renewed: {}", error)
+                    self._rest()
                 except Unavailable:
                     continue  # it is down: the last list stays
                 except GComError as error:
                     logger.warning("registry {} did not tell which certificates are revoked: {}", self._registry, error)
-                    self._closing.wait(RETRY_S)
+                    self._rest()
+
+    def _rest(self) -> None:
+        """Wait before the registry is asked again, until other files were taken up at the longest."""
+        over = monotonic() + RETRY_S
+        while monotonic() < over and not self._closing.wait(ASK_S) and not self._watch.look():
+            pass
 
     def _learn_revoked(self, caller: pyro.Caller) -> bool:
         """Ask for the list; return whether this registry has one, and not certificates of another's authority."""
@@ -66,6 +98,8 @@ class CertificateUpkeep:
                 if isinstance(self._told, str) and self._told not in ("", told):
                     self._follow(names.address(self._told))
                 return True
+            case {"unavailable": _}:
+                return True  # the last list stays; its operator is told there
             case {"refused": _}:
                 return False
             case _:
@@ -100,7 +134,7 @@ class CertificateUpkeep:
                 if not keys.belong_together(certificate, key):
                     raise PeerError("it renewed the certificate of another key")
                 private_files.write(Path(files.cert), certificate)
-                self._credentials.reload()
+                self._watch.renewed()
             case {"refused": str() as text}:
                 raise BadValue(f"it did not renew {files.cert!r}: {text}")
             case _:

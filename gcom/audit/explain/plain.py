@@ -1,0 +1,98 @@
+"""What a violation means to somebody who writes an application and does not know the theory: a headline and a meaning.
+
+The sentence of a violation names processes, numbers and views; this says beside it, rule by rule, what went wrong in
+plain words, and what an application must expect of its data.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class PlainWords(NamedTuple):
+    """A rule's violation as a headline of a few words, and what it means for an application."""
+
+    headline: str
+    meaning: str
+
+
+PLAIN = {
+    "NO_CREATION": PlainWords(
+        "A message came from nowhere",
+        "A member acted on a message that its sender never sent. Do not trust what was computed from it.",
+    ),
+    "INTEGRITY": PlainWords(
+        "A message changed on its way",
+        "A member received other bytes than were sent. Its data may differ from that of all others.",
+    ),
+    "NO_DUPLICATION": PlainWords(
+        "A message was delivered twice",
+        "A member applied one message two times. A counter, a payment or an entry may be there twice.",
+    ),
+    "VIEW_AGREEMENT": PlainWords(
+        "Members disagree on who is in the group",
+        "Two members saw different lists of members under one number. Work that is shared out by that list may be done "
+        "twice, or by nobody.",
+    ),
+    "ONE_LEADER": PlainWords(
+        "Two members were leader at once",
+        "What only a leader may do may have been done by two members.",
+    ),
+    "SENDING_VIEW": PlainWords(
+        "A message came after the group had changed",
+        "A member delivered a message among other members than it was sent to. What it says about the group may be "
+        "out of date.",
+    ),
+    "AGREEMENT": PlainWords(
+        "A message is missing at one member",
+        "One member has a message that another member never got, though both went on together. Their data differ "
+        "from here on.",
+    ),
+    "SELF_DELIVERY": PlainWords(
+        "A member never got its own message",
+        "The sender went on without its own message. It shows other data than it believes to have written.",
+    ),
+    "CONTINUITY": PlainWords(
+        "The group went on without all of its past",
+        "After a restart or a split the group lost something that was confirmed, or went on twice. Confirmed data may "
+        "be gone.",
+    ),
+    "FIFO": PlainWords(
+        "Messages of one sender came out of order",
+        "A member saw a later message of a sender before an earlier one. A change may have been applied to a state "
+        "that it does not fit.",
+    ),
+    "CAUSAL": PlainWords(
+        "An answer came before its question",
+        "A member delivered a message before another one that its sender had already seen. Readers see effects "
+        "before their causes.",
+    ),
+    "CLOCK": PlainWords(
+        "A message tells a wrong past",
+        "What a message says that its sender had seen is not what the sender had seen. Causes cannot be told from "
+        "such a message.",
+    ),
+    "TOTAL": PlainWords(
+        "Members saw messages in different orders",
+        "Two members applied the same messages in two orders. Replicas that depend on the order differ.",
+    ),
+    "TOTAL_GAP_FREE": PlainWords(
+        "Members did not go through the same messages",
+        "Two members that went on together have different sequences. Replicas differ from the first place where "
+        "the sequences part.",
+    ),
+    "SERIAL_UNIQUE": PlainWords(
+        "One place in the order has two messages",
+        "A place in the common order is taken by two messages, or one message has two places. Replicas that read up to "
+        "that place may differ.",
+    ),
+    "SERIAL_CONTIGUOUS": PlainWords(
+        "A place in the order was left out",
+        "A member passed over a place in the common order, or went back. It may lack a message that others applied.",
+    ),
+    "VIRTUAL_SYNCHRONY": PlainWords(
+        "Members changed the group with different messages",
+        "Two members went over to the next list of members with different messages delivered. A newcomer gets another "
+        "state from one than from the other.",
+    ),
+}
