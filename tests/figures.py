@@ -36,7 +36,7 @@ LINES_MOST = {
     "gcom/audit": 10_300,
     "gcom/bench": 5_450,
     "gcom/certificates": 1_000,
-    "gcom/cli": 4_500,
+    "gcom/cli": 4_700,
     "gcom/core": 13_050,
     "gcom/demo": 800,
     "gcom/metrics": 400,

@@ -82,6 +82,7 @@ def test_retire_and_replay(folder: Path) -> None:
 
 
 def test_trim_and_backup(folder: Path) -> None:
+    assert shown(folder, "check") == []
     assert shown(folder, "trim", "orders", "--count", "1") == []
     assert shown(folder, "peek", "orders") == ["2: third"]
     assert shown(folder, "backup", "copy.db") == []

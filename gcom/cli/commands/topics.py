@@ -229,6 +229,24 @@ def trim(
 
 
 @app.command()
+def check(store: Place) -> int:
+    """Read every message of a store, and name those that are damaged or missing; exit status 1 if there are any.
+
+    \b
+    Example:
+      gcom topics check --store app.db
+    """
+    with _opened(store) as opened:
+        faults, count = opened.check(), sum(it.count for it in opened.topics())
+    output = Output()
+    for fault in faults:
+        output.text(fault)
+    output.flush()
+    notice(f"{many(count, 'message')} read, {many(len(faults), 'fault')}")
+    return 1 if faults else 0
+
+
+@app.command()
 def backup(
     copy: Annotated[Path, typer.Argument(metavar="COPY", help="The new file.", show_default=False)], store: Place
 ) -> None:
