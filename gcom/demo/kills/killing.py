@@ -55,24 +55,35 @@ def run(role: str, times: int, folder: Path, tell: Callable[[str], object], seed
             store.topic(worker.TOPIC).send_many(lines)
     chance, kills = Random(seed), 0
     while True:
-        ended = _one_life(role, folder, chance.randint(1, 4) if kills < times else None)
+        ended = _one_life(role, folder, chance.randint(1, 4) if kills < times else 0, chance.random() < 0.5)
         if ended:
             return _compare(role, kills, lines, folder)
         kills += 1
         tell(f"killed {kills} of {times} times")
 
 
-def _one_life(role: str, folder: Path, batches: int | None) -> bool:
-    """Run the process, and kill it after so many batches; tell whether it came to its end."""
+def _one_life(role: str, folder: Path, batches: int, waiting: bool) -> bool:
+    """Run the process, and kill it after so many batches (0: never); tell whether it came to its end.
+
+    It waits after each batch, a consumer in the middle of its transaction. It is killed there, or right after it goes
+    on: then the kill meets a commit, or what follows it.
+    """
     command = [sys.executable, "-m", "gcom.demo.kills.worker", role, str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None, "it is a pipe"
+        assert process.stdin is not None, "it is a pipe"
         try:
             for count, line in enumerate(process.stdout, start=1):
                 if line == "done\n":
                     return True
+                if count == batches and waiting:
+                    process.kill()
+                    break
+                process.stdin.write("\n")
+                process.stdin.flush()
                 if count == batches:
                     process.kill()
+                    break
         finally:
             process.kill()
     if process.returncode not in (0, -9):

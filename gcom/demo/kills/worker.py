@@ -1,4 +1,4 @@
-"""The process that is killed: `python -m gcom.demo.kills.worker ROLE FOLDER`. It prints a dot for each batch."""
+"""The process that is killed: `python -m gcom.demo.kills.worker ROLE FOLDER`. It waits after each batch."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def _write(tx: Any, messages: Sequence[topics.TopicMessage], out: topics.OutboxS
 def _progress() -> None:
     sys.stdout.write(".\n")
     sys.stdout.flush()
+    sys.stdin.readline()
 
 
 def main() -> None:
