@@ -57,7 +57,8 @@ def pages() -> list[Path]:
 
 
 SHOWN = [
-    pytest.param(example, id=f"{page.relative_to(ROOT)}-{place}")
+    # Each takes a second of its own process, so `make check` runs those of README alone.
+    pytest.param(example, id=f"{page.relative_to(ROOT)}-{place}", marks=() if page == README else pytest.mark.slow)
     for page in pages()
     for place, example in enumerate(examples(page.read_text("utf-8")), 1)
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from gcom.errors import BadValue
 from gcom.values import limits
 
+PROJECT_FILES_MAX = 14  # each is a process: more of them only wait for each other on two cores
 MEMBERS_MIN = 3  # with fewer, an order is hard to get wrong
 _BUILT_IN = {
     "winter": ("The lake has closed its eye.", "A fox goes over it,", "and leaves one line", "of small, even words."),
@@ -66,8 +67,8 @@ def split_lines(data: bytes) -> tuple[bytes, ...]:
 
 def _project_files() -> list[Path]:
     found = [path for path in (Path("README.md"), *sorted(Path("docs").glob("*.md"))) if path.is_file()]
-    # As many as a group can have: more files of the project are no error of the user's.
-    return found[: limits.MEMBERS_MAX]
+    # More files of the project are no error of the user's.
+    return found[:PROJECT_FILES_MAX]
 
 
 def _lines_of(path: Path) -> tuple[bytes, ...]:

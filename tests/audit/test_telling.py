@@ -23,9 +23,9 @@ from tests.audit.lives import Group, broken
 from tests.oracle.build import A, Record, deliver, send, view, write
 
 
-def _audit(folder: Path, outputs: Outputs | None = None, *, spark: bool = False, verbose: bool = False) -> int:
+def _audit(folder: Path, outputs: Outputs | None = None, *, spark: bool = False, **how_much: bool) -> int:
     how, into = Judging(spark=spark), outputs or Outputs()
-    return verdicts.audit([str(folder)], how, into, allow_unknown=False, verbose=verbose)
+    return verdicts.audit([str(folder)], how, into, allow_unknown=False, **how_much)
 
 
 def _many_groups(folder: Path, count: int) -> Path:
@@ -49,6 +49,16 @@ def test_of_many_small_groups_that_pass_a_line_each_is_printed_and_of_most_only_
     assert "and 80 more groups: 80 PASS; --verbose shows all" in lines
     assert _audit(tmp_path, verbose=True) == 1
     assert len(capfd.readouterr().out.splitlines()) > 800
+
+
+def test_quiet_prints_a_pass_in_one_line_and_a_violation_in_full(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert _audit(broken(tmp_path / "right"), quiet=True) == 0
+    (line,) = capfd.readouterr().out.splitlines()
+    assert line.startswith("PASS: ")
+    assert _audit(broken(tmp_path / "wrong", "CLOCK"), quiet=True) == 1
+    assert "CLOCK" in capfd.readouterr().out.splitlines()[1]
 
 
 def test_violated_rules_come_first(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gcom.demo.checks import DemoStream, faults
+from gcom.demo.checks import DemoResult, DemoStream, faults
 from gcom.demo.folder import empty_log_folder
 from gcom.demo.texts import chosen_texts
 from gcom.errors import BadValue
@@ -28,6 +28,14 @@ def test_by_default_the_project_in_the_current_folder_is_sent(tmp_path: Path, mo
         ("README-2", (b"c",)),
         ("listener", ()),
     ]
+
+
+def test_of_a_large_project_the_first_files_are_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    for number in range(20):
+        (tmp_path / "docs" / f"page{number:02}.md").write_text("a line")
+    assert [text.name for text in chosen_texts([])] == [f"page{number:02}" for number in range(14)]
 
 
 def test_elsewhere_there_is_a_built_in_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +96,16 @@ def test_what_is_wrong_is_seen() -> None:
     assert [len(found) for found in faults(sent, stranger, True)] == [1, 0]
 
 
+def test_a_result_is_one_line() -> None:
+    right = DemoResult("CAUSAL", 3, 1200, 3600, 12345.6, 1.0, 2.0, same_set=True, in_order=True, wrong=())
+    assert right.line() == (
+        "CAUSAL        1,200 messages to 3 members,  12,346 a second: every line arrived once, each sender's in order"
+    )
+    assert replace(right, ordering="TOTAL").line().endswith("every line arrived once, in one order for all")
+    assert replace(right, ordering="NONORDERED", in_order=None).line().endswith("every line arrived once")
+    assert replace(right, wrong=("bob lost one", "and two")).line().endswith("a second: WRONG: bob lost one")
+
+
 @pytest.mark.slow
 def test_the_demo_shows_every_ordering_and_keeps_the_logs(tmp_path: Path) -> None:
     files = [tmp_path / f"text{i}" for i in range(4)]
@@ -102,5 +120,8 @@ def test_the_demo_shows_every_ordering_and_keeps_the_logs(tmp_path: Path) -> Non
     assert {path.name for path in (tmp_path / "gcom-demo").iterdir()} == {path.name for path in files}
     again = run_gcom("demo", *map(str, files), cwd=tmp_path)
     assert again.returncode == 0, again.stderr
-    assert b"FIFO" in again.stdout
+    lines = again.stdout.decode().splitlines()
+    assert [line.split()[0] for line in lines] == list(Ordering)
+    assert all("every line arrived once" in line for line in lines)
+    assert b" of 4848 deliveries" not in again.stderr
     assert b"gcom-demo/" in again.stderr

@@ -108,6 +108,11 @@ def test_nothing_is_left_unfinished() -> None:
     assert [f"{path}:{number} {line}" for path, number, line in lines if UNFINISHED.search(line)] == []
 
 
+def test_no_merge_is_left_half_done() -> None:
+    marked = [path for path in texts() if re.search(r"^(?:<{7} |>{7} )", path.read_text("utf-8"), re.MULTILINE)]
+    assert marked == []
+
+
 def test_the_lock_names_no_place_to_fetch_from() -> None:
     lines = (ROOT / ".ci" / "requirements.lock").read_text().splitlines()
     assert not [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[A-Za-z0-9.+!]+(?: ; .+)?", line)]
