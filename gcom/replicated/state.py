@@ -39,6 +39,7 @@ from gcom.replicated.replica import Applied
 from gcom.replicated.window import PendingCommand
 from gcom.values.detection import Detection
 
+NUDGE_S = 2.0  # who waits for a durable state to be ready asks again so often
 FOREVER_S = 3600.0  # a wait without any limit cannot be interrupted on every system
 
 
@@ -95,16 +96,11 @@ class ReplicatedState(StateInspection):
         with self._lock:
             while not self.ready:
                 self._raise_if_over()
-                if not self._lock.wait(deadline - monotonic()):
+                if not self._pause(deadline):
                     if self._options.stale:
                         return
                     waits_for = self._log.waits_for or "its group"
-                    raise GComTimeout(
-                        f"the replicated state {self._name!r} is not ready after {self.timeout_s} s: it waits for "
-                        f"{waits_for}"
-                    )
-
-    # calls
+                    raise GComTimeout(f"{self._name!r} is not ready after {self.timeout_s} s: it waits for {waits_for}")
 
     def barrier(self) -> Future[None]:
         """Return a Future that is done once this replica has all that was confirmed anywhere before this call."""
@@ -246,8 +242,15 @@ class ReplicatedState(StateInspection):
                 waits_for = self._log.waits_for or f"{len(window.pending)} commands to be answered"
                 if self._in_callback():
                     raise WouldBlock(f"a callback of {self._name!r} must not wait for {waits_for}")
-                if not self._lock.wait(deadline - monotonic()):
+                if not self._pause(deadline):
                     raise GComTimeout(f"no command was sent in {self._name!r}: it waits for {waits_for}")
+
+    def _pause(self, deadline: float) -> bool:
+        """Wait for news; return False at the deadline. Holds the lock."""
+        left = deadline - monotonic()
+        if left > 0 and not self._lock.wait(min(NUDGE_S, left)):
+            self._log.nudge()
+        return left > 0
 
     def _wait(self, pending: PendingCommand, deadline: float, timeout_s: float) -> Any:
         try:
@@ -452,7 +455,7 @@ class ReplicatedState(StateInspection):
 
     def on_defect(self) -> None:
         """End by a defect of GCom, whose traceback is printed."""
-        self._end(GComError(f"a defect in GCom ended the replicated state {self._name!r}; its traceback was printed"))
+        self._end(GComError(f"a defect in GCom ended {self._name!r}; its traceback was printed"))
 
     def _raise_if_over(self) -> None:
         # Before any lock: in the child of a fork another thread may hold it for good.
