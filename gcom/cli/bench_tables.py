@@ -34,6 +34,7 @@ from gcom.bench.scale import sizes as group_sizes
 from gcom.bench.security import hostile as hostile_bench
 from gcom.bench.security import tls as tls_bench
 from gcom.bench.throughput.load import percentile
+from gcom.bench.topics import measuring as topics_bench
 from gcom.cli.output import Output, notice
 from gcom.cli.progress import show
 from gcom.values.definition import Ordering
@@ -127,6 +128,11 @@ def memory(setup: memory_growth.MemorySetup, output: Output, as_json: bool) -> i
 
 def idle(setup: idle_cost.IdleSetup, output: Output, as_json: bool) -> int:
     _measured(partial(idle_cost.measure, setup), None, _idle_table, output, as_json)
+    return 0
+
+
+def topics(setup: topics_bench.TopicsBenchSetup, output: Output, as_json: bool) -> int:
+    _measured(partial(topics_bench.measure, setup), None, _topics_table, output, as_json)
     return 0
 
 
@@ -293,6 +299,14 @@ def _idle_table(outcome: idle_cost.IdleResult) -> Table:
         table.add_row(name, f"{used:.2f}", "", f"{outcome.switches[name]:.0f}" if name in outcome.switches else "")
     for it in outcome.figures:
         table.add_row("median member", f"{it.value:.2f}", f"{it.bound:.2f}", "", _met(it.met))
+    return table
+
+
+def _topics_table(outcome: topics_bench.TopicsBenchResult) -> Table:
+    title = f"Topics in a file: bodies of {outcome.setup.size:,} bytes; c0, a bare commit, is {outcome.c0_ms:.2f} ms"
+    table = _table(title, ("", "value", "to reach", " "), ("", " "))
+    for it in outcome.figures:
+        table.add_row(it.name, f"{it.value:,.2f}", f"{it.bound:,g}", _met(it.met))
     return table
 
 

@@ -104,6 +104,8 @@ class OpenCalls:
             return []
         if record is None:
             return self.forget("the state that came knows nothing of this caller")
+        if window.follows > record.last:  # what had its answer is not in that state: no command could follow it
+            return self.forget("the state that came lacks earlier commands of this caller")
         settled = []
         for number in [it for it in window.pending if it <= record.last]:
             found = window.pending.pop(number)

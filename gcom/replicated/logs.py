@@ -48,6 +48,8 @@ class ReplicaLog(Protocol):
 
     def on_quorum(self) -> None: ...
 
+    def nudge(self) -> None: ...
+
     def on_own_state(self, lost: bool) -> None: ...
 
     def close(self) -> None: ...
@@ -96,6 +98,9 @@ class MemoryLog:
     def on_quorum(self) -> None:
         """Send again what may not have arrived."""
         self._user.on_live()
+
+    def nudge(self) -> None:
+        """Nothing is waited for."""
 
     def on_own_state(self, lost: bool) -> None:
         """Go on with what is here; or, since the state is lost, begin anew, as the others do."""

@@ -27,6 +27,8 @@ class GroupUser(Protocol):
 
     def on_event(self, event: gcom.Event) -> None: ...
 
+    def on_defect(self) -> None: ...
+
 
 class ReplicaGroup:
     """A TOTAL, safe group, in which this process stays until `close`."""
@@ -118,13 +120,14 @@ class ReplicaGroup:
         while (job := self._jobs.get()) is not None:
             try:
                 job()
-            except WouldBlock:
-                raise
-            except GComTimeout as error:
+            except (GComTimeout, WouldBlock) as error:
                 logger.warning("replicated state {}: {}; trying again", self._definition.group, error)
                 self._jobs.put(job)
             except GComError as error:  # what comes next - a return, a quorum, the end - brings a job of its own
                 logger.debug("replicated state {}: {}", self._definition.group, error)
+            except Exception:  # outermost: of this thread; without it a defect would only show as silence
+                self._user.on_defect()
+                raise
 
     # the ends
 

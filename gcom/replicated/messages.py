@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import msgpack
@@ -158,7 +158,8 @@ _FIELDS: dict[type, tuple[type, ...]] = {
 
 def encode(message: ReplicaMessage) -> bytes:
     """Return a message's bytes."""
-    data: bytes = msgpack.packb([_LETTERS[type(message)], *astuple(message)])
+    kind = type(message)
+    data: bytes = msgpack.packb([_LETTERS[kind], *[getattr(message, name) for name in kind.__slots__]])
     return data
 
 

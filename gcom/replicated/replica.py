@@ -119,7 +119,9 @@ class Replica:
         self.callers.move_to_end(command.caller)
         answer, defect = self._perform(MachineRun(self.index, process, command.name, command.arguments))
         record.last = command.number
-        record.answers = {number: it for number, it in record.answers.items() if number > command.done}
+        # In ascending order, so the answers that the caller has are the first.
+        while record.answers and (first := next(iter(record.answers))) <= command.done:
+            del record.answers[first]
         record.answers[command.number] = answer
         return Applied(self.index, process, command, "applied", answer, defect)
 
@@ -202,14 +204,26 @@ class Replica:
         """Return this replica's bytes, for one that joins."""
         callers = [[caller, it.last, list(it.answers.items())] for caller, it in self.callers.items()]
         base = [self._base, list(self._base_members), [list(astuple(run)) for run in self._since]]
-        return plain([FORMAT, self.index, list(self.members), base, callers, self.broken])
+        return plain([FORMAT, self._kind.name, self.index, list(self.members), base, callers, self.broken])
 
     def load(self, data: bytes) -> None:
         """Take the place of the replica that such bytes are of; raises MalformedFrame, VersionMismatch."""
         match of_plain(data):
             case [int(written), *_] if written != FORMAT:
                 raise VersionMismatch(f"a state of format {written}: this version of GCom reads format {FORMAT}")
-            case [_, int(index), list(members), [bytes(base), list(base_members), list(since)], list(callers), broken]:
+            case [_, str(name), *_] if name != self._kind.name:
+                raise BadValue(
+                    f"the state is of a machine {name!r}, not {self._kind.name!r}: open it with the same class"
+                )
+            case [
+                _,
+                _,
+                int(index),
+                list(members),
+                [bytes(base), list(base_members), list(since)],
+                list(callers),
+                broken,
+            ]:
                 self.index, self.broken = index, str(broken)
                 self._base, self._base_members = base, tuple(base_members)
                 self._since = [MachineRun(*it) for it in since]

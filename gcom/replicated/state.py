@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from os import getpid
 from pathlib import Path
 from threading import Condition, Lock, RLock, get_ident
 from time import monotonic
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 from loguru import logger
 
 import gcom
-from gcom.errors import BadValue, GComError, GComTimeout, MalformedFrame, NotAMember, WouldBlock
+from gcom.errors import BadValue, Forked, GComError, GComTimeout, MalformedFrame, NotAMember, WouldBlock
 from gcom.replicated.answers import change_of, complete, fail
 from gcom.replicated.calls import OpenCalls, Retry, Settlement
 from gcom.replicated.changes import Change, StateReplaced
@@ -38,6 +39,7 @@ from gcom.replicated.replica import Applied
 from gcom.replicated.window import PendingCommand
 from gcom.values.detection import Detection
 
+NUDGE_S = 2.0  # who waits for a durable state to be ready asks again so often
 FOREVER_S = 3600.0  # a wait without any limit cannot be interrupted on every system
 
 
@@ -69,6 +71,7 @@ class ReplicatedState(StateInspection):
         self._watchers: list[Callable[[Change], object]] = []
         self._failure: GComError | None = None
         self._closed = False
+        self._pid = getpid()
         self._durable: DurableLog | None = None
         definition = gcom.Definition(name, "TOTAL", "RELIABLE", safe=True, detection=options.detection)
         with ExitStack() as stack:
@@ -93,21 +96,16 @@ class ReplicatedState(StateInspection):
         with self._lock:
             while not self.ready:
                 self._raise_if_over()
-                if not self._lock.wait(deadline - monotonic()):
+                if not self._pause(deadline):
                     if self._options.stale:
                         return
                     waits_for = self._log.waits_for or "its group"
-                    raise GComTimeout(
-                        f"the replicated state {self._name!r} is not ready after {self.timeout_s} s: it waits for "
-                        f"{waits_for}"
-                    )
-
-    # calls
+                    raise GComTimeout(f"{self._name!r} is not ready after {self.timeout_s} s: it waits for {waits_for}")
 
     def barrier(self) -> Future[None]:
         """Return a Future that is done once this replica has all that was confirmed anywhere before this call."""
+        self._raise_if_over()
         with self._lock:
-            self._raise_if_over()
             mark, future = self._calls.mark()
         try:
             self._group.send(encode(mark), monotonic() + self.timeout_s)
@@ -161,6 +159,7 @@ class ReplicatedState(StateInspection):
         self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], fresh: bool, timeout_s: float | None
     ) -> Any:
         """Answer a query from this replica; with `fresh`, once it has all that was confirmed before."""
+        self._raise_if_over()
         if fresh:
             self._raise_if_callback(name)
             try:
@@ -181,6 +180,8 @@ class ReplicatedState(StateInspection):
 
     def close(self) -> None:
         """Leave the group. Commands without an answer end with OutcomeUnknown. May be called again."""
+        if getpid() != self._pid:
+            return
         with self._lock:
             if self._closed:
                 return
@@ -199,11 +200,12 @@ class ReplicatedState(StateInspection):
     def _begin(
         self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], deadline: float
     ) -> PendingCommand:
+        self._raise_if_over()
         self._kind.check(name, arguments, keywords)
         packed = self._kind.codec.pack([list(arguments), keywords])
         while True:
             self._await_room(deadline)
-            with self._sending:
+            with self._turn(deadline):
                 with self._lock:
                     self._raise_if_over()
                     window = self._calls.window
@@ -223,6 +225,16 @@ class ReplicatedState(StateInspection):
                             self._lock.notify_all()
                 return pending
 
+    @contextmanager
+    def _turn(self, deadline: float) -> Iterator[None]:
+        """Hold `_sending`; another thread may be waiting in it for a quorum, with more time than this one has."""
+        if not self._sending.acquire(timeout=max(0.0, deadline - monotonic())):
+            raise GComTimeout(f"no command was sent in {self._name!r}: another thread's is still being sent")
+        try:
+            yield
+        finally:
+            self._sending.release()
+
     def _await_room(self, deadline: float) -> None:
         with self._lock:
             while (window := self._calls.window).full or not window.opened:
@@ -230,8 +242,15 @@ class ReplicatedState(StateInspection):
                 waits_for = self._log.waits_for or f"{len(window.pending)} commands to be answered"
                 if self._in_callback():
                     raise WouldBlock(f"a callback of {self._name!r} must not wait for {waits_for}")
-                if not self._lock.wait(deadline - monotonic()):
+                if not self._pause(deadline):
                     raise GComTimeout(f"no command was sent in {self._name!r}: it waits for {waits_for}")
+
+    def _pause(self, deadline: float) -> bool:
+        """Wait for news; return False at the deadline. Holds the lock."""
+        left = deadline - monotonic()
+        if left > 0 and not self._lock.wait(min(NUDGE_S, left)):
+            self._log.nudge()
+        return left > 0
 
     def _wait(self, pending: PendingCommand, deadline: float, timeout_s: float) -> Any:
         try:
@@ -434,7 +453,14 @@ class ReplicatedState(StateInspection):
             self._settled += self._calls.end(failure)
             self._lock.notify_all()
 
+    def on_defect(self) -> None:
+        """End by a defect of GCom, whose traceback is printed."""
+        self._end(GComError(f"a defect in GCom ended {self._name!r}; its traceback was printed"))
+
     def _raise_if_over(self) -> None:
+        # Before any lock: in the child of a fork another thread may hold it for good.
+        if getpid() != self._pid:
+            raise Forked(f"the replicated state {self._name!r} lives on in the parent alone: open it anew in the child")
         if self._failure is not None:
             raise self._failure
 

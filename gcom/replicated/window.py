@@ -39,6 +39,12 @@ class CallerWindow:
         """Tell whether the next command has to wait."""
         return len(self.pending) >= WINDOW
 
+    @property
+    def follows(self) -> int:
+        """Return the number of the command that the first one without an answer follows; they were answered."""
+        first = next(iter(self.pending.values()), None)
+        return first.message.previous if first else self._previous
+
     def begin(self, name: str, arguments: bytes) -> PendingCommand:
         """Return a new command, as the last one."""
         done = next(iter(self.pending)) - 1 if self.pending else self._number

@@ -221,6 +221,17 @@ class TopicStore:
         """Delete a topic with its messages and producers; return how many messages it had. Raises UnknownTopic."""
         return self._commits.call(lambda tx: topics.delete(tx, name))
 
+    def check(self) -> list[str]:
+        """Read every message, and return a sentence for each that its checksum does not match, or that is missing."""
+        faults = list[str]()
+        for it in self.topics():
+            begin = it.first
+            while begin < it.next:
+                with self._database.reading() as tx:
+                    found, begin = topics.check(tx, it, begin, READ_BATCH)
+                faults += found
+        return faults
+
     def backup(self, path: str | Path) -> None:
         """Copy the store into a new file, as it is at one moment, while programs go on. Raises BadValue."""
         self._database.backup(Path(path))

@@ -20,8 +20,8 @@ from gcom.audit.plan.engine import TaskRow
 from gcom.audit.plan.pool import ProcessPool
 from gcom.audit.plan.run import run
 from gcom.audit.spark import session
-from gcom.cli.commands import judging
-from gcom.cli.commands.judging import POOL_BYTES, SPARK_BYTES, Judging
+from gcom.cli.audits import judging
+from gcom.cli.audits.judging import POOL_BYTES, SPARK_BYTES, Judging
 from gcom.errors import AuditUnavailable
 from tests.audit.cases import flatten, make
 from tests.audit.lives import broken, write_lives

@@ -13,9 +13,9 @@ import pytest
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.spark import job, progress, session
-from gcom.cli.commands import judging, verdict_tables, verdicts
-from gcom.cli.commands.judging import Judging
-from gcom.cli.commands.verdicts import Outputs, compact_logs, import_log
+from gcom.cli.audits import judging, verdict_tables, verdicts
+from gcom.cli.audits.judging import Judging
+from gcom.cli.audits.verdicts import Outputs, compact_logs, import_log
 from gcom.cli.output import Output
 from gcom.cli.signals import SIGNALLED, SIGNALS, Interrupted, Signals
 from gcom.errors import AuditUnavailable

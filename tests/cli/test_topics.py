@@ -81,6 +81,22 @@ def test_retire_and_replay(folder: Path) -> None:
     assert done.stderr.decode() == "gcom: 1 message will be handed out again\n"
 
 
+def test_trim_and_backup(folder: Path) -> None:
+    assert shown(folder, "check") == []
+    assert shown(folder, "trim", "orders", "--count", "1") == []
+    assert shown(folder, "peek", "orders") == ["2: third"]
+    assert shown(folder, "backup", "copy.db") == []
+    with topics.open(folder / "copy.db") as copy:
+        assert [it.text for it in copy.topic("orders").read()] == ["third"]
+
+
+@pytest.mark.parametrize("role", ["producer", "consumer"])
+def test_the_demo(tmp_path: Path, role: str) -> None:
+    done = run_gcom("topics", "demo", "--kill", role, "--times", "3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode() == f"{role} killed 3 times: 720 lines, lost 0, doubled 0, left over 0, in order\n"
+
+
 @pytest.mark.parametrize(
     ("words", "status", "text"),
     [

@@ -145,7 +145,7 @@ def test_a_defect_of_the_audit_is_no_verdict_on_the_logs(
     def fail(*_: object) -> None:
         raise RecursionError("too deep")
 
-    monkeypatch.setattr("gcom.cli.commands.verdicts.list_segments", fail)
+    monkeypatch.setattr("gcom.cli.audits.verdicts.list_segments", fail)
     assert app.run(["audit", str(tmp_path)]) == 3
     said = capsys.readouterr().err
     assert "RecursionError: too deep" in said

@@ -79,6 +79,7 @@ class Member:
         self.name, self.process = name, f"{name}#{world.random.randrange(2**32):x}"
         self.disk = world.disks[name]
         self.writes: deque[Write] = deque()
+        self.outbox: deque[bytes] = deque()  # what is said goes into whatever view there is then
         replica = Replica(KIND)
         if self.disk.snapshot:
             replica.load(self.disk.snapshot)
@@ -116,8 +117,8 @@ class World:
     def step(self) -> None:
         what = self.random.choices(
             [self.deliver, self.sync, self.tell, self.send, self.start, self.crash, self.put_out, self.come_back,
-             self.kill_all, self.fork],
-            [40, 30, 30, 14, 8, 1.5, 1, 4, 0.3, 0.5],
+             self.kill_all, self.fork, self.say],
+            [40, 30, 30, 14, 8, 1.5, 1, 4, 0.3, 0.5, 30],
         )[0]  # fmt: skip
         what()
 
@@ -131,6 +132,7 @@ class World:
         for name in sorted(self.out):
             self._return(name)
         for _ in range(2000):
+            self.say()
             self.deliver()
             self.sync()
             self.tell()
@@ -138,12 +140,20 @@ class World:
             raise AssertionError(f"no progress: {[(n, m.durable.waits_for) for n, m in self.members.items()]}")
         self.send()
         for _ in range(2000):
+            self.say()
             self.deliver()
             self.sync()
             self.tell()
         tops = {name: it.durable.replica.index for name, it in self.members.items()}
         if len(set(tops.values())) != 1 or max(self.answered, default=0) > min(tops.values()):
             raise AssertionError(f"applied {tops}, answered up to {max(self.answered, default=0)}")
+
+    def say(self) -> None:
+        inside = [self.members[it] for it in self.instance.members] if self.instance else []
+        waiting = [it for it in inside if it.outbox]
+        if self.instance is not None and waiting:
+            member = self.random.choice(waiting)
+            self.instance.order.append((member.process, member.outbox.popleft()))
 
     def deliver(self) -> None:
         instance = self.instance
@@ -327,7 +337,7 @@ class World:
 
     def _multicast(self, member: Member, payload: bytes) -> None:
         if self.instance is not None and member.name in self.instance.members:
-            self.instance.order.append((member.process, payload))
+            member.outbox.append(payload)
 
     # effects
 

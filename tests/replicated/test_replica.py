@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcom.errors import MalformedFrame, VersionMismatch
+from gcom.errors import BadValue, MalformedFrame, VersionMismatch
 from gcom.replicated import replica as replica_module
 from gcom.replicated.answers import outcome
 from gcom.replicated.errors import MachineFailed
@@ -177,10 +177,15 @@ def test_a_state_that_cannot_be_packed_stops_commands_and_nothing_else(monkeypat
     assert found.machine.pieces["nail"] == 1
 
 
-@pytest.mark.parametrize("data", [b"", b"x", plain([1, 2]), plain([1, 2, [], [b"", [], []], [], ""])])
+@pytest.mark.parametrize("data", [b"", b"x", plain([1, 2]), plain([1, "Stock", 2, [], [b"", [], []], [], ""])])
 def test_bytes_that_are_no_state_are_refused(data: bytes) -> None:
     with pytest.raises(MalformedFrame):
         Replica(STOCK).load(data)
+
+
+def test_a_state_of_another_machine_is_refused_by_name() -> None:
+    with pytest.raises(BadValue, match="the state is of a machine 'Dice', not 'Stock'"):
+        Replica(STOCK).load(Replica(MachineKind.of(Dice)).dump())
 
 
 def test_a_state_of_a_newer_version_is_named() -> None:

@@ -92,13 +92,19 @@ LAYERS = (
     Layer("gcom.sessions", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions"), STDLIB | {"msgpack"}),
     Layer("gcom.bank", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions", "gcom.bank"), STDLIB),
     Layer(
-        "gcom.demo", (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench", "gcom.demo"), STDLIB | {"loguru", "rich"}
+        "gcom.demo",
+        (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench", "gcom.topics", "gcom.demo"),
+        STDLIB | {"loguru", "rich"},
     ),
     Layer("gcom.bench.throughput.frames", ("gcom.bench",), STDLIB | {"Pyro5", "msgpack"}),  # the baseline is bare Pyro5
     Layer("gcom.bench.throughput.pysyncobj", ("gcom.bench", "gcom.errors"), STDLIB | {"pysyncobj"}),
     Layer("gcom.bench.performance.plots", (*VALUES, "gcom.bench"), STDLIB | {"matplotlib"}),
     Layer("gcom.bench.latency.echo", ("gcom.bench",), STDLIB | {"Pyro5"}),  # the baseline is bare Pyro5
-    Layer("gcom.bench", (*SECURE, "gcom", "gcom.runtime", "gcom.bench"), STDLIB | {"loguru", "rich", "psutil"}),
+    Layer(
+        "gcom.bench",
+        (*SECURE, "gcom", "gcom.runtime", "gcom.topics", "gcom.bench"),
+        STDLIB | {"loguru", "rich", "psutil"},
+    ),
     Layer("gcom.topics.judge", ("gcom.errors", "gcom.topics.errors", "gcom.topics.values"), PURE),
     Layer("gcom.topics.storage.postgres", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"psycopg"}),
     Layer("gcom.topics", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"loguru"}),

@@ -179,6 +179,10 @@ def test_an_old_copy_is_found(orders: Topic, ledger: str) -> None:
 def test_places_that_cannot_be(orders: Topic, ledger: str, file_place: str) -> None:
     with topics.open(file_place) as own, pytest.raises(BadValue, match="store's own file"):
         own.topic("x").subscribe("ledger").run(write, file_place, follow=False)
+    with topics.open(file_place) as own, closing(sqlite3.connect(file_place)) as same:
+        subscription = own.topic("x").subscribe("ledger")
+        with pytest.raises(BadValue, match="store's own file"):
+            subscription.run(write, same, follow=False)
     with pytest.raises(BadValue, match="exclusive"):
         orders.subscribe("ledger", competing=True).run(write, ledger, follow=False)
 

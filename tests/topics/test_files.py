@@ -111,13 +111,48 @@ def test_an_error_of_the_disk_stops_the_store(file_place: str) -> None:
         assert again.topic("orders").producer("import").send("b", seq=2).duplicate
 
 
+class FailingUpkeep(sqlite.SqliteDatabase):
+    """A disk that fails in a way that nobody foresaw."""
+
+    def upkeep(self) -> None:
+        raise OSError(5, "Input/output error")
+
+
+def test_a_failure_that_nobody_foresaw_leaves_nobody_waiting(file_place: str) -> None:
+    store = topics.TopicStore(FailingUpkeep(Path(file_place)), sqlite.WORDS)
+    with pytest.raises(StoreStopped, match="Input/output error"):
+        fill(store.topic("orders").producer("import"))
+    store.close()
+
+
+def test_a_reader_that_is_stopped_does_not_slow_each_commit(file_place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1. A reader is in its query. 2. The WAL cannot be emptied. 3. That is tried again once it has grown."""
+    monkeypatch.setattr(sqlite, "CHECKPOINT_BYTES", 100_000)
+    database = sqlite.SqliteDatabase(Path(file_place))
+    with topics.TopicStore(database, sqlite.WORDS) as store, closing(sqlite3.connect(file_place)) as reader:
+        orders = store.topic("orders")
+        orders.send("a")
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM gcom_message").fetchone()
+        while database._checkpoint_at == 100_000:
+            orders.send(bytes(5000))
+        first = database._checkpoint_at
+        assert first > 200_000
+        reader.execute("COMMIT")
+        while database._checkpoint_at == first:
+            orders.send(bytes(5000))
+        assert database._checkpoint_at == 100_000
+
+
 def test_a_message_that_was_altered_is_named(file_place: str) -> None:
     with topics.open(file_place) as store:
         store.topic("orders").send_many(["a", "b", "c"])
     with closing(sqlite3.connect(file_place)) as file, file:
         file.execute("UPDATE gcom_message SET body = x'00' WHERE place % 1099511627776 = 1")
-    with topics.open(file_place) as store, pytest.raises(StoreDamaged, match="message 1 of topic 'orders'"):
-        list(store.topic("orders").read())
+    with topics.open(file_place) as store:
+        assert store.check() == ["message 1 of topic 'orders' does not match its checksum"]
+        with pytest.raises(StoreDamaged, match="message 1 of topic 'orders'"):
+            list(store.topic("orders").read())
 
 
 @pytest.mark.parametrize(

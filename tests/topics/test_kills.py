@@ -178,3 +178,15 @@ def test_a_consumer_that_iterates_and_is_killed_goes_on_at_once(tmp_path: Path) 
         with store.topic("lines").subscribe("s") as last:
             found = last.receive_many(100, timeout_s=LIMIT_S)
     assert sorted(it.offset for it in found) == list(range(20, 100))
+
+
+@pytest.mark.parametrize("point", ["effect.begun", "effect.committed", "outbox.sent"])
+def test_orders_and_shipping(tmp_path: Path, point: str) -> None:
+    """Sent twice, and killed: every order is accepted once, and shipped once."""
+    program = str(ROOT / "docs" / "examples" / "orders_and_shipping.py")
+    assert until_done([f"{point}:{times}" for times in (1, 3)], program, str(tmp_path)) == 2
+    assert table(tmp_path / "shipping.db", "SELECT id FROM shipped ORDER BY id") == list(range(20))
+    assert table(tmp_path / "orders.db", "SELECT count(*) FROM ordered WHERE items = 2") == [20]
+    with topics.open(tmp_path / "app.db") as store:
+        assert store.topic("events").info.count == 60
+        assert store.topic("accepted").info.count == 20

@@ -95,8 +95,8 @@ def logs(
       gcom audit import --help     judge logs of other systems: ShiViz, Jepsen, Kafka, NATS
     """
     extras.need("audit", *_READING, *(_SPARK if spark or master or remote else ()), *(_REPORT if report else ()))
-    from gcom.cli.commands.judging import Judging
-    from gcom.cli.commands.verdicts import Outputs, audit
+    from gcom.cli.audits.judging import Judging
+    from gcom.cli.audits.verdicts import Outputs, audit
 
     how = Judging(spark, master, remote, all_rules, incremental)
     outputs = Outputs(as_json, report, witness, junit, parquet)
@@ -119,7 +119,7 @@ def compact(
       gcom audit compact/
     """
     extras.need("audit", *_READING)
-    from gcom.cli.commands.verdicts import compact_logs
+    from gcom.cli.audits.verdicts import compact_logs
 
     return compact_logs(folders, into)
 
@@ -149,8 +149,8 @@ def watch(
       gcom audit watch logs/ --state watch-state/ --once
     """
     extras.need("audit", *_READING, *_SPARK)
-    from gcom.cli.commands.judging import Judging
-    from gcom.cli.commands.watching import watch as watch_logs
+    from gcom.cli.audits.judging import Judging
+    from gcom.cli.audits.watching import watch as watch_logs
 
     how = Judging(spark=True, master=master)
     return watch_logs(folders, state, how, None if once else every, as_json=as_json)
@@ -184,6 +184,6 @@ def import_logs(
       gcom audit import shiviz app.log --regex "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})" --into logs/
     """
     extras.need("audit", *_READING)
-    from gcom.cli.commands.verdicts import import_log
+    from gcom.cli.audits.verdicts import import_log
 
     return import_log(form, files, into, regex, as_json=as_json)

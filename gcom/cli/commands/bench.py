@@ -263,6 +263,27 @@ def idle(
     return bench_tables.idle(IdleSetup(definition, members, groups, seconds), Output(), as_json)
 
 
+@app.command()
+def topics(
+    size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message.")] = 1024,
+    commits: Annotated[int, typer.Option(metavar="N", help="Commits for each figure, about.")] = 1000,
+    as_json: options.Json = False,
+) -> int:
+    """Measure topics in a file: one producer, 32, batches, effects once, and the way from a sender to a reader.
+
+    Rates stand beside c0, the time of a bare commit of one row on the same disk. The bounds decide no exit status.
+
+    \b
+    Examples:
+      gcom bench topics
+      gcom bench topics --size 100 --commits 200 --json
+    """
+    from gcom.bench.topics.measuring import TopicsBenchSetup
+    from gcom.cli import bench_tables
+
+    return bench_tables.topics(TopicsBenchSetup(size, commits), Output(), as_json)
+
+
 @app.command(cls=extras.BenchOfAudit)
 def audit(
     deliveries: Annotated[int, typer.Option(metavar="N", help="Of all members together.")] = 10_000_000,

@@ -168,6 +168,44 @@ def delete(
 
 
 @app.command()
+def demo(
+    kill: Annotated[str, typer.Option(metavar="ROLE", help="Who is killed: producer or consumer.")] = "consumer",
+    times: Annotated[int, typer.Option(min=0, max=10_000, metavar="N", help="How often.")] = 10,
+    folder: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="A new folder to keep. [default: a temporary one]")
+    ] = None,
+    as_json: options.Json = False,
+) -> int:
+    """Kill a producer or a consumer again and again with SIGKILL, and count: nothing is lost, nothing doubled.
+
+    The producer copies a file into a topic. The consumer writes each line into a table of its own, and sends a copy of
+    it to another topic. The exit status is 1 if anything is lost, doubled, out of order or left over.
+
+    \b
+    Examples:
+      gcom topics demo --kill producer --times 50
+      gcom topics demo --kill consumer --times 50 --folder kept --json
+    """
+    from tempfile import TemporaryDirectory
+
+    from gcom.demo.kills.killing import run
+
+    with TemporaryDirectory(prefix="gcom-topics-") as temporary:
+        result = run(kill, times, folder or Path(temporary), notice)
+    output = Output()
+    if as_json:
+        output.row(result.row())
+    else:
+        output.text(
+            f"{result.role} killed {many(result.kills, 'time')}: {many(result.lines, 'line')}, "
+            f"lost {result.lost}, doubled {result.doubled}, left over {result.left_over}, "
+            f"{'in order' if result.in_order else 'out of order'}"
+        )
+    output.flush()
+    return 0 if result.is_exact else 1
+
+
+@app.command()
 def trim(
     topic: TopicName,
     store: Place,
@@ -188,6 +226,24 @@ def trim(
         found = opened.existing(topic)
         gone = found.trim(before=before, count=count, age_s=age, size_bytes=size, unread_too=unread_too)
         notice(f"{many(gone, 'message')} deleted; topic {topic!r} keeps {many(found.info.count, 'message')}")
+
+
+@app.command()
+def check(store: Place) -> int:
+    """Read every message of a store, and name those that are damaged or missing; exit status 1 if there are any.
+
+    \b
+    Example:
+      gcom topics check --store app.db
+    """
+    with _opened(store) as opened:
+        faults, count = opened.check(), sum(it.count for it in opened.topics())
+    output = Output()
+    for fault in faults:
+        output.text(fault)
+    output.flush()
+    notice(f"{many(count, 'message')} read, {many(len(faults), 'fault')}")
+    return 1 if faults else 0
 
 
 @app.command()

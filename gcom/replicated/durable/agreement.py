@@ -178,8 +178,7 @@ class DurableReplica:
         self._promised: set[str] = set()
         self._parts: list[bytes] = []
         self._me = ""
-        self._ahead = False  # this disk, of the log that was given on joining
-        self._doubtful = False
+        self._ahead = False  # this disk may be, of the log that others go on with: a round is wanted
         self._marks: list[tuple[str, int, int | None]] = []  # a reader, its number, the index to be applied before
         self._since_snapshot = [0, 0]  # entries, bytes
         self._out: list[DurableEffect] = []
@@ -228,8 +227,8 @@ class DurableReplica:
     def on_view(self, view: int, me: str) -> None:
         """Note a new view; outside of LIVE the round begins anew in it."""
         self._view, self._asked, self._me = view, 0, me
-        if self._ahead or self._doubtful:
-            self._ahead = self._doubtful = False
+        # In each view until it is heard: what was asked in the last one may have come too late for it.
+        if self._ahead:
             self.ask_for_round()
         if self.stage is not LogStage.LIVE:
             self._begin_round()
@@ -248,7 +247,7 @@ class DurableReplica:
         to what it has, its log could grow longer than B's, in the same term, and what B and C answered would be lost.
         """
         self.on_instance()
-        self._doubtful = True
+        self._ahead = True
         self.ask_for_round()
 
     def ask_for_round(self) -> None:
@@ -260,6 +259,11 @@ class DurableReplica:
         term, index = self._synced.get(self.name, (0, 0))
         if self.votes and term == self.term and index:
             self._out.append(TellSynced(term, index))
+
+    def nudge(self) -> None:
+        """Ask for a round again, since nothing has come of the last one for long."""
+        if self.stage is not LogStage.LIVE and self._view:
+            self.ask_for_round()
 
     def on_quorum(self) -> None:
         """Note that a quorum is heard again: some of what was said since it was lost may not have arrived."""
@@ -297,6 +301,7 @@ class DurableReplica:
             case LogPart(in_view, asked) if (in_view, asked) == (self._view, self._asked):
                 self._on_part(process, message)
             case RoundAsked(in_view, floor) if in_view == self._view:
+                self._ahead = False
                 self._asked, self._floor = self._asked + 1, max(self._floor, floor)
                 self._begin_round()
             case HelloSaid() | Promised() | LogPart() | RoundAsked():

@@ -131,6 +131,11 @@ class DurableLog:
         if self._durable.stage is LogStage.LIVE:
             self._user.on_live()
 
+    def nudge(self) -> None:
+        """Ask for a round again, since nothing has come of the last one for long."""
+        self._durable.nudge()
+        self._carry_out()
+
     def on_own_state(self, lost: bool) -> None:
         """Compare disks anew: nobody in the group has a state to give."""
         self._durable.on_own_state()

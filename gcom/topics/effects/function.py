@@ -2,7 +2,7 @@
 
 The function is computed without a lock. Then one transaction moves the input's cursor on, by compare-and-set, and
 stores the outputs: killed anywhere, each input has its outputs once. Each input has a producer of its own at the
-output, whose sequences are the offsets of the input.
+output, whose sequences are the input's offset × 65,536 + the output's place.
 """
 
 from __future__ import annotations

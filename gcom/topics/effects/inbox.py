@@ -8,7 +8,6 @@ inbox knows. Two consumers, one of them paused, cannot both commit: the second o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -22,7 +21,7 @@ from gcom.topics.reading import IDLE_POLL_S, IDLE_S, POLL_S
 from gcom.topics.storage import subscriptions, topics
 from gcom.topics.storage.commits import Commits
 from gcom.topics.storage.database import Database
-from gcom.topics.storage.effects import EffectFile, Guard
+from gcom.topics.storage.effects import EffectFile, Guard, path_of
 from gcom.topics.storage.subscriptions import Sub, Terms
 from gcom.topics.subscription import Consumer, Leases
 from gcom.topics.values import TopicMessage
@@ -52,8 +51,10 @@ class Subscription(Consumer):
         """
         if self.terms.competing:
             raise BadValue("effects once need an exclusive subscription: subscribe without competing=True")
-        if isinstance(db, str | Path) and Path(db).resolve() == Path(self._database.name):
-            raise BadValue(f"{str(db)!r} is the store's own file: give run() another file, or use store.function()")
+        if str(path_of(db)) == self._database.name:
+            raise BadValue(
+                f"{self._database.name!r} is the store's own file: give run() another file, or use store.function()"
+            )
         file = EffectFile(db)
         try:
             run = _EffectRun(self._database, self._commits, Leases(self), file, self._key, self._producer)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from gcom.errors import Forked, GComError, GComTimeout
 from gcom.topics.crash_points import CRASH_POINTS
-from gcom.topics.errors import ReceiptUnknown, StoreClosed, StoreStopped
+from gcom.topics.errors import ReceiptUnknown, StoreBusy, StoreClosed, StoreStopped
 from gcom.topics.storage.database import Database
 from gcom.topics.storage.transaction import StoreJob
 
@@ -108,11 +108,14 @@ class Commits:
     def _run(self) -> None:
         while batch := self._take():
             batch = [task for task in batch if task.future.set_running_or_notify_cancel()]
-            self._carry_out(batch)
             try:
+                self._carry_out(batch)
                 self._database.upkeep()
-            except GComError as error:
-                self._stop(error)
+            except StoreBusy:  # of the upkeep, which has time
+                pass
+            except Exception as error:  # outermost: else nobody would tell the callers that it is over
+                self._stop(self._database.refusal(error) or StoreStopped(f"{type(error).__name__}: {error}"))
+                self._tell_undone(batch)
 
     def _carry_out(self, batch: Sequence[Task]) -> None:
         if batch and not self._together(batch):
@@ -160,6 +163,11 @@ class Commits:
         except Exception as error:  # outermost: a job of the application's must not end the thread that writes
             return _raising(self._database.refusal(error) or error), False
         return (lambda future: future.set_result(result)), True
+
+    def _tell_undone(self, batch: Sequence[Task]) -> None:
+        for task in batch:
+            if not task.future.done():
+                task.future.set_exception(ReceiptUnknown(f"the store {self._database.name!r} failed: {self._stopped}"))
 
     def _stop(self, error: GComError) -> None:
         with self._changed:

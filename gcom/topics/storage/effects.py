@@ -57,6 +57,14 @@ class Guard:
         return sqlite3.SQLITE_DENY
 
 
+def path_of(place: str | Path | sqlite3.Connection) -> Path | None:
+    """Return the file of a place or a connection; None for a database in memory."""
+    if isinstance(place, sqlite3.Connection):
+        found = place.execute("PRAGMA database_list").fetchone()
+        return Path(found[2]).resolve() if found and found[2] else None
+    return Path(place).resolve()
+
+
 class EffectFile:
     """An application's SQLite file, or its open connection, for effects. One thread uses it."""
 
@@ -65,10 +73,10 @@ class EffectFile:
         self.connection = place if isinstance(place, sqlite3.Connection) else self._open(Path(place))
         if self.connection.in_transaction:
             raise BadValue("the connection is in a transaction: commit it before run()")
-        found = self.connection.execute("PRAGMA database_list").fetchone()
-        self.name = str(found[2]) if found and found[2] else "memory"
+        path = path_of(self.connection)
+        self.name = str(path or "memory")
         # In WAL mode two programs must not write and checkpoint at once (gcom/topics/storage/sqlite.py).
-        self._lock = FileLock(Path(f"{Path(self.name).resolve()}.lock")) if found and found[2] else None
+        self._lock = FileLock(Path(f"{path}.lock")) if path else None
         self._process = os.getpid()
         self._level, self.connection.isolation_level = self.connection.isolation_level, None
         self.begin()

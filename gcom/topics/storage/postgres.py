@@ -125,13 +125,17 @@ class PostgresDatabase:
 
     def begin(self) -> None:
         try:
-            if self._connection.closed:
-                self._drop_readers()
-                self._connection = self._connect()
-                writes = self._transaction.writes
-                self._transaction = PostgresTransaction(self._connection)
-                self._transaction.writes = writes
-            self._transaction.began_ms = None
+            if not self._connection.closed:
+                self._transaction.began_ms = None
+                self._connection.execute("BEGIN")
+                return
+        except psycopg.Error:
+            self._connection.close()  # the server ended it meanwhile: nothing is lost, and it is made anew
+        self._drop_readers()
+        self._connection = self._connect()
+        writes, self._transaction = self._transaction.writes, PostgresTransaction(self._connection)
+        self._transaction.writes = writes
+        try:
             self._connection.execute("BEGIN")
         except psycopg.Error as error:
             self._connection.close()

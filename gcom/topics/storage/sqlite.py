@@ -129,8 +129,11 @@ class SqliteDatabase:
     def __init__(self, path: Path) -> None:
         self.path = path = path.absolute().resolve()  # one file, one lock, whatever link leads there
         self.name, self.durable = str(path), "file"
+        if path.name == ":memory:":
+            raise BadValue("a store in memory would lose what it has: name a file")
         self._process = os.getpid()
         self._wal = f"{path}-wal"
+        self._checkpoint_at = CHECKPOINT_BYTES
         self._readers: list[sqlite3.Connection] = []
         self._readers_lock = Lock()
         self._closed = False
@@ -201,7 +204,7 @@ class SqliteDatabase:
 
     def upkeep(self) -> None:
         """Move the WAL into the file where it has grown; readers are waited for, a little."""
-        if self._wal_bytes() < CHECKPOINT_BYTES:
+        if self._wal_bytes() < self._checkpoint_at:
             return
         self._lock.take()
         try:
@@ -213,6 +216,9 @@ class SqliteDatabase:
                 raise StoreStopped(f"the disk of {self.name!r} failed ({error}); open the store again") from error
         finally:
             self._lock.give()
+            # A reader that is stopped in the middle keeps the WAL as it is: it is not waited for at each commit.
+            left = self._wal_bytes()
+            self._checkpoint_at = CHECKPOINT_BYTES + (left if left >= CHECKPOINT_BYTES else 0)
 
     def _wal_bytes(self) -> int:
         try:

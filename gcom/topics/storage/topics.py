@@ -156,14 +156,40 @@ def slot(tx: Transaction, topic: int, offset: int) -> int:
     return cast(int, found[0]) if found else 0
 
 
+def check(tx: Transaction, topic: TopicInfo, begin: int, count: int) -> tuple[list[str], int]:
+    """Return what is wrong with up to `count` messages from an offset on, and the offset to go on with."""
+    upto = min(begin + count, topic.next)
+    found = tx.rows(
+        f"{_MESSAGES} WHERE m.place >= ? AND m.place < ? ORDER BY m.place",
+        place(topic.id, begin),
+        place(topic.id, upto),
+    )
+    rows = {cast(int, row[0]) - place(topic.id, 0): row for row in found}
+    first, _ = bounds(tx, topic.id, topic.name)  # behind the messages: what was trimmed meanwhile is not missing
+    faults = []
+    for offset in range(max(begin, first), upto):
+        if offset not in rows:
+            faults.append(f"message {offset} of topic {topic.name!r} is missing")
+        elif not _is_whole(rows[offset]):
+            faults.append(f"message {offset} of topic {topic.name!r} does not match its checksum")
+    return faults, upto
+
+
+def _is_whole(row: SqlRow) -> bool:
+    _, body, head, key, _, _, _, digest = cast(
+        tuple[int, bytes, bytes | None, bytes | None, str | None, int | None, int, int], row
+    )
+    return Entry(0, bytes(body), key, head or b"").digest == digest
+
+
 def message_of(row: SqlRow, topic: int, name: str) -> TopicMessage:
     """Return the message in a row, checked against its digest."""
-    at, body, head, key, producer, seq, at_ms, digest = cast(
+    at, body, head, key, producer, seq, at_ms, _ = cast(
         tuple[int, bytes, bytes | None, bytes | None, str | None, int | None, int, int], row
     )
     offset = at - place(topic, 0)
     body = bytes(body)
-    if Entry(0, body, key, head or b"").digest != digest:
+    if not _is_whole(row):
         raise StoreDamaged(
             f"message {offset} of topic {name!r} does not match its checksum: keep the file, use a backup"
         )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from gcom.audit.explain.result import UNDECIDED
 from gcom.audit.spark.watching import LogWatch, WatchReport, check_folders
-from gcom.cli.commands.judging import Judging, in_thread, spark_of, step_progress
-from gcom.cli.commands.verdicts import attempt
+from gcom.cli.audits.judging import Judging, in_thread, spark_of, step_progress
+from gcom.cli.audits.verdicts import attempt
 from gcom.cli.output import Output, harmless, notice
 from gcom.cli.wording import many
 

@@ -23,8 +23,8 @@ from gcom.audit.imports.jepsen import import_jepsen
 from gcom.audit.imports.shiviz import SHIVIZ, import_shiviz
 from gcom.audit.input.catalogue import Catalogue, catalogue
 from gcom.audit.input.reading import compact, list_segments
-from gcom.cli.commands.judging import Judging, judged, step_progress
-from gcom.cli.commands.verdict_tables import show
+from gcom.cli.audits.judging import Judging, judged, step_progress
+from gcom.cli.audits.verdict_tables import show
 from gcom.cli.output import Output, OutputClosed, notice
 from gcom.cli.wording import many
 from gcom.errors import AuditUnavailable, BadValue, GComError, NotALog
