@@ -177,7 +177,7 @@ def test_spark_gives_each_delivery_once_with_what_its_sender_says(spark: Any, tm
         assert row["sender"] not in row["clock"]
 
 
-def test_the_page_of_the_library_runs(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spark_runs_the_page_of_the_library(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (queries.PAGE.parent / "audit-python.md").read_text("utf-8")
     queries.write_logs(tmp_path / "logs")
     monkeypatch.chdir(tmp_path)
