@@ -43,6 +43,7 @@ LINES_MOST = {
     "gcom/metrics": 400,
     "gcom/replicated": 3_500,
     "gcom/sessions": 1_500,
+    "gcom/blocks": 900,
     "gcom/bank": 600,
     "gcom/runtime": 9_950,
     "gcom/sim": 5_900,

@@ -18,7 +18,7 @@ with gcom.connect("alice") as node, gcom.replicated.open(node, "stock", Stock) a
 
 from __future__ import annotations
 
-from gcom.replicated.changes import Change, CommandApplied, MembersChanged, StateReplaced
+from gcom.replicated.changes import Change, CommandApplied, ContactLost, MembersChanged, StateReplaced
 from gcom.replicated.errors import CommandRefused as Refused
 from gcom.replicated.errors import Diverged, Forgotten, MachineFailed, OutcomeUnknown, StorageFailed
 from gcom.replicated.handle import open
@@ -30,6 +30,7 @@ __all__ = [
     "Change",
     "CommandApplied",
     "CommandContext",
+    "ContactLost",
     "Diverged",
     "Forgotten",
     "Machine",

@@ -34,4 +34,11 @@ class StateReplaced:
     index: int
 
 
-Change = CommandApplied | MembersChanged | StateReplaced
+@dataclass(frozen=True, slots=True)
+class ContactLost:
+    """This process hears no majority: the others may change the state, and it does not see that."""
+
+    index: int
+
+
+Change = CommandApplied | MembersChanged | StateReplaced | ContactLost

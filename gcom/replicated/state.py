@@ -1,9 +1,8 @@
 """`ReplicatedState`: a replica in a group, and the calls that this process makes.
 
-Threads: the application's, which call; the group's listener, which applies what is delivered; one that sends where a
-listener must not wait; and of a durable state one that writes its log. `_lock` guards replica and calls, and nobody
-sends while holding it; `_sending` keeps commands in the order of their numbers, and nobody waits for an answer while
-holding that.
+Threads: the application's; the group's listener, which applies what is delivered; one that sends where a listener
+must not wait; of a durable state one that writes its log. `_lock` guards replica and calls: nobody sends holding it.
+`_sending` keeps commands in the order of their numbers: nobody waits for an answer holding it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ import gcom
 from gcom.errors import BadValue, Forked, GComError, GComTimeout, MalformedFrame, NotAMember, WouldBlock
 from gcom.replicated.answers import change_of, complete, fail
 from gcom.replicated.calls import OpenCalls, Retry, Settlement
-from gcom.replicated.changes import Change, StateReplaced
+from gcom.replicated.changes import Change, ContactLost, StateReplaced
 from gcom.replicated.durable.log import DurableLog
 from gcom.replicated.errors import Diverged, OutcomeUnknown, StorageFailed
 from gcom.replicated.inspection import StateInspection
@@ -328,6 +327,8 @@ class ReplicatedState(StateInspection):
             case gcom.Departure(returning=False, reason=reason):
                 self._end(NotAMember(f"the group of the replicated state {self._name!r} is over here: {reason}"))
                 return
+            case gcom.QuorumLost() | gcom.Departure():
+                self._tell(ContactLost(self.index))
             case gcom.StateUnmerged(reason=reason):
                 logger.warning("replicated state {}: what this process had is given up: {}", self._name, reason)
         with self._settling():

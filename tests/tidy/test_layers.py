@@ -89,6 +89,7 @@ LAYERS = (
         PURE,
     ),
     Layer("gcom.replicated", (*VALUES, "gcom", "gcom.replicated"), STDLIB | {"loguru", "msgpack"}),
+    Layer("gcom.blocks", (*VALUES, "gcom", "gcom.replicated", "gcom.blocks"), STDLIB),
     Layer("gcom.sessions", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions"), STDLIB | {"msgpack"}),
     Layer("gcom.bank", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions", "gcom.bank"), STDLIB),
     Layer(
