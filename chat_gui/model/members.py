@@ -14,7 +14,7 @@ from chat_gui.model.texts.words import QT_TRANSLATE_NOOP, translate
 GONE_MAX = 50  # members that are gone and still listed; the oldest go first
 
 
-class Presence(StrEnum):
+class MemberPresence(StrEnum):
     """The state of a member."""
 
     HERE = "here"
@@ -28,7 +28,7 @@ class MemberLine:
 
     name: str
     process: str
-    presence: Presence
+    presence: MemberPresence
     since_ms: int
     leads: bool = False
     own: bool = False
@@ -65,13 +65,13 @@ REASONS = {
 
 
 _PRESENCES = {
-    Presence.HERE: QT_TRANSLATE_NOOP("presence", "here"),
-    Presence.SUSPECTED: QT_TRANSLATE_NOOP("presence", "suspected"),
-    Presence.GONE: QT_TRANSLATE_NOOP("presence", "gone"),
+    MemberPresence.HERE: QT_TRANSLATE_NOOP("presence", "here"),
+    MemberPresence.SUSPECTED: QT_TRANSLATE_NOOP("presence", "suspected"),
+    MemberPresence.GONE: QT_TRANSLATE_NOOP("presence", "gone"),
 }
 
 
-def presence_text(presence: Presence) -> str:
+def presence_text(presence: MemberPresence) -> str:
     """Return the state of a member, in words."""
     return translate("presence", _PRESENCES[presence])
 
@@ -99,7 +99,7 @@ class Members:
             # Taken out first, so that it goes to the end: the list shows the latest first, and the oldest go at the
             # bound.
             self._gone.pop(name, None)
-            self._gone[name] = MemberLine(name, process, Presence.GONE, now_ms, why=reason_text(reason))
+            self._gone[name] = MemberLine(name, process, MemberPresence.GONE, now_ms, why=reason_text(reason))
         for process in view.members:
             self._since.setdefault(process, now_ms)
             self._gone.pop(process.partition("#")[0], None)
@@ -151,8 +151,8 @@ class Members:
         name, leads = process.partition("#")[0], process == self.view.leader
         looks = self.looks_like(name)
         if found := self._suspected.get(process):
-            return MemberLine(name, process, Presence.SUSPECTED, found[0], leads, own, found[1], looks)
-        return MemberLine(name, process, Presence.HERE, self._since[process], leads, own, "", looks)
+            return MemberLine(name, process, MemberPresence.SUSPECTED, found[0], leads, own, found[1], looks)
+        return MemberLine(name, process, MemberPresence.HERE, self._since[process], leads, own, "", looks)
 
 
 def _with_pulse(line: MemberLine, pulse: Pulse, now_s: float) -> MemberLine:

@@ -8,10 +8,10 @@ from PySide6.QtCore import QEvent, QLocale, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QPalette
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QMenu, QWidget
 
-from chat_gui.model.members import SILENT_S, MemberLine, Presence
+from chat_gui.model.members import SILENT_S, MemberLine, MemberPresence
 from chat_gui.view import colours
 
-SIGNS = {Presence.HERE: "●", Presence.SUSPECTED: "◐", Presence.GONE: "○"}
+SIGNS = {MemberPresence.HERE: "●", MemberPresence.SUSPECTED: "◐", MemberPresence.GONE: "○"}
 _NAME = Qt.ItemDataRole.UserRole
 
 
@@ -66,12 +66,12 @@ class MembersView(QListWidget):
         name = f"{SIGNS[member.presence]} {member.name}{crown}{marks}"
         item.setText(f"{name}{self._pulse(member)}")
         # Empty for whom nothing can be whispered to: oneself, and one that is gone.
-        item.setData(_NAME, "" if member.own or member.presence is Presence.GONE else member.name)
+        item.setData(_NAME, "" if member.own or member.presence is MemberPresence.GONE else member.name)
         since = datetime.fromtimestamp(member.since_ms / 1000).strftime("%H:%M:%S")
         states = {
-            Presence.HERE: self.tr("here since {}"),
-            Presence.SUSPECTED: self.tr("suspected since {}"),
-            Presence.GONE: self.tr("gone since {}"),
+            MemberPresence.HERE: self.tr("here since {}"),
+            MemberPresence.SUSPECTED: self.tr("suspected since {}"),
+            MemberPresence.GONE: self.tr("gone since {}"),
         }
         words = [member.process, states[member.presence].format(since), member.why]
         words += [self.tr("the leader: the oldest member")] if member.leads else []
@@ -88,9 +88,9 @@ class MembersView(QListWidget):
         # Without the signs, which a screen reader would read out as circles and crowns.
         item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{member.name}, {text}")
         colour = {
-            Presence.HERE: self.palette().color(QPalette.ColorRole.Text),
-            Presence.SUSPECTED: colours.warning(self.palette()),
-            Presence.GONE: colours.faint(self.palette()),
+            MemberPresence.HERE: self.palette().color(QPalette.ColorRole.Text),
+            MemberPresence.SUSPECTED: colours.warning(self.palette()),
+            MemberPresence.GONE: colours.faint(self.palette()),
         }
         item.setForeground(colour[member.presence])
         font = QFont(self.font())
@@ -99,7 +99,7 @@ class MembersView(QListWidget):
 
     def _pulse(self, member: MemberLine) -> str:
         """Return how a member's calls are, behind its name: for how long it is silent, else how far away it is."""
-        if member.presence is Presence.GONE:
+        if member.presence is MemberPresence.GONE:
             return ""
         if member.heard_s is not None and member.heard_s >= SILENT_S:
             return self.tr(" · silent {} s").format(member.heard_s)

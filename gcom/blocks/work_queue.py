@@ -15,7 +15,7 @@ ENDED_MAX = 10_000  # results and dead tasks that are kept, the newest
 
 
 @dataclass(slots=True)
-class TaskRow:
+class WorkRow:
     """A task that is not done: how often it was begun, and by which process it is worked on."""
 
     payload: Any
@@ -29,7 +29,7 @@ class WorkTable(Machine):
 
     def __init__(self) -> None:
         self.tries_max = 0
-        self.open: dict[int, TaskRow] = {}
+        self.open: dict[int, WorkRow] = {}
         self.waiting: list[int] = []
         self.results: dict[int, Any] = {}
         self.dead: dict[int, tuple[Any, str]] = {}
@@ -40,7 +40,7 @@ class WorkTable(Machine):
         if len(self.open) >= OPEN_MAX:
             raise Refused(f"{OPEN_MAX:,} tasks are not done: wait until some are")
         number = self.context.index
-        self.open[number] = TaskRow(payload)
+        self.open[number] = WorkRow(payload)
         self.waiting.append(number)
         return number
 
@@ -79,7 +79,7 @@ class WorkTable(Machine):
         """Have a dead task done again."""
         if number not in self.dead:
             return False
-        self.open[number] = TaskRow(self.dead.pop(number)[0])
+        self.open[number] = WorkRow(self.dead.pop(number)[0])
         self.waiting.append(number)
         return True
 
@@ -119,7 +119,7 @@ class WorkTable(Machine):
         """Return whether a task waits."""
         return bool(self.waiting)
 
-    def _again(self, number: int, row: TaskRow, reason: str, tries_max: int) -> None:
+    def _again(self, number: int, row: WorkRow, reason: str, tries_max: int) -> None:
         row.worker, row.reason = "", reason
         if tries_max and row.tries >= tries_max:
             del self.open[number]

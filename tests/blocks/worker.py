@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 
 import gcom
 import gcom.blocks
@@ -22,7 +21,7 @@ def main(kind: str, name: str, registry: str) -> None:
             with gcom.blocks.WorkQueue(node, "work") as queue:
                 task = queue.take()
                 print(f"took {task.payload}", flush=True)
-                time.sleep(600)
+                sys.stdin.read()
 
 
 if __name__ == "__main__":
