@@ -97,6 +97,12 @@ class Disk(Store):
         # Before anything is opened: what another user may open that one can lock, or replace, at any time.
         private_files.refuse_open_folder(folder, FILE)
         self.fresh = private_files.make_file(self._path)
+        # An empty one could be taken for a new one, and would give away names that are in use.
+        if not self.fresh and self._path.stat().st_size == 0:
+            raise LocalError(
+                f"{str(self._path)!r} is empty, and nothing tells which names it had: restore a copy, or remove it if "
+                "it never had any (docs/operating.md)"
+            )
         with telling_storage(self._path):
             self._base = _opened(self._path)
         tell_of_forks(self)

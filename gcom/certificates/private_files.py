@@ -10,9 +10,10 @@ import errno
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
-from platformdirs import user_data_path, user_state_path
+from platformdirs import user_config_path, user_data_path, user_state_path
 
 from gcom.errors import BadValue, GComError, StorageUnavailable
 
@@ -25,13 +26,25 @@ _OTHERS = 0o077  # permissions of all but the owner
 
 
 def data_folder() -> Path:
-    """Return the user's data folder of GCom; it need not be there."""
-    return user_data_path("gcom", appauthor=False)
+    """Return the user's data folder of GCom; it need not be there. Raises BadValue where the user has no home."""
+    return _of_user(user_data_path)
 
 
 def state_folder() -> Path:
-    """Return the user's folder of what GCom keeps from run to run; it need not be there."""
-    return user_state_path("gcom", appauthor=False)
+    """Return the user's folder of what GCom keeps from run to run, as `data_folder`."""
+    return _of_user(user_state_path)
+
+
+def config_folder() -> Path:
+    """Return the user's folder of settings, as `data_folder`."""
+    return _of_user(user_config_path)
+
+
+def _of_user(find: Callable[..., Path]) -> Path:
+    try:
+        return find("gcom", appauthor=False)
+    except RuntimeError as error:  # as a service has it, or a container whose user is a number alone
+        raise BadValue("this user has no home folder: set HOME to a folder of its own") from error
 
 
 def make_folder(folder: Path) -> Path:

@@ -9,9 +9,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import NoReturn
 
-from platformdirs import user_data_dir
-
 from gcom import __version__
+from gcom.certificates import private_files
 from gcom.errors import BadValue, GComError, StorageUnavailable, Unavailable
 from gcom.runtime import pyro
 from registry.operation.logs import ServiceOutput
@@ -78,7 +77,7 @@ def authority_folder(data: str | None) -> Path:
     """Return the folder of the authority: the user's own, or that of a registry with a folder of its own."""
     if data and data != "none":
         return Path(data) / "authority"
-    return Path(user_data_dir("gcom", appauthor=False)) / "authority"
+    return private_files.data_folder() / "authority"
 
 
 def rights_path(wanted: ServiceSettings) -> Path:
@@ -92,7 +91,7 @@ def data_folder(data: str | None, port: int) -> Path | None:
     # A port that nobody knew before has no history: there is nothing to find in a folder.
     if data == "none" or (data is None and not port):
         return None
-    return Path(data) if data else Path(user_data_dir("gcom", appauthor=False)) / f"registry-{port}"
+    return Path(data) if data else private_files.data_folder() / f"registry-{port}"
 
 
 def place_of(wanted: ServiceSettings) -> pyro.Place:

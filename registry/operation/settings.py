@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_config_dir
-
+from gcom.certificates import private_files
 from gcom.errors import BadValue
 from gcom.runtime import pyro
 
@@ -145,7 +144,7 @@ def _check(setting: Setting, value: Value) -> None:
 
 def default_file() -> Path:
     """Return the file that is read where no other is named, if it is there."""
-    return Path(user_config_dir("gcom", appauthor=False)) / "registry.toml"
+    return private_files.config_folder() / "registry.toml"
 
 
 def _file(flag: str | None, environment: Mapping[str, str]) -> Path | None:

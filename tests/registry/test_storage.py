@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import gcom
+from gcom.certificates import private_files
 from gcom.core.directory.rows import DissolvedInstance, Row
 from gcom.core.directory.witness import WitnessRecord
 from gcom.core.messages.registry import Claim, Create, GroupInfo, Lookup, Refusal, Register, Request, Unregister
@@ -119,6 +120,23 @@ def test_what_is_damaged_is_refused_with_the_file_and_its_name(tmp_path: Path, s
         gcom.embedded(data=tmp_path)
     with pytest.raises(LocalError, match=named):  # and not that it is in use: the first one let go of it
         gcom.embedded(data=tmp_path)
+
+
+def test_an_empty_file_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
+    with closing(Disk(tmp_path)):
+        pass
+    os.truncate(tmp_path / FILE, 0)
+    with pytest.raises(LocalError, match=rf"{FILE}' is empty, .* restore a copy, or remove it"):
+        Disk(tmp_path)
+
+
+def test_a_user_without_a_home_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home(*_: object, **__: object) -> Path:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.setattr(private_files, "user_data_path", no_home)
+    with pytest.raises(BadValue, match="no home folder: set HOME"):
+        private_files.data_folder()
 
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:
