@@ -1,21 +1,27 @@
 """Ctrl-C and SIGTERM: a command that is in a group leaves it in good order.
 
 The first signal is an exception, which unwinds through the `with` blocks that leave groups and end children; while a
-member prints what is delivered it is only noted (`deferred`), so that no delivery is torn. The second ends the process
-at once, for the user who does not want to wait.
+member prints what is delivered it is only noted (`deferred`), so that no delivery is torn. A later one ends the process
+at once, for the user who does not want to wait. One that follows closely says the same again, and is passed over.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 from types import FrameType
 
 # By name, since not every system has all of them.
 SIGNALS = tuple(
     number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
 )
+
+# 1. A supervisor sends SIGTERM to a process, and to its group; or again, after a second. 2. The member, which is
+# leaving, would end at once. 3. The others would take it for dead. So SIGTERM has the time that a leave may take.
+SAME_WISH_S, SAME_SIGTERM_S = 1.0, 15.0
 
 
 class Interrupted(BaseException):
@@ -32,6 +38,7 @@ class Signals:
     def __init__(self) -> None:
         self.caught: int | None = None
         self._noted_only = False
+        self._caught_at = 0.0
         self._ignored: set[int] = set(SIGNALS)
 
     def install(self) -> None:
@@ -56,12 +63,13 @@ class Signals:
             self._noted_only = before
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
-        self.caught = number
-        # 1. The first signal is being handled, and leaving may take its time. 2. A second one meets the default
-        #    action, and ends the process at once.
-        for other in SIGNALS:
-            if signal.getsignal(other) is not signal.SIG_IGN:
-                signal.signal(other, signal.SIG_DFL)
+        if self.caught is not None:
+            patience_s = SAME_SIGTERM_S if number == signal.SIGTERM else SAME_WISH_S
+            if monotonic() - self._caught_at >= patience_s:
+                signal.signal(number, signal.SIG_DFL)
+                os.kill(os.getpid(), number)
+            return
+        self.caught, self._caught_at = number, monotonic()
         if not self._noted_only:
             raise Interrupted(number)
 

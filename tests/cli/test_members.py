@@ -148,6 +148,7 @@ def test_a_signal_leaves_the_group_in_good_order(
         with Command(command, "news", "--name", "goes", "--json", registry=registry) as goes:
             goes.until_members(2)
             goes.signal(number)
+            goes.signal(number)  # as a supervisor does, which signals a process and its group
             assert goes.end() == status
             assert goes.rows()[-1]["type"] == "left"
             assert goes.errors == []
