@@ -59,7 +59,7 @@ def test_it_holds_our_packages_and_nothing_else(wheel: Path) -> None:
     assert tops == {*PACKAGES, f"gcom-{VERSION}.dist-info"}
     assert "gcom/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert not [name for name in names if "__pycache__" in name or "/test" in name.lower()]
+    assert not [name for name in names if "__pycache__" in name or "/tests/" in name or "/test_" in name]
 
 
 def test_every_module_of_the_checkout_is_in_it(wheel: Path) -> None:

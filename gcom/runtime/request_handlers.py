@@ -149,7 +149,7 @@ class CallServer:
         try:
             with self._ready:
                 # One thread that waits for work is enough; another one without any ends.
-                while not self._closed and not (self._idle and not self._requests):
+                while not (self._closed or self._in_loop or (self._idle and not self._requests)):
                     if self._requests and not (self._at_work or self._returning):
                         self._serve(*self._requests.popleft())
                     else:

@@ -29,9 +29,9 @@ def example(name: str, *given: str) -> Child:
     return Child([sys.executable, str(EXAMPLES / f"{name}.py"), *given])
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
-def test_an_example_is_short(path: Path) -> None:
-    assert len(path.read_text("utf-8").splitlines()) < LINES_MAX
+@pytest.mark.parametrize("name", ["chat_bot", "service", "scheduler", "thumbnails", "stock"])
+def test_an_example_is_short(name: str) -> None:
+    assert len((EXAMPLES / f"{name}.py").read_text("utf-8").splitlines()) < LINES_MAX
 
 
 @in_loop

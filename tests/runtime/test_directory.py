@@ -22,7 +22,7 @@ from gcom.errors import (
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.registry.embedded import Embedded, embedded
-from gcom.runtime.security.process import registry_address
+from gcom.runtime.security.process import registry_address, registry_addresses
 from gcom.values import names
 from gcom.values.definition import Definition
 from gcom.values.view import View
@@ -155,6 +155,7 @@ def test_the_address_comes_from_the_argument_the_environment_or_the_default(monk
     monkeypatch.setenv("GCOM_REGISTRY", "127.0.0.1:7500")
     assert registry_address() == "127.0.0.1:7500"
     assert registry_address("127.0.0.1:7600") == "127.0.0.1:7600"
-    for wrong in ("7411", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:x", "192.0.2.1:7411", "registry.example:7411"):
+    assert registry_addresses("127.0.0.1") == ("127.0.0.1:7411",)
+    for wrong in ("7411", "127.0.0.1:0", "127.0.0.1:x", "192.0.2.1:7411", "registry.example:7411"):
         with pytest.raises(BadValue):
             DirectoryClient(registry_address(wrong))

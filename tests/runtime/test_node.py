@@ -341,8 +341,8 @@ class TestMisuse:
         node.close()
 
     def test_a_registry_address_that_is_none(self) -> None:
-        with pytest.raises(gcom.BadValue, match="'nowhere'"):
-            gcom.connect("alice", "nowhere")
+        with pytest.raises(gcom.BadValue, match="'no where' is not HOST"):
+            gcom.connect("alice", "no where")
 
 
 async def waits_until_it_is_in(session: Session, deadline: float | None) -> bool:

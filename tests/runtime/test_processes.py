@@ -76,7 +76,8 @@ def test_one_that_was_paused_is_told_that_it_was_expelled(workers: Workers) -> N
     assert carol.told("refused")["error"] == "Detached"
     carol.say("end")
     assert carol.end() == 0
-    assert carol.errors == []
+    # What it had sent as it was put out, and nobody took, is told at its end.
+    assert [it for it in carol.errors if "were not sent before the program ended" not in it] == []
     again = workers.start("carol")
     again.told("view", members=["alice", "bob", "carol"])
     views = [row["members"] for row in alice.rows("view")]
@@ -92,7 +93,7 @@ def test_a_program_that_ends_without_closing_ends(workers: Workers) -> None:
     bob.say("end")
     assert bob.end(5.0) == 0
     assert bob.errors == []
-    assert alice.told("view", number=3)["left"] == ["dead"]
+    assert alice.told("view", number=3)["left"] == ["request"]
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ class Peer:
         pipeline.connection.recv(1)
         self.late.append(self.reader.has_rested)
         if len(self.late) == 2:
-            self.reader.close()
+            self.reader._closed = True  # within its own loop, as no thread runs it
         return True
 
     @property
