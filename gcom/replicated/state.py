@@ -324,7 +324,7 @@ class ReplicatedState(StateInspection):
             case gcom.Message():
                 self._on_message(event)
                 return
-            case gcom.Departure(returning=False, reason=reason):
+            case gcom.Departure(returning=False, reason=reason) if not self._closed:
                 self._end(NotAMember(f"the group of the replicated state {self._name!r} is over here: {reason}"))
                 return
             case gcom.QuorumLost() | gcom.Departure():

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from threading import Event
 
@@ -109,6 +110,7 @@ def test_the_pool_reads_messages_again_and_leaves_no_process_and_no_file(
 ) -> None:
     import psutil
 
+    get_temp_dir()  # of the processes' own sockets, whose paths must be short
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
     found = catalogue(list_segments([str(_without_serials(tmp_path / "logs"))]))

@@ -84,7 +84,9 @@ def test_a_function_that_cannot_be_called_so(
         refuses(group, bob, name, callback)()
 
 
-def test_functions_that_can_be_called_are_taken(group: gcom.Group) -> None:
+def test_functions_that_can_be_called_are_taken(bob: gcom.Node) -> None:
+    # In a group of its own: a listener stays, and the other tests read theirs.
+    group = bob.join("heard", create=gcom.Definition("heard"))
     group.on_call(lambda payload, *more: payload)
     group.on_call(None)
     found: list[object] = []
