@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from gcom.certificates import private_files
@@ -40,6 +40,17 @@ CREATE TABLE IF NOT EXISTS creators (name TEXT PRIMARY KEY, creator TEXT NOT NUL
 """
 
 _OF_PARENTS: list[sqlite3.Connection] = []  # SQLite's files must not be closed by a process that did not open them
+
+
+@contextmanager
+def _undone(made: Path | None) -> Iterator[None]:
+    """Remove a file that was made for the block, if that fails: it would be taken for one that lost what it had."""
+    try:
+        yield
+    except sqlite3.Error:
+        if made is not None:
+            made.unlink(missing_ok=True)
+        raise
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -103,7 +114,7 @@ class Disk(Store):
                 f"{str(self._path)!r} is empty, and nothing tells which names it had: restore a copy, or remove it if "
                 "it never had any (docs/operating.md)"
             )
-        with telling_storage(self._path):
+        with telling_storage(self._path), _undone(self._path if self.fresh else None):
             self._base = _opened(self._path)
         tell_of_forks(self)
         self._identity = self._seen()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from threading import Thread
+from threading import Event, Thread, get_ident
 from typing import Any
 
 import gcom
 from gcom.blocks.lock import Lock
-from gcom.errors import GComError
+from gcom.errors import Forked, GComError, NotAMember
+
+AGAIN_S = 0.5
 
 
 class Election:
@@ -54,6 +56,9 @@ class Election:
         """Lead no more, and be no candidate. `on_loss` is called first if it leads. May be called again."""
         self._closing = True
         self._lock.lost.set()
+        if get_ident() == self._thread.ident:
+            return  # from a callback: the thread closes the lock as it ends
+        self._thread.join(self._lock.timeout_s if self._token else 0.0)
         self._lock.close()
         self._thread.join(self._lock.timeout_s)
 
@@ -64,14 +69,16 @@ class Election:
         self.close()
 
     def _run(self) -> None:
-        try:
-            while not self._closing:
-                token = self._lock.acquire(None)
-                if token:
+        while not self._closing:
+            try:
+                self._lock.release()  # again, where no answer came
+                if token := self._lock.acquire(None):
                     self._lead(token)
-                self._lock.release()
-        except GComError:  # the block was closed, or its group is over
-            return
+            except (NotAMember, Forked):  # the block was closed, or its group is over
+                break
+            except GComError:  # no majority was heard for a while: it is a candidate again
+                Event().wait(AGAIN_S)
+        self._lock.close()
 
     def _lead(self, token: int) -> None:
         self._token = token

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from secrets import token_hex
 from threading import Event
+from typing import Any
 
+import gcom
 from gcom.blocks.block import Block
-from gcom.errors import GComTimeout, LocalError
+from gcom.errors import GComError, LocalError
 from gcom.replicated import Change, ContactLost, Refused, StateReplaced
 from gcom.replicated.machine import Machine, command, query
 
@@ -93,6 +95,11 @@ class Lock(Block[LockTable]):
     kind = LockTable
     prefix = "lock"
     _ticket = ""
+    _granted = False
+
+    def __init__(self, node: gcom.Node, name: str, *, timeout_s: float = 10.0, **options: Any) -> None:
+        self._lost = Event()
+        super().__init__(node, name, timeout_s=timeout_s, **options)
 
     @property
     def lost(self) -> Event:
@@ -110,14 +117,16 @@ class Lock(Block[LockTable]):
         if self._ticket:
             raise LocalError(f"this Lock object holds {self.name!r} already; open another one for another thread")
         ticket = token_hex(8)
-        self._lost = Event()
+        self._lost, self._granted, self._ticket = Event(), False, ticket
         try:
             if not self._machine.ask(ticket):
                 self._await(lambda: self._machine.token_of(ticket) > 0, timeout_s, f"turn, behind {self.holder}")
-            self._ticket = ticket
             token: int = self._machine.token_of(ticket)
-        except (GComTimeout, KeyboardInterrupt):
-            self._machine.give_up(ticket)
+        except (GComError, KeyboardInterrupt):
+            self._ticket = ""
+            # Without waiting for an answer, which may not come: the first error is to be told.
+            with suppress(GComError):
+                self._machine.submit.give_up(ticket)
             raise
         if not token:
             self._lost.set()  # it was held for a moment, and this process was put out
@@ -125,9 +134,9 @@ class Lock(Block[LockTable]):
 
     def release(self) -> None:
         """Free the lock. Not an error if it was lost meanwhile."""
-        ticket, self._ticket = self._ticket, ""
-        if ticket:
+        if ticket := self._ticket:
             self._machine.give_up(ticket)
+            self._ticket = ""
 
     @contextmanager
     def hold(self, timeout_s: float | None = None) -> Iterator[int]:
@@ -138,10 +147,11 @@ class Lock(Block[LockTable]):
         finally:
             self.release()
 
-    _lost = Event()
-
     def _note(self, change: Change) -> None:
-        if self._ticket and (
-            isinstance(change, ContactLost | StateReplaced) or not self._machine.token_of(self._ticket)
-        ):
+        if not self._ticket:
+            return
+        holds = self._machine.token_of(self._ticket) > 0
+        # While it waits, contact may be lost and come back: the turn comes later, and counts from then.
+        if (holds and isinstance(change, ContactLost | StateReplaced)) or (self._granted and not holds):
             self._lost.set()
+        self._granted |= holds

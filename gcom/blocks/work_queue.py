@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 from gcom.blocks.block import Block
@@ -11,6 +12,7 @@ from gcom.replicated import Refused
 from gcom.replicated.machine import Machine, command, query
 
 OPEN_MAX = 100_000  # tasks that are not done; more are refused
+TRIES_MAX = 5  # how often a task is begun: one that kills its workers must not kill them all
 ENDED_MAX = 10_000  # results and dead tasks that are kept, the newest
 
 
@@ -19,7 +21,8 @@ class WorkRow:
     """A task that is not done: how often it was begun, and by which process it is worked on."""
 
     payload: Any
-    tries: int = 0
+    tries: int = 0  # in all, so that no two workers have the same
+    tried_before: int = 0  # it was revived
     worker: str = ""
     reason: str = ""  # of the last failure
 
@@ -28,11 +31,10 @@ class WorkTable(Machine):
     """Tasks by number: open ones, and how others ended."""
 
     def __init__(self) -> None:
-        self.tries_max = 0
         self.open: dict[int, WorkRow] = {}
         self.waiting: list[int] = []
         self.results: dict[int, Any] = {}
-        self.dead: dict[int, tuple[Any, str]] = {}
+        self.dead: dict[int, tuple[Any, str, int]] = {}
 
     @command
     def put(self, payload: Any) -> int:
@@ -79,7 +81,8 @@ class WorkTable(Machine):
         """Have a dead task done again."""
         if number not in self.dead:
             return False
-        self.open[number] = WorkRow(self.dead.pop(number)[0])
+        payload, _, tries = self.dead.pop(number)
+        self.open[number] = WorkRow(payload, tries, tries)
         self.waiting.append(number)
         return True
 
@@ -87,12 +90,7 @@ class WorkTable(Machine):
         """Have the tasks done again whose workers are gone."""
         for number, row in list(self.open.items()):
             if row.worker and row.worker not in members:
-                self._again(number, row, f"{row.worker} died, or was put out", self.tries_max)
-
-    @command
-    def limit(self, tries_max: int) -> None:
-        """Set how often a task is begun at most; 0: without a limit."""
-        self.tries_max = tries_max
+                self._again(number, row, f"{row.worker} died, or was put out", TRIES_MAX)
 
     @query
     def counts(self) -> dict[str, int]:
@@ -112,7 +110,7 @@ class WorkTable(Machine):
     @query
     def dead_tasks(self) -> dict[int, tuple[Any, str]]:
         """Return dead tasks: payload and reason."""
-        return dict(self.dead)
+        return {number: row[:2] for number, row in self.dead.items()}
 
     @query
     def has_waiting(self) -> bool:
@@ -121,9 +119,9 @@ class WorkTable(Machine):
 
     def _again(self, number: int, row: WorkRow, reason: str, tries_max: int) -> None:
         row.worker, row.reason = "", reason
-        if tries_max and row.tries >= tries_max:
+        if row.tries - row.tried_before >= tries_max:
             del self.open[number]
-            self.dead[number] = row.payload, reason
+            self.dead[number] = row.payload, reason, row.tries
             _bound(self.dead)
         else:
             self.waiting.insert(0, number)
@@ -173,7 +171,7 @@ class WorkQueue(Block[WorkTable]):
 
     kind = WorkTable
     prefix = "queue"
-    tries_max = 5
+    tries_max = TRIES_MAX
 
     def put(self, payload: Any) -> int:
         """Add a task; return its number. Raises Refused at 100,000 that are not done."""
@@ -182,8 +180,10 @@ class WorkQueue(Block[WorkTable]):
 
     def take(self, timeout_s: float | None = None) -> QueuedTask:
         """Wait for a task, and have it; raises GComTimeout."""
+        deadline = None if timeout_s is None else monotonic() + timeout_s
         while True:
-            self._await(self._machine.has_waiting, timeout_s, "task")
+            left = None if deadline is None else max(0.0, deadline - monotonic())
+            self._await(self._machine.has_waiting, left, "task")
             if found := self._machine.take():
                 return QueuedTask(self, *found)
 

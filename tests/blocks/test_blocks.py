@@ -14,8 +14,10 @@ import pytest
 import gcom
 import gcom.blocks
 from gcom.blocks.block import Block
+from gcom.blocks.work_queue import WorkTable
 from gcom.errors import BadValue, GComTimeout, LocalError
-from gcom.replicated import Refused
+from gcom.replicated import CommandContext, Refused
+from gcom.replicated.machine import MachineKind
 from tests.running import Child, environment
 from tests.runtime.nodes import until
 
@@ -147,6 +149,26 @@ def test_a_task_that_fails_too_often_is_dead_and_can_be_revived(ground: Ground) 
         queue.result(999)
     with pytest.raises(GComTimeout, match="no task after"):
         queue.take(0.05)
+
+
+def test_a_task_that_kills_its_workers_does_not_kill_them_all() -> None:
+    kind = MachineKind.of(WorkTable)
+    machine = WorkTable()
+
+    def at(index: int, process: str) -> None:
+        kind.enter(machine, CommandContext(index, process, (process,)))
+
+    at(1, "a#1")
+    number = machine.put("deadly")
+    for tries in range(1, 6):
+        at(tries + 1, f"a#{tries}")
+        assert machine.take() == (number, "deadly", tries)
+        machine.on_members(("b#1",))
+    assert machine.take() is None
+    assert machine.dead_tasks() == {number: ("deadly", "a#5 died, or was put out")}
+    assert machine.revive(number)
+    assert machine.take() == (number, "deadly", 6)  # no number of before: a late result of then counts for nothing
+    assert not machine.done(number, 1, "late")
 
 
 def test_a_dict_is_shared_and_says_who_was_faster(ground: Ground) -> None:
