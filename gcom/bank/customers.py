@@ -16,7 +16,7 @@ AT_ONCE = 64  # customers; the others wait for their turn
 
 @dataclass(frozen=True, slots=True)
 class CustomerResult:
-    """What came of a customer: its balance after the last order, and what was refused."""
+    """The outcome of a customer's orders: its balance after the last order, and what was refused."""
 
     id: int
     balance: int

@@ -41,7 +41,7 @@ class Customer:
 
 @dataclass(frozen=True, slots=True)
 class BankOrders:
-    """What an input file says."""
+    """The customers and branches of an input file, and the opening balance."""
 
     customers: tuple[Customer, ...]
     branches: tuple[int, ...]

@@ -9,7 +9,7 @@ from gcom.replicated.machine import Machine, command, query
 
 
 class PresenceTable(Machine):
-    """What each process of the view says of itself."""
+    """The processes of the view, and a value that each says of itself."""
 
     def __init__(self) -> None:
         self.said: dict[str, Any] = {}

@@ -31,7 +31,7 @@ def test_the_examples(
     given.write_text(json.dumps([{"id": 1, "type": "customer", "events": events}, *BANKS]))
     assert run(["bank", "run", str(given), "-o", str(made)]) == 0
     assert json.loads(made.read_text()) == [{"id": 1, "balance": balance}]
-    assert f"1 customers, 2 branches; all accounts hold {balance}, as they should" in capsys.readouterr().err
+    assert f"customers: 1, branches: 2; all accounts hold {balance}, as they should" in capsys.readouterr().err
 
 
 def test_two_hundred_deposited_twice_less_370_leaves_30() -> None:

@@ -50,8 +50,9 @@ def run(
     accounts = {it.id: asked.balance for it in asked.customers}
     with branches.opened(asked.branches, accounts, overdraft, log_dir) as bank:
         results = customers.carry_out(asked.customers, bank, _tell_refusals)
-        last = next(iter(bank.values()))
-        with last.session() as auditor:
+        branch = next(iter(bank.values()))
+        branch.replicas.barrier().result(branches.OPEN_S)  # else it may lag behind what others were answered
+        with branch.session() as auditor:
             total, expected = auditor.state.total(), auditor.state.expected()
     text = json.dumps([{"id": it.id, "balance": it.balance} for it in results]) + "\n"
     if output is None:
@@ -62,7 +63,7 @@ def run(
         temporary.replace(output)
     is_right = total == expected
     verdict = "as they should" if is_right else f"and should hold {expected}"
-    notice(f"{len(results)} customers, {len(asked.branches)} branches; all accounts hold {total}, {verdict}")
+    notice(f"customers: {len(results)}, branches: {len(asked.branches)}; all accounts hold {total}, {verdict}")
     return 0 if is_right else 1
 
 

@@ -13,7 +13,7 @@ BATCH = 20
 TOPIC, COPIES = "lines", "copies"
 
 
-class Lines:
+class NumberedLines:
     """The lines of a file, by number."""
 
     def __init__(self, path: Path) -> None:
@@ -29,7 +29,7 @@ class Lines:
 
 def produce(store: topics.TopicStore, folder: Path) -> None:
     producer = store.topic(TOPIC).producer("file")
-    producer.run(Lines(folder / "lines.txt"), batch=BATCH, tell=lambda _: _progress())
+    producer.run(NumberedLines(folder / "lines.txt"), batch=BATCH, tell=lambda _: _progress())
 
 
 def consume(store: topics.TopicStore, folder: Path) -> None:
