@@ -467,6 +467,7 @@ def _end_pool(transport: Any) -> None:
     for worker in (*transport.pool.idle, *transport.pool.busy):
         worker.process(None)
     transport._selector.close()
+    transport.housekeeper.join(timeout=1)  # it was told above: no thread is left behind
     transport.sock = transport.housekeeper = None
 
 
