@@ -47,9 +47,9 @@ docs: setup ## build the documentation as a site in build/docs; a warning or a b
 	@$(BIN)/python -m tests.links build/docs
 	@echo "the site is in build/docs: open build/docs/index.html in a browser"
 
-translations: setup ## bring the chat's texts up to date in chat_gui/translations; translate what is unfinished there, and run it again
-	@$(BIN)/pyside6-lupdate -no-obsolete -locations none $$(find chat_gui -name '*.py' | sort) -source-language en -target-language de -ts chat_gui/translations/gcom-chat_de.ts
-	@$(BIN)/pyside6-lrelease chat_gui/translations/gcom-chat_de.ts -qm chat_gui/translations/gcom-chat_de.qm
+translations: setup ## bring the chat's texts up to date in chat_gui/gcom_chat/translations; translate what is unfinished there, and run it again
+	@$(BIN)/pyside6-lupdate -no-obsolete -locations none $$(find chat_gui -name '*.py' | sort) -source-language en -target-language de -ts chat_gui/gcom_chat/translations/gcom-chat_de.ts
+	@$(BIN)/pyside6-lrelease chat_gui/gcom_chat/translations/gcom-chat_de.ts -qm chat_gui/gcom_chat/translations/gcom-chat_de.qm
 
 traces: setup ## play the golden traces of tests/traces, and write what comes out, and its pictures; look at the diff
 	@$(BIN)/python -m tests.traces

@@ -10,7 +10,7 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("gcom", "registry", "chat_gui")
+PACKAGES = ("gcom", "registry/gcom_registry", "chat_gui/gcom_chat")
 PAGE = ROOT / "docs" / "ARCHITECTURE.md"
 OTHERS = {
     "tests": "Tests, in folders as the code's; TESTING.md says what each kind is for.",

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from gcom_registry.cli import app as registry_app
 
 import gcom
 import gcom.replicated.errors
@@ -15,7 +16,6 @@ import gcom.sessions.errors
 import gcom.topics.errors
 from gcom import aio, audit, errors, topics
 from gcom.cli.app import app
-from registry.cli import app as registry_app
 from tests import diagrams, links
 from tests.tidy.source import ROOT
 

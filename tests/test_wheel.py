@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.slow
-PACKAGES = ("gcom", "registry", "chat_gui")
+PACKAGES = {"gcom": ".", "gcom_registry": "registry", "gcom_chat": "chat_gui"}  # and the folder that each is in
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = version_of("gcom")
 LIMIT_S = 600
@@ -64,7 +64,11 @@ def test_it_holds_our_packages_and_nothing_else(wheel: Path) -> None:
 
 def test_every_module_of_the_checkout_is_in_it(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    modules = {str(path.relative_to(ROOT)) for top in PACKAGES for path in (ROOT / top).rglob("*.py")}
+    modules = {
+        str(path.relative_to(ROOT / folder))
+        for package, folder in PACKAGES.items()
+        for path in (ROOT / folder / package).rglob("*.py")
+    }
     assert modules <= names
 
 
@@ -79,3 +83,11 @@ def test_it_imports_away_from_the_checkout(stranger: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("command", ["gcom", "gcom-registry"])
 def test_its_commands_explain_themselves(stranger: Path, tmp_path: Path, command: str) -> None:
     assert command in run(stranger / command, "--help", cwd=tmp_path)
+
+
+def test_a_users_own_module_hides_nothing_of_ours(stranger: Path, tmp_path: Path) -> None:
+    for name in ("registry", "chat_gui", "tests", "docs"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong module')\n")
+    program = "import gcom\nwith gcom.embedded() as it: print(it.address.partition(':')[0])"
+    (tmp_path / "program.py").write_text(program)
+    assert run(stranger / "python", "program.py", cwd=tmp_path) == "127.0.0.1\n"

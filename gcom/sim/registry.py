@@ -59,7 +59,7 @@ class _Disk(Store):
 
 
 class _Ids:
-    """The ids of one registry, which outlive its disk as a sealed id does (registry/minting.py)."""
+    """The ids of one registry, which outlive its disk as a sealed id does (registry/gcom_registry/minting.py)."""
 
     def __init__(self, registry: int) -> None:
         # Of two registries none gives an id that the other has given.
@@ -130,7 +130,7 @@ class Registry:
         self._simulation.at(limits.TICK_MS, self._tick)
 
     def _bury(self) -> None:
-        """Remove groups whose members are all dead, as their kernels say (registry/server.py)."""
+        """Remove groups whose members are all dead, as their kernels say (registry/gcom_registry/server.py)."""
         for entry in self.directory.doubted:
             seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
             dead = [who for who, address in seats if self._is_proven_dead(address)]

@@ -9,10 +9,10 @@ from pathlib import Path
 from shutil import which
 
 import pytest
+from gcom_chat.storage.places import Places
+from gcom_chat.view.window import ChatWindow
 
 import gcom
-from chat_gui.storage.places import Places
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import wait_until
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

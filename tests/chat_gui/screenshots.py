@@ -14,6 +14,21 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+from gcom_chat.model.backlog import Backlog
+from gcom_chat.model.insight.duel import DuelRun
+from gcom_chat.model.rows import RowKind
+from gcom_chat.model.updates import FoundOnDisk, SurroundingsCame
+from gcom_chat.model.wire import decode
+from gcom_chat.view.desktop.appearance import palette_of
+from gcom_chat.view.desktop.style import OutlinedStyle
+from gcom_chat.view.dialogs.found import FoundDialog
+from gcom_chat.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
+from gcom_chat.view.dialogs.preferences import PreferencesDialog
+from gcom_chat.view.dock.duel_dialog import DuelDialog
+from gcom_chat.view.dock.duel_picture import PANEL, render_pair
+from gcom_chat.view.dock.tables_pages import HeldPage
+from gcom_chat.view.group_tab import GroupTab
+from gcom_chat.view.window import ChatWindow
 from PIL import Image
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QImage
@@ -21,21 +36,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 import gcom
-from chat_gui.model.backlog import Backlog
-from chat_gui.model.insight.duel import DuelRun
-from chat_gui.model.rows import RowKind
-from chat_gui.model.updates import FoundOnDisk, SurroundingsCame
-from chat_gui.model.wire import decode
-from chat_gui.view.desktop.appearance import palette_of
-from chat_gui.view.desktop.style import OutlinedStyle
-from chat_gui.view.dialogs.found import FoundDialog
-from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
-from chat_gui.view.dialogs.preferences import PreferencesDialog
-from chat_gui.view.dock.duel_dialog import DuelDialog
-from chat_gui.view.dock.duel_picture import PANEL, render_pair
-from chat_gui.view.dock.tables_pages import HeldPage
-from chat_gui.view.group_tab import GroupTab
-from chat_gui.view.window import ChatWindow
 
 Take = Callable[[str, QWidget | QImage], None]
 

@@ -6,6 +6,18 @@ import math
 from collections.abc import Callable
 
 import pytest
+from gcom_chat.model.chat import Notice
+from gcom_chat.model.members import Members, Pulse
+from gcom_chat.model.name_colours import COLOURS
+from gcom_chat.model.rows import ChatRow, RowKind
+from gcom_chat.model.texts.imitation import imitated
+from gcom_chat.view import colours
+from gcom_chat.view.desktop.appearance import palette_of
+from gcom_chat.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
+from gcom_chat.view.dialogs.preferences import PreferencesDialog
+from gcom_chat.view.dialogs.shortcuts import Switcher
+from gcom_chat.view.members_view import MembersView
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtCore import QLocale, Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import (
@@ -20,18 +32,6 @@ from PySide6.QtWidgets import (
 )
 
 import gcom
-from chat_gui.model.chat import Notice
-from chat_gui.model.members import Members, Pulse
-from chat_gui.model.name_colours import COLOURS
-from chat_gui.model.rows import ChatRow, RowKind
-from chat_gui.model.texts.imitation import imitated
-from chat_gui.view import colours
-from chat_gui.view.desktop.appearance import palette_of
-from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
-from chat_gui.view.dialogs.preferences import PreferencesDialog
-from chat_gui.view.dialogs.shortcuts import Switcher
-from chat_gui.view.members_view import MembersView
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import wait_until
 
 Opener = Callable[..., ChatWindow]

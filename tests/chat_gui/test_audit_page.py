@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from gcom_chat.client.audit_run import AuditFailed, AuditRun
+from gcom_chat.model.insight.audit import AuditOutcome, NoAudit, parse_audit
+from gcom_chat.view.dock.audit_page import AuditPage
+from gcom_chat.view.window import ChatWindow
 from pytestqt.qtbot import QtBot
 
 import gcom
-from chat_gui.client.audit_run import AuditFailed, AuditRun
-from chat_gui.model.insight.audit import AuditOutcome, NoAudit, parse_audit
-from chat_gui.view.dock.audit_page import AuditPage
-from chat_gui.view.window import ChatWindow
 
 LIMIT_MS = 60_000
 INCIDENT = {

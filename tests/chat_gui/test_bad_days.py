@@ -8,21 +8,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gcom_chat.model.group_state import GroupStanding
+from gcom_chat.model.rows import MessageState, RowKind
+from gcom_chat.model.text import SIGN
+from gcom_chat.model.updates import LinesMoved, StorageTold
+from gcom_chat.model.wire import ChatMessage, MessageKind
+from gcom_chat.storage.places import Places
+from gcom_chat.view.dialogs.groups import ConnectDialog, CreateDialog
+from gcom_chat.view.group_tab import GroupTab
+from gcom_chat.view.rows.rows_model import SHOWN_MAX
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialogButtonBox
 
 import gcom
-from chat_gui.model.group_state import GroupStanding
-from chat_gui.model.rows import MessageState, RowKind
-from chat_gui.model.text import SIGN
-from chat_gui.model.updates import LinesMoved, StorageTold
-from chat_gui.model.wire import ChatMessage, MessageKind
-from chat_gui.storage.places import Places
-from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog
-from chat_gui.view.group_tab import GroupTab
-from chat_gui.view.rows.rows_model import SHOWN_MAX
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, rows, say, texts, wait_until
 
 Opener = Callable[..., ChatWindow]

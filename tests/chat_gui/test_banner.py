@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from gcom_chat.model.chat import Chat
+from gcom_chat.model.group_state import GroupState
+from gcom_chat.model.rows import MessageState
+from gcom_chat.model.updates import Arrived, Connected, HeldBackNow, Joined, Left, LinesMoved, Listed, RegistryAway
+from gcom_chat.model.wire import ChatMessage, MessageKind
+from gcom_chat.view.banner import BACK_MS, Banner, soon, words
 from PySide6.QtWidgets import QLabel
 
 import gcom
-from chat_gui.model.chat import Chat
-from chat_gui.model.group_state import GroupState
-from chat_gui.model.rows import MessageState
-from chat_gui.model.updates import Arrived, Connected, HeldBackNow, Joined, Left, LinesMoved, Listed, RegistryAway
-from chat_gui.model.wire import ChatMessage, MessageKind
-from chat_gui.view.banner import BACK_MS, Banner, soon, words
 from tests.chat_gui.insights import VIEW
 
 ALICE, BOB, _ = VIEW.members

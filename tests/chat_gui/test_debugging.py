@@ -7,18 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gcom_chat.client import fault_control
+from gcom_chat.model.input.commands import BadCommand
+from gcom_chat.model.insight.debugging import FaultRecording, link_text, obey, partitioned, with_cuts, with_link
+from gcom_chat.model.insight.group_insight import GroupInsight
+from gcom_chat.view.dock.debug_page import DebugPage
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 import gcom
-from chat_gui.client import fault_control
-from chat_gui.model.input.commands import BadCommand
-from chat_gui.model.insight.debugging import FaultRecording, link_text, obey, partitioned, with_cuts, with_link
-from chat_gui.model.insight.group_insight import GroupInsight
-from chat_gui.view.dock.debug_page import DebugPage
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.insights import snapshot
 from tests.chat_gui.windows import is_in, texts
 

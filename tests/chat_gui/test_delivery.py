@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from gcom_chat.model.rows import ChatRow, MessageState, MessageTimes, RowKind
+from gcom_chat.view.rows.row_words import receipt_text, tooltip
+from gcom_chat.view.window import ChatWindow
 
 import gcom
-from chat_gui.model.rows import ChatRow, MessageState, MessageTimes, RowKind
-from chat_gui.view.rows.row_words import receipt_text, tooltip
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, rows, say, wait_until
 
 

@@ -21,7 +21,7 @@ _pause = Event()
 RUN_S = 20
 LIMIT_S = 180
 ENVIRONMENT = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-CHAT = (sys.executable, "-c", "from chat_gui.cli import main; main()")
+CHAT = (sys.executable, "-c", "from gcom_chat.cli import main; main()")
 
 
 @pytest.mark.slow
@@ -63,7 +63,7 @@ def test_without_a_display_it_says_what_to_do() -> None:
 def test_a_bot_of_ten_lines_talks_to_a_chat() -> None:
     with gcom.embedded() as registry, gcom.connect("alice", registry.address) as alice:
         group = alice.join("news", create=gcom.Definition("news", "TOTAL"))
-        command = [sys.executable, "-m", "chat_gui.demo.echo_bot", "news", registry.address]
+        command = [sys.executable, "-m", "gcom_chat.demo.echo_bot", "news", registry.address]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as bot:
             group.wait_for_members(2, LIMIT_S)
             for other in ("hello", "{", "[1]", '{"text": 7}', b"\xff", "null"):  # which it hears, and survives

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from gcom_chat.model.chat import Notice
+from gcom_chat.model.settings import settings_of
+from gcom_chat.model.updates import HeldBackNow
+from gcom_chat.model.wire import ChatMessage, MessageKind
+from gcom_chat.storage.places import Places
+from gcom_chat.storage.toml_files import read_table
+from gcom_chat.view.dialogs.preferences import PreferencesDialog
+from gcom_chat.view.dialogs.shortcuts import ShortcutSheet, Switcher
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QAction, QFont, QGuiApplication, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 import gcom
-from chat_gui.model.chat import Notice
-from chat_gui.model.settings import settings_of
-from chat_gui.model.updates import HeldBackNow
-from chat_gui.model.wire import ChatMessage, MessageKind
-from chat_gui.storage.places import Places
-from chat_gui.storage.toml_files import read_table
-from chat_gui.view.dialogs.preferences import PreferencesDialog
-from chat_gui.view.dialogs.shortcuts import ShortcutSheet, Switcher
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import say, texts, wait_until
 
 Opener = Callable[..., ChatWindow]

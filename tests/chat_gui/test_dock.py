@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from gcom_chat.model.insight.group_insight import GroupInsight
+from gcom_chat.view.dock.clocks_page import ClocksPage
+from gcom_chat.view.dock.latency_page import LatencyPage
+from gcom_chat.view.dock.page import InsightPage
+from gcom_chat.view.dock.spacetime_page import SpaceTimePage
+from gcom_chat.view.dock.tables_pages import HeldPage, OrderPage, ViewsPage
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTabWidget
 from pytestqt.qtbot import QtBot
 
 import gcom
-from chat_gui.model.insight.group_insight import GroupInsight
-from chat_gui.view.dock.clocks_page import ClocksPage
-from chat_gui.view.dock.latency_page import LatencyPage
-from chat_gui.view.dock.page import InsightPage
-from chat_gui.view.dock.spacetime_page import SpaceTimePage
-from chat_gui.view.dock.tables_pages import HeldPage, OrderPage, ViewsPage
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.insights import VIEW, snapshot, trace, view
 
 LIMIT_MS = 120_000

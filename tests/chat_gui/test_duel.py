@@ -6,16 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gcom_chat.client.duel import run_duel
+from gcom_chat.model.insight.duel import ORDERINGS, SCRIPT, DuelRun, DuelScreen, score
+from gcom_chat.view.dock.duel_dialog import DuelDialog
+from gcom_chat.view.dock.duel_file import write_duel
+from gcom_chat.view.dock.duel_picture import HEADLINE, PANEL, DuelPicture, render_duel
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
-
-from chat_gui.client.duel import run_duel
-from chat_gui.model.insight.duel import ORDERINGS, SCRIPT, DuelRun, DuelScreen, score
-from chat_gui.view.dock.duel_dialog import DuelDialog
-from chat_gui.view.dock.duel_file import write_duel
-from chat_gui.view.dock.duel_picture import HEADLINE, PANEL, DuelPicture, render_duel
 
 IN_TURN = tuple(range(len(SCRIPT)))
 MADE = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import permutations
 
 import pytest
-
-from chat_gui.model.insight.duel import DuelLine, DuelRun, DuelScreen, as_text, findings, moved, score
-from chat_gui.model.insight.live_duel import live_run
+from gcom_chat.model.insight.duel import DuelLine, DuelRun, DuelScreen, as_text, findings, moved, score
+from gcom_chat.model.insight.live_duel import live_run
 
 TALK = (DuelLine("alice", "?"), DuelLine("bob", "!", 0), DuelLine("alice", "so"), DuelLine("bob", "yes", 2))
 

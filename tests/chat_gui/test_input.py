@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from gcom_chat.model.text import FOLDED_CHARS, folded, unfolded
+from gcom_chat.view.writing.message_input import MessageInput
 from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
-
-from chat_gui.model.text import FOLDED_CHARS, folded, unfolded
-from chat_gui.view.writing.message_input import MessageInput
 
 
 def _input() -> MessageInput:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+from gcom_chat.model.insight.clocks import FRESH_MS, ClockMatrix
+from gcom_chat.model.insight.facts import heard_facts, held_lines, held_summary, order_facts
+from gcom_chat.model.insight.latency import EDGES_MS, bucket_names, held_ms, held_share, histogram, own_ms
+from gcom_chat.model.insight.names import milliseconds, seconds, span
+from gcom_chat.model.insight.shiviz import EXPRESSION, shiviz
+from gcom_chat.model.insight.spacetime import DOTS_MAX, space_time
+from gcom_chat.model.insight.timeline import EntryKind, GroupTimeline
 
 import gcom
-from chat_gui.model.insight.clocks import FRESH_MS, ClockMatrix
-from chat_gui.model.insight.facts import heard_facts, held_lines, held_summary, order_facts
-from chat_gui.model.insight.latency import EDGES_MS, bucket_names, held_ms, held_share, histogram, own_ms
-from chat_gui.model.insight.names import milliseconds, seconds, span
-from chat_gui.model.insight.shiviz import EXPRESSION, shiviz
-from chat_gui.model.insight.spacetime import DOTS_MAX, space_time
-from chat_gui.model.insight.timeline import EntryKind, GroupTimeline
 from tests.chat_gui.insights import VIEW, snapshot, trace, view
 
 ALICE, BOB, CAROL = VIEW.members

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from gcom_chat.client.client import ChatClient
+from gcom_chat.model.updates import InvitationAccepted, ProtectionTold, Update, WishFailed
+from gcom_chat.view.dialogs.groups import ConnectDialog
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtWidgets import QDialogButtonBox
 
-from chat_gui.client.client import ChatClient
-from chat_gui.model.updates import InvitationAccepted, ProtectionTold, Update, WishFailed
-from chat_gui.view.dialogs.groups import ConnectDialog
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import wait_until
 from tests.registry.test_protection import invitation as invitation
 

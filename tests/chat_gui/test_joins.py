@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
+from gcom_chat.model.group_state import GroupStanding
+from gcom_chat.model.rows import ChatRow
+from gcom_chat.view.window import ChatWindow
 
 import gcom
-from chat_gui.model.group_state import GroupStanding
-from chat_gui.model.rows import ChatRow
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, wait_until
 from tests.running import Child, environment
 

@@ -6,25 +6,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gcom_chat.model import conversation
+from gcom_chat.model.conversation import Conversation
+from gcom_chat.model.rows import ChatRow, RowKind
+from gcom_chat.model.text import SHOWN_CHARS_MAX, WHOLE_CHARS_MAX, in_full, shown
+from gcom_chat.model.updates import Arrived, Joined
+from gcom_chat.model.wire import ChatMessage, MessageKind
+from gcom_chat.storage import scrollback
+from gcom_chat.storage.places import Places
+from gcom_chat.storage.scrollback import Scrollback, talk_of
+from gcom_chat.view.dialogs.whole_text import WholeText
+from gcom_chat.view.rows.conversation_view import ConversationView
+from gcom_chat.view.rows.row_delegate import OPEN
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 import gcom
-from chat_gui.model import conversation
-from chat_gui.model.conversation import Conversation
-from chat_gui.model.rows import ChatRow, RowKind
-from chat_gui.model.text import SHOWN_CHARS_MAX, WHOLE_CHARS_MAX, in_full, shown
-from chat_gui.model.updates import Arrived, Joined
-from chat_gui.model.wire import ChatMessage, MessageKind
-from chat_gui.storage import scrollback
-from chat_gui.storage.places import Places
-from chat_gui.storage.scrollback import Scrollback, talk_of
-from chat_gui.view.dialogs.whole_text import WholeText
-from chat_gui.view.rows.conversation_view import ConversationView
-from chat_gui.view.rows.row_delegate import OPEN
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import rows, say, texts, wait_until
 
 Opener = Callable[..., ChatWindow]

@@ -7,15 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
+from gcom_chat.model.texts import words
+from gcom_chat.storage.places import Places
+from gcom_chat.view.desktop.languages import install
+from gcom_chat.view.dialogs.groups import ConnectDialog, CreateDialog
+from gcom_chat.view.dialogs.preferences import PreferencesDialog
+from gcom_chat.view.dock.duel_dialog import DuelDialog
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtWidgets import QAbstractButton, QLabel, QMenu, QTabBar, QWidget
-
-from chat_gui.model.texts import words
-from chat_gui.storage.places import Places
-from chat_gui.view.desktop.languages import install
-from chat_gui.view.dialogs.groups import ConnectDialog, CreateDialog
-from chat_gui.view.dialogs.preferences import PreferencesDialog
-from chat_gui.view.dock.duel_dialog import DuelDialog
-from chat_gui.view.window import ChatWindow
 
 Opener = Callable[..., ChatWindow]
 

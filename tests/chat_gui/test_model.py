@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 
+from gcom_chat.model.alerts import Alerts
+from gcom_chat.model.chat import Chat
+from gcom_chat.model.conversation import Conversation
+from gcom_chat.model.group_state import GroupState
+from gcom_chat.model.members import Pulse
+from gcom_chat.model.query import Query
+from gcom_chat.model.rows import ChatRow, MessageTimes, RowKind
+from gcom_chat.model.search import Search, SearchHit
+from gcom_chat.model.text import SIGN, clean, shown
+from gcom_chat.model.texts.copies import as_json, as_text, with_header
+from gcom_chat.model.updates import Arrived, Connected, HistoryCame, Joined
+from gcom_chat.model.wire import ChatMessage, MessageKind, decode
+from gcom_chat.view.rows.row_words import tooltip
+from gcom_chat.view.writing.command_runner import who_text
+
 import gcom
-from chat_gui.model.alerts import Alerts
-from chat_gui.model.chat import Chat
-from chat_gui.model.conversation import Conversation
-from chat_gui.model.group_state import GroupState
-from chat_gui.model.members import Pulse
-from chat_gui.model.query import Query
-from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
-from chat_gui.model.search import Search, SearchHit
-from chat_gui.model.text import SIGN, clean, shown
-from chat_gui.model.texts.copies import as_json, as_text, with_header
-from chat_gui.model.updates import Arrived, Connected, HistoryCame, Joined
-from chat_gui.model.wire import ChatMessage, MessageKind, decode
-from chat_gui.view.rows.row_words import tooltip
-from chat_gui.view.writing.command_runner import who_text
 
 ROW = ChatRow(3, RowKind.MESSAGE, 1_700_000_000_000, "bob", "Ärger, \u2603", "bob#1", 9, 2, "abc", 1_699_999_999_000)
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from gcom_chat.client.own_lines import WAITING_MAX, Line, OwnLines
+from gcom_chat.model.conversation import Conversation
+from gcom_chat.model.rows import MessageState
+from gcom_chat.model.updates import LinesMoved
+from gcom_chat.model.wire import ChatMessage, MessageKind, encode
 
 import gcom
-from chat_gui.client.own_lines import WAITING_MAX, Line, OwnLines
-from chat_gui.model.conversation import Conversation
-from chat_gui.model.rows import MessageState
-from chat_gui.model.updates import LinesMoved
-from chat_gui.model.wire import ChatMessage, MessageKind, encode
 
 S = MessageState
 FIRST, LATER = ("alice#1", "i"), ("alice#2", "i")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from gcom_chat.storage.places import Places
+from gcom_chat.view.dialogs.preference_pages import ShortcutsPage
+from gcom_chat.view.dialogs.preferences import PreferencesDialog
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 
 import gcom
-from chat_gui.storage.places import Places
-from chat_gui.view.dialogs.preference_pages import ShortcutsPage
-from chat_gui.view.dialogs.preferences import PreferencesDialog
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import wait_until
 
 Opener = Callable[..., ChatWindow]

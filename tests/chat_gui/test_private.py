@@ -6,16 +6,16 @@ from collections.abc import Callable
 from itertools import combinations
 
 import pytest
+from gcom_chat.model.chat import Chat
+from gcom_chat.model.input.commands import BadCommand, parse
+from gcom_chat.model.name_colours import COLOURS, NameColours
+from gcom_chat.model.rows import ChatRow, MessageState, RowKind
+from gcom_chat.model.updates import Arrived, BacklogCame, HistoryCame, Joined
+from gcom_chat.model.wire import ChatMessage, MessageKind, encode
+from gcom_chat.storage.places import Places
+from gcom_chat.view.window import ChatWindow
 
 import gcom
-from chat_gui.model.chat import Chat
-from chat_gui.model.input.commands import BadCommand, parse
-from chat_gui.model.name_colours import COLOURS, NameColours
-from chat_gui.model.rows import ChatRow, MessageState, RowKind
-from chat_gui.model.updates import Arrived, BacklogCame, HistoryCame, Joined
-from chat_gui.model.wire import ChatMessage, MessageKind, encode
-from chat_gui.storage.places import Places
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, rows, say, texts, wait_until
 
 Opener = Callable[..., ChatWindow]

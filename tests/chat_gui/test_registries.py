@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gcom_chat.view.dialogs.groups import ConnectDialog
+from gcom_chat.view.window import ChatWindow
 
 import gcom
-from chat_gui.view.dialogs.groups import ConnectDialog
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, say, texts, wait_until
 from tests.hosts.network import TestHost, network
 from tests.hosts.test_invitations import accept, invite, registry

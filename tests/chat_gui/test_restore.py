@@ -8,16 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gcom_chat.model.backlog import Backlog
+from gcom_chat.model.group_state import GroupStanding
+from gcom_chat.model.rows import ChatRow, RowKind
+from gcom_chat.model.settings import definition_of, promises_of
+from gcom_chat.model.wire import decode
+from gcom_chat.storage.places import Places
+from gcom_chat.storage.scrollback import Scrollback, talk_of
+from gcom_chat.view.window import ChatWindow
 
 import gcom
-from chat_gui.model.backlog import Backlog
-from chat_gui.model.group_state import GroupStanding
-from chat_gui.model.rows import ChatRow, RowKind
-from chat_gui.model.settings import definition_of, promises_of
-from chat_gui.model.wire import decode
-from chat_gui.storage.places import Places
-from chat_gui.storage.scrollback import Scrollback, talk_of
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, say, texts, wait_until
 from tests.running import ROOT, Child, environment
 
@@ -152,8 +152,8 @@ sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
-from chat_gui.storage.places import Places
-from chat_gui.view.window import ChatWindow
+from gcom_chat.storage.places import Places
+from gcom_chat.view.window import ChatWindow
 
 qt, folder, shown, told = QApplication([]), Path(sys.argv[2]), set(), set()
 window = ChatWindow("alice", sys.argv[1], ("news",), Places(folder / "s.toml", folder / "o.toml", folder / "h.db"))

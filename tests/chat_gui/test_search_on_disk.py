@@ -7,16 +7,16 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from gcom_chat.model.query import Query
+from gcom_chat.model.rows import ChatRow, MessageTimes, RowKind
+from gcom_chat.model.updates import FoundOnDisk, SurroundingsCame
+from gcom_chat.storage.places import Places
+from gcom_chat.storage.scrollback import Scrollback, talk_of
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QListView
 
-from chat_gui.model.query import Query
-from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
-from chat_gui.model.updates import FoundOnDisk, SurroundingsCame
-from chat_gui.storage.places import Places
-from chat_gui.storage.scrollback import Scrollback, talk_of
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import wait_until
 
 Opener = Callable[..., ChatWindow]

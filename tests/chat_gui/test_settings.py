@@ -6,11 +6,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from gcom_chat.model.settings import SavedSession, SavedTab, Settings, next_zoom, session_of, settings_of
+from gcom_chat.storage.toml_files import read_table, session_text, settings_text, write_text
 from hypothesis import given
 from hypothesis import strategies as st
-
-from chat_gui.model.settings import SavedSession, SavedTab, Settings, next_zoom, session_of, settings_of
-from chat_gui.storage.toml_files import read_table, session_text, settings_text, write_text
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs"]))
 TABS = st.builds(SavedTab, TEXTS.filter(bool), TEXTS, st.integers(0, 1 << 40), st.integers(0, 99), st.integers(0, 99))

@@ -9,6 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gcom_chat import display
+from gcom_chat.model.group_state import GroupStanding
+from gcom_chat.model.updates import WishFailed
+from gcom_chat.storage.places import Places, user_places
+from gcom_chat.view.desktop.connector import QUIET_POLLS
+from gcom_chat.view.desktop.instance import SingleInstance
+from gcom_chat.view.dialogs.groups import CreateDialog, JoinDialog
+from gcom_chat.view.dialogs.trouble import TroubleDialog
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtNetwork import QLocalServer
@@ -16,15 +25,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 import gcom
-from chat_gui import display
-from chat_gui.model.group_state import GroupStanding
-from chat_gui.model.updates import WishFailed
-from chat_gui.storage.places import Places, user_places
-from chat_gui.view.desktop.connector import QUIET_POLLS
-from chat_gui.view.desktop.instance import SingleInstance
-from chat_gui.view.dialogs.groups import CreateDialog, JoinDialog
-from chat_gui.view.dialogs.trouble import TroubleDialog
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import is_in, wait_until
 from tests.running import Child, environment
 
@@ -125,7 +125,7 @@ def test_sigterm_ends_a_chat_as_its_window_does(tmp_path: Path, registry: str) -
     with gcom.connect("bob", registry) as bob:
         bob.create("news", "FIFO")
         news = bob.join("news")
-        program = [sys.executable, "-m", "chat_gui", "--nick", "alice", "--registry", registry, "--group", "news"]
+        program = [sys.executable, "-m", "gcom_chat", "--nick", "alice", "--registry", registry, "--group", "news"]
         with Child(program, environment(QT_QPA_PLATFORM="offscreen", HOME=str(tmp_path))) as chat:
             news.wait_for_members(2, 60)
             chat.signal(signal.SIGTERM)
@@ -227,7 +227,7 @@ def test_without_a_display_it_says_what_to_install(shown: str, word: str, tmp_pa
     hidden = ("WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "DISPLAY")
     env = {name: value for name, value in environment().items() if name not in hidden}
     env |= {"DISPLAY": shown, "HOME": str(tmp_path)}
-    with Child([sys.executable, "-c", "from chat_gui.cli import main; main()"], env) as child:
+    with Child([sys.executable, "-c", "from gcom_chat.cli import main; main()"], env) as child:
         assert child.end() == 1
     assert len(child.errors) == 1
     assert word in child.errors[0] or "libxcb" in child.errors[0]
@@ -311,7 +311,9 @@ def test_a_registry_that_dies_while_a_dialog_is_open(opened: Opener, monkeypatch
     with gcom.embedded() as embedded:
         window = opened("alice", embedded.address, "news")
         wait_until(lambda: window.chat.registry)
-        monkeypatch.setattr("chat_gui.view.dialogs.asking.JoinDialog.exec", lambda dialog: wait_for_end(window, dialog))
+        monkeypatch.setattr(
+            "gcom_chat.view.dialogs.asking.JoinDialog.exec", lambda dialog: wait_for_end(window, dialog)
+        )
 
         def wait_for_end(window: ChatWindow, dialog: object) -> int:
             assert window.asking._list is dialog

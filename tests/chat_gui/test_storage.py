@@ -8,11 +8,10 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
-
-from chat_gui.model.rows import ChatRow, MessageTimes, RowKind
-from chat_gui.model.updates import HistoryCame, StorageTold, Update
-from chat_gui.storage.scrollback import Scrollback, talk_of
-from chat_gui.storage.storage import KEY_MAX, TRIM_EVERY, Storage
+from gcom_chat.model.rows import ChatRow, MessageTimes, RowKind
+from gcom_chat.model.updates import HistoryCame, StorageTold, Update
+from gcom_chat.storage.scrollback import Scrollback, talk_of
+from gcom_chat.storage.storage import KEY_MAX, TRIM_EVERY, Storage
 
 LIMIT_S = 120.0
 Updates = SimpleQueue[Update]

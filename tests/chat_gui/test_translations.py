@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from gcom_chat.model.input import commands
+from gcom_chat.model.insight.duel import DuelScore, findings
+from gcom_chat.model.insight.facts import held_summary
+from gcom_chat.model.texts import words
+from gcom_chat.storage.places import Places
+from gcom_chat.view.desktop.languages import FOLDER, install
+from gcom_chat.view.dialogs.preferences import PreferencesDialog
+from gcom_chat.view.tour import Tour
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtCore import QTranslator
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from chat_gui.model.input import commands
-from chat_gui.model.insight.duel import DuelScore, findings
-from chat_gui.model.insight.facts import held_summary
-from chat_gui.model.texts import words
-from chat_gui.storage.places import Places
-from chat_gui.view.desktop.languages import FOLDER, install
-from chat_gui.view.dialogs.preferences import PreferencesDialog
-from chat_gui.view.tour import Tour
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.insights import snapshot
 from tests.running import ROOT
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from gcom_chat.model.conversation import Conversation
+from gcom_chat.model.group_state import GroupStanding
+from gcom_chat.model.updates import Arrived, Joined, Left
+from gcom_chat.model.wire import ChatMessage, MessageKind
+from gcom_chat.view.desktop.window_face import Mood, icon_of
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtWidgets import QWidget
 
 import gcom
-from chat_gui.model.conversation import Conversation
-from chat_gui.model.group_state import GroupStanding
-from chat_gui.model.updates import Arrived, Joined, Left
-from chat_gui.model.wire import ChatMessage, MessageKind
-from chat_gui.view.desktop.window_face import Mood, icon_of
-from chat_gui.view.window import ChatWindow
 from tests.chat_gui.windows import wait_until
 
 Opener = Callable[..., ChatWindow]

@@ -12,13 +12,12 @@ import json
 import sys
 from threading import Thread
 
+from gcom_chat.model.rows import RowKind
+from gcom_chat.view.desktop.style import OutlinedStyle
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
-
-from chat_gui.model.rows import RowKind
-from chat_gui.view.desktop.style import OutlinedStyle
-from chat_gui.view.window import ChatWindow
 
 
 class Hands(QObject):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
+from gcom_chat.model.rows import ChatRow
+from gcom_chat.view.window import ChatWindow
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
-
-from chat_gui.model.rows import ChatRow
-from chat_gui.view.window import ChatWindow
 
 LIMIT_S = 120.0
 

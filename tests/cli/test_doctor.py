@@ -11,6 +11,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from gcom_registry.enrolment import Enrolment
+from gcom_registry.secure import secure_server
+from gcom_registry.server import RegistryServer
 
 from gcom.certificates.authority import now_utc
 from gcom.certificates.identity_files import CertificateFiles
@@ -20,9 +23,6 @@ from gcom.cli.output import Output
 from gcom.runtime import pyro
 from gcom.runtime.security.process import ADVERTISE_VARIABLE, TLS_VARIABLES
 from gcom.values import identity, limits
-from registry.enrolment import Enrolment
-from registry.secure import secure_server
-from registry.server import RegistryServer
 from tests.runtime.authorities import TestAuthority
 
 ExpectLog = Callable[[str], None]

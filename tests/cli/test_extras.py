@@ -34,7 +34,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _run(packages: Path, folder: Path, script: str, *words: str) -> subprocess.CompletedProcess[str]:
     """A command with these packages alone; `-S` leaves out those of the environment."""
-    path = f"{packages}{os.pathsep}{ROOT}"
+    path = os.pathsep.join([str(packages), str(ROOT), str(ROOT / "registry"), str(ROOT / "chat_gui")])
     return subprocess.run(
         [sys.executable, "-S", "-c", f"from {script} import main; main()", *words],
         capture_output=True,
@@ -56,7 +56,7 @@ def _run(packages: Path, folder: Path, script: str, *words: str) -> subprocess.C
         ("gcom.cli.app", "bench throughput --log-dir out", "psutil is", "bench"),
         ("gcom.cli.app", "bench all --out out.md", "psutil and matplotlib are", "bench"),
         ("gcom.cli.app", "bench audit", "psutil is", "bench"),
-        ("chat_gui.cli", "--demo", "PySide6 is", "gui"),
+        ("gcom_chat.cli", "--demo", "PySide6 is", "gui"),
     ],
 )
 def test_without_its_extra_a_command_says_what_to_install(

@@ -47,7 +47,7 @@ class Story:
         both = f"{self._registry_host.address}:7411,{self._second_host.address}:7411"
         for name, host in {**self._hosts, STRANGER: self._strange_host}.items():
             host.variables["GCOM_REGISTRY"] = both
-            invitation = _done(self._registry_host.run("registry", "invite", name)).strip()
+            invitation = _done(self._registry_host.run("gcom_registry", "invite", name)).strip()
             _done(host.run("gcom.cli", "accept", stdin=invitation))
             self.tell(f"{name} at {host.address} has accepted an invitation; the key never left that host")
         self.start_members(*NAMES)
@@ -80,7 +80,7 @@ class Story:
         self.tell("the registries list all members as before, and all three talk on")
 
     def start_registry(self) -> Child:
-        registry = self._registry_host.start("registry", "--listen", self._registry_host.address)
+        registry = self._registry_host.start("gcom_registry", "--listen", self._registry_host.address)
         self._stack.enter_context(registry)
         registry.until(lambda: registry.out, "ready line")
         return registry
@@ -91,7 +91,7 @@ class Story:
         _done(self._registry_host.run("gcom.cli", "certs", "issue", "second", "--registry", "--out", str(folder)))
         files = ("--cert", "certificate.pem", "--key", "key.pem", "--ca", "authority.pem")
         words = [str(folder / word) if word.endswith(".pem") else word for word in files]
-        second = self._second_host.start("registry", "--listen", self._second_host.address, *words)
+        second = self._second_host.start("gcom_registry", "--listen", self._second_host.address, *words)
         self._stack.enter_context(second)
         second.until(lambda: second.out, "ready line")
         self.tell(f"a second one at {self._second_host.address} has a certificate of that authority")

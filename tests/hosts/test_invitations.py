@@ -25,13 +25,13 @@ def hosts(tmp_path: Path) -> Iterator[list[TestHost]]:
 
 @contextmanager
 def registry(host: TestHost, listen: str) -> Iterator[Child]:
-    with host.start("registry", "--listen", listen) as child:
+    with host.start("gcom_registry", "--listen", listen) as child:
         child.until(lambda: child.out, "ready line")
         yield child
 
 
 def invite(host: TestHost, name: str, *more: str) -> str:
-    done = host.run("registry", "invite", name, *more)
+    done = host.run("gcom_registry", "invite", name, *more)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -33,7 +33,7 @@ def test_members_start_while_the_first_registry_is_away(hosts: list[TestHost], t
         done = first.run("gcom.cli", "certs", "issue", "second", "--registry", "--out", str(folder))
         assert done.returncode == 0, done.stderr
         files = ("--cert", f"{folder}/certificate.pem", "--key", f"{folder}/key.pem", "--ca", f"{folder}/authority.pem")
-        with second.start("registry", "--listen", second.address, *files) as staying:
+        with second.start("gcom_registry", "--listen", second.address, *files) as staying:
             staying.until(lambda: staying.out, "ready line")
             if off == "the machine":
                 first.link("down")

@@ -11,6 +11,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from gcom_registry.operation.metrics import serve_metrics
+from gcom_registry.server import RegistryServer
 from prometheus_client.parser import text_string_to_metric_families
 
 import gcom
@@ -19,8 +21,6 @@ from gcom.errors import BadValue, Unavailable
 from gcom.metrics.server import CONNECTIONS_MAX, MetricsServer, Probes
 from gcom.runtime import pyro
 from gcom.values import names
-from registry.operation.metrics import serve_metrics
-from registry.server import RegistryServer
 from tests.running import LIMIT_S
 
 ROOT = Path(__file__).parents[2]

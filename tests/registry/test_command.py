@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from gcom_registry.operation.settings import KEYS
 
 from gcom import __version__
 from gcom.core.messages.registry import Create, Refusal
 from gcom.errors import RegistryUnavailable
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values.definition import Definition
-from registry.operation.settings import KEYS
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 120.0
@@ -33,7 +33,7 @@ def start() -> Iterator[Start]:
 
     def start(*arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "registry", *arguments],
+            [sys.executable, "-m", "gcom_registry", *arguments],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -346,7 +346,7 @@ def test_groups_are_asked_of_a_registry_for_other_machines_as_itself(start: Star
 
 @pytest.mark.slow
 def test_its_first_line_is_that_it_serves_also_where_nobody_hears_its_notices() -> None:
-    command = f"exec {sys.executable} -m registry --port 0 --metrics 0 2>&-"
+    command = f"exec {sys.executable} -m gcom_registry --port 0 --metrics 0 2>&-"
     with subprocess.Popen(["sh", "-c", command], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         ready(process)
         process.terminate()

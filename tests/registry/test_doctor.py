@@ -17,6 +17,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from gcom_registry import rights_file
+from gcom_registry.operation.doctor import examine
+from gcom_registry.secure import secure_server
+from gcom_registry.server import RegistryServer
+from gcom_registry.storage import FILE, Disk
 
 from gcom.certificates import identity_files, keys, private_files
 from gcom.certificates.authority import KEY, Authority, make_authority, now_utc
@@ -28,11 +33,6 @@ from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import identity
 from gcom.values.definition import Definition
 from gcom.values.identity import Identity
-from registry import rights_file
-from registry.operation.doctor import examine
-from registry.secure import secure_server
-from registry.server import RegistryServer
-from registry.storage import FILE, Disk
 from tests.core.making import A, view
 from tests.running import LIMIT_S, ROOT
 
@@ -310,7 +310,7 @@ def test_a_clock_that_went_back(flags: Flags, folder: Path) -> None:
 def test_the_command_prints_findings_and_a_status(tmp_path: Path) -> None:
     for data, status, good in ((str(tmp_path), 0, True), ("/proc/nobody", 1, False)):
         done = subprocess.run(
-            [sys.executable, "-m", "registry", "doctor", "--port", "0", "--data", data, "--json"],
+            [sys.executable, "-m", "gcom_registry", "doctor", "--port", "0", "--data", data, "--json"],
             cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S,
         )  # fmt: skip
         rows = [json.loads(line) for line in done.stdout.splitlines()]

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gcom_registry.enrolment import Enrolment, noted_address
+from gcom_registry.secure import secure_server
+from gcom_registry.server import RegistryServer
 
 import gcom
 from gcom.certificates import identity_files, keys
@@ -25,9 +28,6 @@ from gcom.errors import BadValue, PeerError, RegistryUnavailable, Untrusted
 from gcom.runtime import pyro
 from gcom.runtime.security import enrolment
 from gcom.values import identity
-from registry.enrolment import Enrolment, noted_address
-from registry.secure import secure_server
-from registry.server import RegistryServer
 from tests.cli.commands import environment, gcom_command
 
 LIMIT_S = 60.0

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gcom_registry.operation.notify import watchdog
+from gcom_registry.operation.serving import EXIT_FAILED, EXIT_SETTINGS, EXIT_USAGE
+from gcom_registry.operation.settings import SETTINGS, settings
 
-from registry.operation.notify import watchdog
-from registry.operation.serving import EXIT_FAILED, EXIT_SETTINGS, EXIT_USAGE
-from registry.operation.settings import SETTINGS, settings
 from tests.running import Child, environment
 
 ROOT = Path(__file__).parents[2]
@@ -117,7 +117,7 @@ def test_it_tells_systemd_that_it_is_ready_and_that_it_ends(tmp_path: Path) -> N
         env = environment(
             NOTIFY_SOCKET=str(tmp_path / "notify"), WATCHDOG_USEC="200000", XDG_STATE_HOME=os.environ["XDG_STATE_HOME"]
         )
-        with Child([sys.executable, "-m", "registry", *words], env) as service:
+        with Child([sys.executable, "-m", "gcom_registry", *words], env) as service:
             assert systemd.recv(1000).startswith(b"READY=1\nSTATUS=at 127.0.0.1:")
             assert systemd.recv(1000) == b"WATCHDOG=1"
             service.process.terminate()
@@ -175,7 +175,7 @@ def test_the_container_runs_as_it_says(tmp_path: Path) -> None:
         ours[f"GCOM_SERVE_{it}"].rpartition(":")[2] for it in ("LISTEN", "METRICS")
     ]
     ours |= {"GCOM_SERVE_DATA": str(tmp_path), "GCOM_SERVE_LISTEN": "127.0.0.1:0", "GCOM_SERVE_METRICS": "127.0.0.1:0"}
-    with Child([sys.executable, "-m", "registry"], environment(**ours, HOME=str(tmp_path))) as container:
+    with Child([sys.executable, "-m", "gcom_registry"], environment(**ours, HOME=str(tmp_path))) as container:
         container.until(lambda: any("metrics at" in line for line in container.errors), "its figures")
         container.until(lambda: container.out, "ready")
         url = next(line for line in container.errors if "metrics at" in line).split("http://")[1].split("/")[0]

@@ -7,6 +7,7 @@ from contextlib import closing
 from datetime import timedelta
 
 import pytest
+from gcom_registry.secure import secure_server
 
 import gcom
 from gcom.certificates import identity_files, keys
@@ -15,7 +16,6 @@ from gcom.certificates.identity_files import files_in
 from gcom.certificates.invitation import Invitation
 from gcom.runtime import pyro
 from gcom.values import identity
-from registry.secure import secure_server
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+from gcom_registry.rights_file import RightsFile, put_first, read
 
 from gcom.errors import BadValue
 from gcom.values.rights import Right, RightsTable, matches, rule_of, table_of
-from registry.rights_file import RightsFile, put_first, read
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 120.0
@@ -156,7 +156,7 @@ class Service:
         self._told = folder / "stderr"
         self._errors = self._told.open("w")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "registry", "--listen", "127.0.0.1:0", "--data", str(self.data)],
+            [sys.executable, "-m", "gcom_registry", "--listen", "127.0.0.1:0", "--data", str(self.data)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -167,7 +167,7 @@ class Service:
 
     def command(self, *words: str) -> tuple[int, str, str]:
         done = subprocess.run(
-            [sys.executable, "-m", "registry", *words, "--data", str(self.data)],
+            [sys.executable, "-m", "gcom_registry", *words, "--data", str(self.data)],
             cwd=ROOT,
             capture_output=True,
             text=True,
@@ -234,7 +234,7 @@ def test_commands_and_a_signal_change_the_rules_that_are_in_force(service: Servi
 
 @pytest.mark.slow
 def test_words_that_are_none_are_refused(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "registry"]
+    words = [sys.executable, "-m", "gcom_registry"]
     done = subprocess.run(
         [*words, "allow", "join", "bob", "--data", str(tmp_path)], cwd=ROOT, capture_output=True, text=True
     )

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 import Pyro5.api
 import pytest
+from gcom_registry import naming
+from gcom_registry.server import RENEWALS_MAX, RegistryServer
 from Pyro5.errors import NamingError, PyroError
 
 from gcom.core.codec.registry import decode_answer
@@ -18,8 +20,6 @@ from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import limits, names
 from gcom.values.definition import Definition
 from gcom.values.view import View
-from registry import naming
-from registry.server import RENEWALS_MAX, RegistryServer
 from tests.core.ids import CountedIds
 
 NEWS = Definition.parse("news")

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from gcom_registry import cli
+from gcom_registry.operation.settings import KEYS, SETTINGS, BadSettings, Value, settings
 
 from gcom.errors import BadValue
-from registry import cli
-from registry.operation.settings import KEYS, SETTINGS, BadSettings, Value, settings
 from tests.running import LIMIT_S
 
 ROOT = Path(__file__).parents[2]
@@ -100,7 +100,7 @@ def test_each_is_a_flag_and_is_listed_in_the_documentation() -> None:
 
 LOGGING = """
 from loguru import logger
-from registry.operation.logs import ServiceOutput
+from gcom_registry.operation.logs import ServiceOutput
 ServiceOutput("json", "INFO")
 logger.debug("not this")
 try:

@@ -11,14 +11,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from gcom_registry.secure import secure_server
+from gcom_registry.server import RegistryServer
 from Pyro5 import client, core, errors, protocol, serializers
 
 from gcom.certificates import identity_files, keys
 from gcom.certificates.authority import Authority, now_utc
 from gcom.runtime import pyro
 from gcom.values import identity, names
-from registry.secure import secure_server
-from registry.server import RegistryServer
 from tests.running import LIMIT_S
 from tests.runtime.authorities import TestAuthority
 

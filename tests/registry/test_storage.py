@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gcom_registry.server import RegistryServer
+from gcom_registry.storage import FILE, Disk
 
 import gcom
 from gcom.certificates import private_files
@@ -20,8 +22,6 @@ from gcom.core.messages.registry import Claim, Create, GroupInfo, Lookup, Refusa
 from gcom.errors import BadValue, LocalError, StorageUnavailable, Unavailable
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values.definition import Definition
-from registry.server import RegistryServer
-from registry.storage import FILE, Disk
 from tests.core.making import A, B, C, address, decision, view
 
 RECORDS = [WitnessRecord("i1", 3, (2, 1)), WitnessRecord("i2", 7, (1, 0), decision(view(A, B, number=7), A))]

@@ -15,6 +15,10 @@ from threading import Event
 from time import monotonic
 
 import pytest
+from gcom_registry.enrolment import noted_address
+from gcom_registry.secure import secure_server
+from gcom_registry.server import RegistryServer
+from gcom_registry.storage import FILE, Disk
 
 from gcom.certificates import private_files
 from gcom.certificates.authority import RECORDS, Authority, now_utc
@@ -25,10 +29,6 @@ from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.values import identity
 from gcom.values.definition import Definition
-from registry.enrolment import noted_address
-from registry.secure import secure_server
-from registry.server import RegistryServer
-from registry.storage import FILE, Disk
 from tests.running import LIMIT_S, Child, environment
 
 ExpectLog = Callable[[str], None]
@@ -38,7 +38,7 @@ ALL = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 
 @contextmanager
 def registry(folder: Path, *words: str, before: Callable[[], object] | None = None) -> Iterator[Child]:
-    command = [sys.executable, "-m", "registry", "--port", "0", "--data", str(folder), "--config", "none", *words]
+    command = [sys.executable, "-m", "gcom_registry", "--port", "0", "--data", str(folder), "--config", "none", *words]
     with Child(command, environment(), before=before) as child:
         yield child
 

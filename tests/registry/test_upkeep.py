@@ -10,6 +10,9 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+from gcom_registry.enrolment import Enrolment, Upkeep, own_files
+from gcom_registry.secure import secure_server
+from gcom_registry.server import RegistryServer
 from loguru import logger
 
 import gcom
@@ -23,9 +26,6 @@ from gcom.runtime.security.certificate_watch import CertificateWatch
 from gcom.runtime.security.upkeep import CertificateUpkeep, certificate_works
 from gcom.values import identity
 from gcom.values.identity import Identity
-from registry.enrolment import Enrolment, Upkeep, own_files
-from registry.secure import secure_server
-from registry.server import RegistryServer
 
 LIMIT_S = 60.0
 ExpectLog = Callable[[str], None]

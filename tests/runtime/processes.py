@@ -116,7 +116,7 @@ class Registry(Child):
 
     def __init__(self, port: int = 0, data: str = "") -> None:
         self.data = data or f"{os.environ['XDG_DATA_HOME']}/{secrets.token_hex(4)}"
-        super().__init__([sys.executable, "-m", "registry", "--port", str(port), "--data", self.data])
+        super().__init__([sys.executable, "-m", "gcom_registry", "--port", str(port), "--data", self.data])
         (line,) = self.until(lambda: self.out[:1], "line that it is ready")
         assert line.endswith(" ready"), line
         self.address = line.split()[2]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gcom_registry.server import RegistryServer
 
 import gcom
 from gcom.core.messages.registry import Done, Refusal, Unregister
@@ -15,7 +16,6 @@ from gcom.runtime.registry import last_words
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.security.process import run_keys
 from gcom.values import identity
-from registry.server import RegistryServer
 from tests.runtime.authorities import TestAuthority
 from tests.runtime.nodes import until
 

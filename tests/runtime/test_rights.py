@@ -9,6 +9,8 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+from gcom_registry.rights_file import RightsFile
+from gcom_registry.server import RegistryServer
 
 import gcom
 from gcom.core.codec import frames as codec
@@ -21,8 +23,6 @@ from gcom.values import identity, names
 from gcom.values.envelope import Envelope, Kind
 from gcom.values.rights import RightsTable, table_of
 from gcom.values.view import View
-from registry.rights_file import RightsFile
-from registry.server import RegistryServer
 from tests.core.making import run
 from tests.runtime.authorities import TestAuthority
 

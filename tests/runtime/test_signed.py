@@ -7,11 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from gcom_registry.server import RegistryServer
 
 import gcom
 from gcom.errors import BadValue
 from gcom.values import identity
-from registry.server import RegistryServer
 from tests.runtime.authorities import TestAuthority
 
 NO_CERTIFICATE = "is signed, and this process has no certificate"

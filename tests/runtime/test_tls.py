@@ -13,6 +13,7 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+from gcom_registry.server import RegistryServer
 
 import gcom
 from gcom.certificates.authority import now_utc
@@ -27,7 +28,6 @@ from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.security.process import TLS_VARIABLES, registry_address
 from gcom.values import identity, names
-from registry.server import RegistryServer
 from tests.runtime.authorities import TestAuthority
 
 LIMIT_S = 60.0

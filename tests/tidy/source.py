@@ -10,7 +10,8 @@ from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PACKAGES = ("gcom", "registry", "chat_gui")
+PACKAGES = ("gcom", "registry/gcom_registry", "chat_gui/gcom_chat")
+NAMES = tuple(Path(package).name for package in PACKAGES)
 FOLDERS = (*PACKAGES, "tests", ".ci")
 
 
@@ -34,6 +35,7 @@ class Source:
     def module(self) -> str:
         """The dotted name; a package's is that of its folder."""
         parts = self.path.with_suffix("").parts
+        parts = parts[1:] if "/".join(parts[:2]) in PACKAGES else parts
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     @property

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tidy.source import NAMES as PACKAGE_NAMES
 from tests.tidy.source import PACKAGES, Import, Source, sources
 
 
@@ -115,14 +116,14 @@ LAYERS = (
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),
     Layer("gcom", (*VALUES, "gcom.certificates", "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),
     Layer(
-        "registry",
-        (*SECURE, "gcom", "gcom.runtime", "gcom.metrics", "gcom.cli", "registry"),
+        "gcom_registry",
+        (*SECURE, "gcom", "gcom.runtime", "gcom.metrics", "gcom.cli", "gcom_registry"),
         STDLIB | {"Pyro5", "loguru", "rich", "typer", "platformdirs", "prometheus_client"},
     ),
-    Layer("chat_gui.model", ("gcom", "chat_gui.model"), PURE | {"datetime", "json"}),
-    Layer("chat_gui.storage", ("gcom", "chat_gui.model", "chat_gui.storage"), STDLIB | {"platformdirs"}),
-    Layer("chat_gui.client", ("gcom", "chat_gui.model", "chat_gui.client"), STDLIB),
-    Layer("chat_gui", ("gcom", "chat_gui"), STDLIB | {"PySide6", "typer"}),
+    Layer("gcom_chat.model", ("gcom", "gcom_chat.model"), PURE | {"datetime", "json"}),
+    Layer("gcom_chat.storage", ("gcom", "gcom_chat.model", "gcom_chat.storage"), STDLIB | {"platformdirs"}),
+    Layer("gcom_chat.client", ("gcom", "gcom_chat.model", "gcom_chat.client"), STDLIB),
+    Layer("gcom_chat", ("gcom", "gcom_chat"), STDLIB | {"PySide6", "typer"}),
 )
 MODULES = sources(*PACKAGES)
 NAMES = {source.module for source in MODULES}
@@ -141,10 +142,10 @@ def allowed(source: Source, found: Import) -> bool:
     first = module.partition(".")[0]
     if first == "sqlite3":
         return "storage" in source.module.split(".")
-    if first == "registry" and source.module in REGISTRY_INSIDE:
+    if first == "gcom_registry" and source.module in REGISTRY_INSIDE:
         return found.inside
     layer = layer_of(source.module)
-    return ours(layer, module) if first in PACKAGES else first in layer.outside
+    return ours(layer, module) if first in PACKAGE_NAMES else first in layer.outside
 
 
 def ours(layer: Layer, module: str) -> bool:
@@ -159,7 +160,9 @@ def test_imports_point_down() -> None:
 
 
 def test_the_packages_are_there() -> None:
-    assert set(PACKAGES) | {"gcom.values", "gcom.core", "gcom.runtime", "gcom.sim", "gcom.trace", "gcom.cli"} <= NAMES
+    assert (
+        set(PACKAGE_NAMES) | {"gcom.values", "gcom.core", "gcom.runtime", "gcom.sim", "gcom.trace", "gcom.cli"} <= NAMES
+    )
 
 
 @pytest.mark.parametrize("module", ["gcom.values.x", "gcom.core.x", "gcom.core.codec.frames", "gcom.sim.x"])
@@ -186,14 +189,14 @@ def test_the_table_keeps_the_core_pure(module: str) -> None:
         ("gcom/sim/world.py", "import random", True),
         ("gcom/sim/world.py", "import Pyro5.api", False),
         ("gcom/runtime/api/node.py", "import Pyro5.api", True),
-        ("gcom/runtime/registry/embedded.py", "import registry", False),
-        ("gcom/runtime/registry/embedded.py", "def f() -> None:\n    from registry import server", True),
-        ("gcom/runtime/api/node.py", "def f() -> None:\n    from registry import server", False),
+        ("gcom/runtime/registry/embedded.py", "import gcom_registry", False),
+        ("gcom/runtime/registry/embedded.py", "def f() -> None:\n    from gcom_registry import server", True),
+        ("gcom/runtime/api/node.py", "def f() -> None:\n    from gcom_registry import server", False),
         ("gcom/cli/app.py", "import Pyro5.api", False),
         ("gcom/cli/app.py", "from gcom import connect", True),
         ("gcom/bench/run.py", "import sqlite3", False),
-        ("chat_gui/view/window.py", "from gcom.runtime import node", False),
-        ("chat_gui/view/window.py", "from PySide6 import QtWidgets", True),
+        ("chat_gui/gcom_chat/view/window.py", "from gcom.runtime import node", False),
+        ("chat_gui/gcom_chat/view/window.py", "from PySide6 import QtWidgets", True),
     ],
 )
 def test_the_check_itself(module: str, statement: str, verdict: bool) -> None:

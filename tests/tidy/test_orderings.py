@@ -33,6 +33,10 @@ def _named(source: Source) -> set[str]:
 
 def test_orderings_are_listed_in_few_files() -> None:
     """But for the chat, an application, which has words, a badge and a panel for each."""
-    named = {source.path.as_posix(): found for source in sources("gcom", "registry") if (found := _named(source))}
+    named = {
+        source.path.as_posix(): found
+        for source in sources("gcom", "registry/gcom_registry")
+        if (found := _named(source))
+    }
     assert set(named) == LISTS | DEFAULTS
     assert all(len(named[path]) == 1 for path in DEFAULTS)

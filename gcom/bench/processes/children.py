@@ -124,7 +124,7 @@ class Children:
         It keeps what it knows in the folder `data`, never in the user's. Raises Unavailable if it does not come up.
         """
         where = ("--port", str(port), "--data", str(data) if data else "none")
-        self.start("registry", "gcom.bench.processes.parent_watchdog", "registry", *where)
+        self.start("registry", "gcom.bench.processes.parent_watchdog", "gcom_registry", *where)
         ready = self.gather("line", ["registry"], START_S, other)["registry"]["text"].split()
         if len(ready) != 4 or ready[3] != "ready":
             raise Unavailable(f"gcom-registry did not say that it is ready: {' '.join(ready)!r}")

@@ -1,7 +1,7 @@
 """Rights at a registry that knows who asks: the processes for which a request speaks.
 
 A process speaks for itself. For a group speak the processes that may be its members. The driver knows which names a
-connection has, and who is an administrator (registry/rights.py).
+connection has, and who is an administrator (registry/gcom_registry/rights.py).
 """
 
 from __future__ import annotations

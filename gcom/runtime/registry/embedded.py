@@ -32,7 +32,7 @@ def embedded(host: str = "127.0.0.1", port: int = 0, *, data: str | Path | None 
     Raises BadValue for an address that may not be served, Unavailable for one that is taken.
     """
     # The one import that points up (docs/ARCHITECTURE.md): only a program that embeds a registry loads it.
-    from registry.server import RegistryServer
+    from gcom_registry.server import RegistryServer
 
     server = RegistryServer(host, port, Path(data) if data else None)
     server.start()

@@ -83,7 +83,7 @@ class Stranger:
             return
         for request in self._lies(self._rng.choice(list(self._latest.values()))):
             askers = registry.directory.askers(request)
-            # The registry's driver compares this with the certificate (registry/rights.py).
+            # The registry's driver compares this with the certificate (registry/gcom_registry/rights.py).
             if askers is None or self.process in askers:
                 registry.directory.ask(decode_request(encode_request(request)), now_ms)
                 self._simulation.count_move(Move.LIE)
