@@ -14,7 +14,6 @@ creator picked.
 
 from __future__ import annotations
 
-from importlib import metadata as _metadata
 from pathlib import Path as _Path
 
 from loguru import logger as _logger
@@ -86,7 +85,7 @@ from gcom.values.detection import Detection
 from gcom.values.snapshot import HeldBack, Missing, Receipt, SequencerInfo, Snapshot, WindowInfo
 from gcom.values.view import View
 
-__version__ = _metadata.version("gcom")
+__version__ = "0.1.0"
 
 ALL, FIRST, MAJORITY, NONE = Wait.ALL, Wait.FIRST, Wait.MAJORITY, Wait.NONE
 
