@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gcom.audit.applications.table import APPLICATION_RULES
+from gcom.audit.explain.plain import PLAIN
 from gcom.audit.explain.result import AuditResult, result_of
 from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.pool import ProcessPool
 from gcom.audit.plan.run import run
+from gcom.audit.rules.table import RULES
 from gcom.audit.spark.job import SparkEngine
+from gcom.cli.app import run as run_command
 from tests.audit import states
 from tests.audit.here import audit
 from tests.oracle import judge
@@ -72,3 +77,18 @@ def test_a_gap_leaves_a_state_unknown_and_a_line_that_is_no_record_is_told(tmp_p
     assert any("no record: index is not a number from 0 on" in note for note in result.notes)
     assert judge(tmp_path).verdict == "UNKNOWN"
     assert result.applications[0].reason == "DURABLE: a#1 has a gap in its log"
+
+
+def test_each_rule_is_explained_in_plain_words(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["audit", "explain"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [*RULES, *APPLICATION_RULES]
+    assert run_command(["audit", "explain", "durable"]) == 0
+    told = capfd.readouterr().out
+    assert APPLICATION_RULES["DURABLE"].means in told
+    assert "Promised by: each replicated state" in told
+    assert PLAIN["DURABLE"].meaning in told
+    assert run_command(["audit", "explain", "virtual synchrony", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["promised_by"] == "every group over RELIABLE"
+    assert run_command(["audit", "explain", "TOTALLY"]) == 2
+    assert "there is no rule 'TOTALLY': expected one of NO_CREATION" in capfd.readouterr().err
