@@ -24,6 +24,7 @@ GROUPS = {
     "tests/audit/test_watching.py::test_spark_": "spark",
     "tests/audit/test_oracle.py::test_spark_": "spark",
     "tests/audit/test_continuity.py::test_spark_": "spark",
+    "tests/audit/test_applications.py::test_spark_": "spark",
 }
 
 

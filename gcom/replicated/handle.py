@@ -10,7 +10,8 @@ from typing import Any, TypeVar, cast
 import gcom
 from gcom.errors import BadValue
 from gcom.replicated.machine import Machine, MachineKind
-from gcom.replicated.state import ReplicatedState, StateOptions
+from gcom.replicated.membership import StateOptions
+from gcom.replicated.state import ReplicatedState
 from gcom.replicated.submission import Submission
 from gcom.values.detection import Detection
 
@@ -35,6 +36,7 @@ def open(
     data: str | Path | None = None,
     replicas: tuple[str, ...] = (),
     stale: bool = False,
+    records: bool = True,
 ) -> M:
     """Enter the replicated state of that name, and return an object with the machine's methods.
 
@@ -49,12 +51,14 @@ def open(
     once a majority of these names has synced it. All members must give the same; others are members without a log.
     Opening waits until a majority is there; with `stale` it returns without, and queries answer from this disk.
 
+    `records`: with a delivery log (`log_dir` of the node) the audit also judges what the state applied and answered.
+
     Raises BadValue, StorageFailed, and what `Node.join` and `Group.wait_for_state` raise.
     """
     kind = MachineKind.of(machine)
     if data is not None and not replicas:
         raise BadValue('data needs replicas, the names of the nodes that have a folder: replicas=("a", "b", "c")')
-    options = StateOptions(timeout_s, detection, None if data is None else Path(data), replicas, stale)
+    options = StateOptions(timeout_s, detection, None if data is None else Path(data), replicas, stale, records)
     state = ReplicatedState(node, name, kind, options)
     return cast(M, _handle(_handle_class(kind), _Options(state, False, timeout_s)))
 

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
 from gcom.replicated.machine import MachineKind
 from gcom.replicated.messages import CallerClosed, CallerOpened, CommandSent, MembersNoted, ReplicaMessage
 from gcom.replicated.replica import Applied, Replica
+
+
+class LogPlace(NamedTuple):
+    """The term in force, the last index of an earlier term, and the configured names with what each has synced.
+
+    In memory there are no terms, and no names.
+    """
+
+    term: int = 0
+    last: int = 0
+    names: tuple[str, ...] = ()
+    synced: Mapping[str, int] = MappingProxyType({})
+
+
+class DiskRecords(Protocol):
+    """The records of a log for the audit; of the disk, those of a durable one."""
+
+    def on_disk(self, term: int, index: int) -> None: ...
+
+    def on_told(self, term: int, index: int) -> None: ...
 
 
 class LogUser(Protocol):
@@ -23,6 +45,13 @@ class LogUser(Protocol):
 
 class ReplicaLog(Protocol):
     """Decides when what was delivered is applied. All is called with the state's lock held."""
+
+    records: DiskRecords | None
+
+    @property
+    def place(self) -> LogPlace:
+        """Return what a record of this log says of it."""
+        ...
 
     @property
     def replica(self) -> Replica: ...
@@ -63,6 +92,12 @@ class MemoryLog:
         self._user = user
         self.replica = Replica(kind)
         self.waits_for = ""
+        self.records: DiskRecords | None = None
+
+    @property
+    def place(self) -> LogPlace:
+        """Return what a record of this log says of it."""
+        return LogPlace(last=self.replica.index)
 
     def deliver(self, process: str, view: int, payload: bytes, message: ReplicaMessage) -> None:
         """Apply the next message of the group."""

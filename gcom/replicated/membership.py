@@ -7,15 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Condition, Thread, get_ident
 from time import monotonic
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from loguru import logger
 
 import gcom
 from gcom.errors import Detached, GComError, GComTimeout, NotAMember, UnknownMember, WouldBlock
+from gcom.values.detection import Detection
+
+
+class StateOptions(NamedTuple):
+    """The choices of `open`."""
+
+    timeout_s: float
+    detection: Detection | float | str
+    data: Path | None
+    replicas: tuple[str, ...]
+    stale: bool
+    records: bool
 
 
 class GroupUser(Protocol):

@@ -237,10 +237,10 @@ class Replica:
 
     # digests
 
-    def take_digest(self) -> tuple[int, bytes] | None:
-        """Return index and digest of a base that was taken now, to be told to the others."""
-        digest = self._digests.get(self.index)
-        return (self.index, digest) if digest else None
+    def take_digest(self, index: int) -> tuple[int, bytes] | None:
+        """Return index and digest of a base that was taken there, to be told to the others."""
+        digest = self._digests.get(index)
+        return (index, digest) if digest else None
 
     def on_digest(self, process: str, index: int, digest: bytes) -> bool:
         """Note another's digest; return True once this replica is known to differ from most."""

@@ -15,10 +15,9 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from os import getpid
-from pathlib import Path
 from threading import Condition, Lock, RLock, get_ident
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 from loguru import logger
 
@@ -29,27 +28,17 @@ from gcom.replicated.calls import OpenCalls, Retry, Settlement
 from gcom.replicated.changes import Change, ContactLost, StateReplaced
 from gcom.replicated.durable.log import DurableLog
 from gcom.replicated.errors import Diverged, OutcomeUnknown, StorageFailed
+from gcom.replicated.evidence.records import StateRecords
 from gcom.replicated.inspection import StateInspection
 from gcom.replicated.logs import MemoryLog, ReplicaLog
 from gcom.replicated.machine import MachineKind
-from gcom.replicated.membership import ReplicaGroup
+from gcom.replicated.membership import ReplicaGroup, StateOptions
 from gcom.replicated.messages import CallerClosed, CommandSent, DigestTold, MembersNoted, ReadMarked, decode, encode
 from gcom.replicated.replica import Applied
 from gcom.replicated.window import PendingCommand
-from gcom.values.detection import Detection
 
 NUDGE_S = 2.0  # who waits for a durable state to be ready asks again so often
 FOREVER_S = 3600.0  # a wait without any limit cannot be interrupted on every system
-
-
-class StateOptions(NamedTuple):
-    """The choices of `open`."""
-
-    timeout_s: float
-    detection: Detection | float | str
-    data: Path | None
-    replicas: tuple[str, ...]
-    stale: bool
 
 
 class ReplicatedState(StateInspection):
@@ -76,6 +65,8 @@ class ReplicatedState(StateInspection):
         with ExitStack() as stack:
             self._log: ReplicaLog = self._make_log(node)
             stack.callback(self._log.close)
+            self._records = StateRecords(node if options.records else None, name, lambda: self._group.group, self._log)
+            self._log.records = self._records
             self._group = ReplicaGroup(node, definition, self)
             self._group.enter(options.timeout_s)
             stack.callback(self.close)
@@ -190,6 +181,7 @@ class ReplicatedState(StateInspection):
             # Best effort: a caller that is not closed is forgotten at the bound.
             with suppress(GComError):
                 self._group.group.send(encode(CallerClosed(self._calls.window.caller)), 0.0)
+        self._records.flush()
         self._group.close(self.timeout_s)
         self._log.close()
         self._end(NotAMember(f"the replicated state {self._name!r} was closed"))
@@ -371,10 +363,10 @@ class ReplicatedState(StateInspection):
 
     def on_applied(self, applied: Applied) -> None:
         """Answer a caller here, and tell who watches."""
-        self._settled += self._calls.on_applied(applied)
+        self._settled += self._records.on_applied(applied, self._calls.on_applied(applied))
         self._lock.notify_all()
         replica = self._log.replica
-        if (digest := replica.take_digest()) and len(replica.members) > 1:
+        if (digest := replica.take_digest(applied.index)) and len(replica.members) > 1:
             self._group.later(partial(self._multicast, encode(DigestTold(*digest))))
         if applied.defect:
             logger.error("the machine of replicated state {} failed:\n{}", self._name, applied.defect)
@@ -390,6 +382,7 @@ class ReplicatedState(StateInspection):
     def on_state_taken(self) -> None:
         """Answer the callers whose answers came with a state."""
         replica = self._log.replica
+        self._records.on_state_taken()
         self._settled += self._calls.on_state(replica.callers.get(self._calls.window.caller), replica.index)
         self._changes.append(StateReplaced(replica.index))
 

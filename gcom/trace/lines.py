@@ -57,6 +57,13 @@ class Adopted(NamedTuple):
     donor: Process
 
 
+class Noted(NamedTuple):
+    """A record of what stands on groups (DELIVERY_LOG.md, Applications): its type, and its fields as JSON."""
+
+    kind: str
+    fields: str
+
+
 LoggedEvent = Numbered | Delivered | Skip | Installed | Quorum | Confirmed | Adopted | Suspected | Ended
 
 
@@ -81,6 +88,11 @@ def line(at: int, us: int, definition: Definition, session: LoggedSession, event
     # Written as text and not by json.dumps: a run is one line, and with the fields in one order the audit finds plain
     # lines by their first letters (audit/input/records.py).
     return f'{{"type":"{kind}","at":{at},"t":{us},{session.head},{rest}}}'
+
+
+def note(at: int, us: int, event: Noted) -> str:
+    """Return the line of an application's record at position `at`."""
+    return f'{{"type":"{event.kind}","at":{at},"t":{us},{event.fields}}}'
 
 
 def _body(definition: Definition, session: LoggedSession, event: LoggedEvent) -> tuple[str, str]:

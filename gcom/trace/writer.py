@@ -19,7 +19,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from gcom.core.messages.effects import Deliver, Effect, Ended, Installed, Quorum, Sent, SetState, Skip, Suspected
-from gcom.trace.lines import Adopted, Confirmed, Delivered, LoggedEvent, Numbered, line, opening
+from gcom.trace.lines import Adopted, Confirmed, Delivered, LoggedEvent, Noted, Numbered, line, note, opening
 from gcom.trace.segment import Segment, folder_name
 from gcom.trace.state import LoggedSession
 from gcom.values.definition import Definition
@@ -34,9 +34,9 @@ class _Record(NamedTuple):
     at: int
     next_at: int
     us: int
-    definition: Definition
+    definition: Definition | None  # of a record that is of no group: none
     instance: str
-    event: LoggedEvent
+    event: LoggedEvent | Noted
 
 
 class DeliveryLog:
@@ -67,6 +67,7 @@ class DeliveryLog:
         self._wall_ns = wall_ns
         # The caller's half.
         self._waiting: deque[_Record] = deque()
+        self._placing = Lock()  # positions are also taken by threads of what stands on groups
         self._next_at = 1
         self._urgent_at = 0  # the last position that must be written before a frame leaves
         # The flusher's half, under the lock.
@@ -86,48 +87,57 @@ class DeliveryLog:
         if self._ended:
             return
         event: LoggedEvent
+        # 1. A sends m, and its frame leaves. 2. A is killed before the log has m. 3. B's log delivers a message that no
+        # log sends: to the audit, m is made up. So sends are written before a frame leaves; and views, as a peer's log
+        # must not show this process in a view that its own does not know.
+        urgent = isinstance(effect, Sent | Installed)
         # Positions are taken in the core's step: their order is that in which the application was given things.
-        at = next_at = self._next_at
+        count = 1
         match effect:
             case Deliver():
-                run = effect.run
-                next_at += len(run.payloads)
-                last = run.first + next_at - at - 1
-                event = Delivered(effect.view, run.view, run.sender, run.first, last, effect.serial)
+                run, count = effect.run, len(effect.run.payloads)
+                event = Delivered(effect.view, run.view, run.sender, run.first, run.first + count - 1, effect.serial)
             case Sent():
-                run = effect.run
-                next_at += len(run.payloads)
-                event = Numbered(run.view, run.first, run.first + next_at - at - 1, run.clock)
-                # 1. A sends m, and its frame leaves. 2. A is killed before the log has m. 3. B's log delivers a message
-                # that no log sends: to the audit, m is made up. So sends and views are written before a frame leaves.
-                self._urgent_at = at
+                run, count = effect.run, len(effect.run.payloads)
+                event = Numbered(run.view, run.first, run.first + count - 1, run.clock)
             case Skip():
-                next_at += effect.count
-                event = effect
-            case Installed():
-                next_at += 1
-                event = effect
-                # For the same reason: a peer's log must not show this process in a view that its own does not know.
-                self._urgent_at = at
+                event, count = effect, effect.count
             case SetState(view, _, donor):
-                next_at += 1
                 event = Adopted(view, donor)
-            case Quorum() | Suspected() | Ended():
-                next_at += 1
+            case Installed() | Quorum() | Suspected() | Ended():
                 event = effect
             case _:
                 return
-        self._put(next_at, definition, instance, event)
+        self._put(count, definition, instance, event, urgent=urgent)
 
     def confirm(self, definition: Definition, instance: str, view: int, number: int, by: str) -> None:
         """Log that this process, a sender, was told that its message is held by so many (`by`: majority, all)."""
         if not self._ended:
-            self._put(self._next_at + 1, definition, instance, Confirmed(view, number, by))
+            self._put(1, definition, instance, Confirmed(view, number, by))
 
-    def _put(self, next_at: int, definition: Definition, instance: str, event: LoggedEvent) -> None:
-        at, self._next_at = self._next_at, next_at
-        # deque.append and popleft are atomic, so the two halves share it without a lock.
-        self._waiting.append(_Record(at, next_at, self._clock_us(), definition, instance, event))
+    def note(self, kind: str, fields: str) -> None:
+        """Log a record of what stands on groups: `fields` are its fields as JSON, in ASCII, without braces.
+
+        Any thread may call this.
+        """
+        if not self._ended:
+            self._put(1, None, "", Noted(kind, fields))
+
+    def _put(
+        self,
+        count: int,
+        definition: Definition | None,
+        instance: str,
+        event: LoggedEvent | Noted,
+        *,
+        urgent: bool = False,
+    ) -> None:
+        with self._placing:
+            at, self._next_at = self._next_at, self._next_at + count
+            if urgent:
+                self._urgent_at = at
+            # deque.append and popleft are atomic, so the two halves share it without a lock.
+            self._waiting.append(_Record(at, at + count, self._clock_us(), definition, instance, event))
         # At the bound the caller pays: a log that dropped records silently would make the audit UNKNOWN, and one that
         # grew would take the memory.
         if len(self._waiting) >= WAITING_MAX:
@@ -229,14 +239,22 @@ class DeliveryLog:
         # By the time of the record, not of the flush, so that flushes move no line into another segment.
         if self._is_full() or self._is_old(record.us):
             self._rotate(record.us)
-        session = self._session(record.definition.group, record.instance)
         us = max(0, record.us - self._opened_us)  # recorded just before the segment was opened, written after
-        self._current_segment.append(line(record.at, us, record.definition, session, record.event))
+        self._current_segment.append(self._line(record, us))
         self._encoded_at = record.next_at
-        if isinstance(record.event, Ended):
+
+    def _line(self, record: _Record, us: int) -> str:
+        definition, event = record.definition, record.event
+        if definition is None or isinstance(event, Noted):
+            assert isinstance(event, Noted), "all others are of a group"
+            return note(record.at, us, event)
+        session = self._session(definition.group, record.instance)
+        found = line(record.at, us, definition, session, event)
+        if isinstance(event, Ended):
             # A process enters an instance once. What follows under the group's name is another session,
             # with its own state.
-            del self._sessions[record.definition.group]
+            del self._sessions[definition.group]
+        return found
 
     def _session(self, group: str, instance: str) -> LoggedSession:
         session = self._sessions.get(group)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gcom.audit.explain.result import result_of
-from tests.audit import contract_records, contract_rules
+from tests.audit import contract_applications, contract_records, contract_rules
 from tests.audit.contract_logs import BROKEN, QUOTES, dead_delivered, segments
 from tests.audit.here import audit
 from tests.oracle import judge
@@ -20,7 +20,7 @@ from tests.oracle.build import A, B, deliver, life, send, skip, view, write
 from tests.oracle.rules import RULES
 
 DOCS = Path(__file__).parents[2] / "docs"
-MODULES = (contract_records, contract_rules)  # their logs are in the tables
+MODULES = (contract_applications, contract_records, contract_rules)  # their logs are in the tables
 
 
 def test_the_logs_that_are_broken_here_are_sound(tmp_path: Path) -> None:
@@ -80,6 +80,7 @@ SAYS = (
     "What only `gives_up` hold is exempt, and counted",
     "**Verdict** of a rule: FAIL if a case fails;",
     *("type", "further fields", "rule", "holds when", "UNKNOWN when · VACUOUS when", "CONTINUITY", *RULES),
+    *contract_applications.SAYS,
 )
 # Of what the audit makes of its rules: tests of other files.
 ELSEWHERE = {

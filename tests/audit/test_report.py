@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gcom.audit.applications.table import APPLICATION_RULES
 from gcom.audit.explain.evidence import AROUND, EVENTS, INCIDENTS, evidence_of
 from gcom.audit.explain.lookup import LogLookup
 from gcom.audit.explain.plain import PLAIN
@@ -118,7 +119,7 @@ def test_violated_rules_come_first_and_what_they_say_is_read_without_pointing_at
 
 
 def test_each_rule_has_plain_words() -> None:
-    assert PLAIN.keys() == RULES.keys()
+    assert PLAIN.keys() == {**RULES, **APPLICATION_RULES}.keys()
     for words in PLAIN.values():
         assert all(len(sentence.split()) <= 25 for sentence in words.meaning.split(". "))
 

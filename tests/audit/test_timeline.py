@@ -20,7 +20,7 @@ from tests.audit.lives import VIEW_US, VIEWS, WALL_NS, broken
 def _timelines(folder: Path) -> dict[str, Timeline]:
     paths = catalogue(list_segments([str(folder)])).paths
     scanned = {process: scan(Chain(process, tuple(each)), (1, 2)) for process, each in paths.items()}
-    return {process: summaries["news", "k1"].timeline for process, (summaries, _) in scanned.items()}
+    return {process: summaries["news", "k1"].timeline for process, (summaries, _, _) in scanned.items()}
 
 
 def test_a_log_is_told_in_few_bins_and_none_of_its_deliveries_is_lost(tmp_path: Path) -> None:

@@ -24,13 +24,13 @@ def test_what_comes_out_is_what_went_in(seed: int, tmp_path: Path) -> None:
     make(folder, seed, damaged=False)
     for process, paths in catalogue(list_segments([str(folder)])).paths.items():
         chain = Chain(process, tuple(paths))
-        keys, _ = scan(chain, SEEDS)
+        keys, _, _ = scan(chain, SEEDS)
         requests = [
             MessageRequest("TOTAL", delivered={process: {process: Intervals([(1, 5)])}}),
             MessageRequest("CAUSAL"),
         ]
         recorders = {key: MessageRecorder(process, requests) for key in keys}
-        summaries, of_chain = scan(chain, SEEDS, recorders)
+        summaries, _, of_chain = scan(chain, SEEDS, recorders)
         for each in (of_chain, *summaries.values(), *requests):
             assert pack(unpack(pack(each))) == pack(each)
         excerpts = [excerpt for recorder in recorders.values() for *_, excerpt in recorder.placed]

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.oracle.applications import judge_states
 from tests.oracle.continuity import continuity
 from tests.oracle.events import Coverage, Deliver, History, Message, Process, Send, View
 from tests.oracle.instances import installed
@@ -62,16 +63,18 @@ class Report:
     unknown_types: Counter[str]
     unread: list[str]
     contradictions: list[str]  # of a log with itself
+    applications: dict[str, dict[str, Verdict]]  # by name, and by rule
 
     @property
     def verdict(self) -> Verdict:
         """The worst of all groups' verdicts."""
         found = {report.verdict for key, report in self.groups.items() if self._decides(key)}
+        found |= {verdict for rules in self.applications.values() for verdict in rules.values() if verdict != "VACUOUS"}
         if "FAIL" in found:
             return "FAIL"
         if "UNKNOWN" in found or self.unread or self.contradictions:
             return "UNKNOWN"
-        return "VACUOUS" if "VACUOUS" in found or not self.groups else "PASS"
+        return "VACUOUS" if "VACUOUS" in found or not found else "PASS"
 
     def _decides(self, key: Key) -> bool:
         """An instance without any delivery says nothing where there are some in another."""
@@ -97,7 +100,8 @@ def judge(folder: Path) -> Report:
     entered = {each.process for it in logs.groups.values() for each in it if installed(each)}
     lineages = {name: continuity(each, closed, coverage.keys() - entered) for name, each in lives.items()}
     groups = {key: _judge_group(it, lineages[key[0]][key[1]]) for key, it in sorted(logs.groups.items())}
-    return Report(groups, coverage, notes, logs.unknown_types, logs.unread, faults)
+    applications = judge_states({who: log.items for who, log in logs.processes.items()}, dict(coverage))
+    return Report(groups, coverage, notes, logs.unknown_types, logs.unread, faults, applications)
 
 
 def _judge_group(histories: list[History], lineage: Tally) -> GroupReport:

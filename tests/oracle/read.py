@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.oracle.applications import APPLICATION_FIELDS, is_application
 from tests.oracle.events import (
     Adopt,
     Confirm,
@@ -184,6 +185,8 @@ def _object(pairs: list[tuple[str, Any]]) -> Record:
 def _is_whole(record: Record) -> bool:
     if record["type"] == "close":
         return type(record.get("reason")) is str and all(type(record.get(name)) is int for name in ("records", "crc32"))
+    if record["type"] in APPLICATION_FIELDS and not is_application(record):
+        return False
     fields = _FIELDS.get(record["type"])
     if fields is None:
         return type(record.get("count", 1)) is int and record.get("count", 1) > 0
@@ -374,7 +377,7 @@ def _split(logs: Logs) -> None:
 def _keys(log: ProcessLog, logs: Logs) -> list[Key]:
     keys: dict[Key, None] = {}
     for item in log.items:
-        if "group" in item:
+        if "group" in item and item["type"] not in APPLICATION_FIELDS:
             keys[item["group"], item.get("instance", "")] = None
         for group, state in (item.get("state") or {}).items() if item["type"] == "opened" else ():
             keys[group, state.get("instance", "")] = None
@@ -535,4 +538,4 @@ _READERS = {
     "adopt": _adopt,
     "elect": _elect,
 }
-_KNOWN = {*_READERS, "suspect", "quorum", "gap", "opened"}
+_KNOWN = {*_READERS, *APPLICATION_FIELDS, "suspect", "quorum", "gap", "opened"}

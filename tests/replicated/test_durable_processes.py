@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import gcom
+import gcom.audit
 import gcom.replicated
 from gcom.cli.app import run as run_command
 from gcom.errors import BadValue
@@ -72,6 +73,8 @@ def run(folder: Path, rounds: int) -> None:
                 # All are there until that one has the log again: one disk lost, and another replica gone, is too much.
                 trio.round("", 0, "")
         assert len(trio.answered) > 6 * rounds
+    (state,) = gcom.audit.audit(folder / "logs").applications
+    assert {rule.rule: rule.verdict for rule in state.rules}["DURABLE"] == "PASS", state.incidents
 
 
 @pytest.mark.slow

@@ -158,7 +158,7 @@ def test_replicas_that_differ_know_which_of_them_is_wrong() -> None:
     for found in replicas.values():
         for number in range(1, BASE_EVERY - 1):
             found.apply("a#1", sent("ann", number, "throw", done=number - 1))
-    digests = {name: found.take_digest() for name, found in replicas.items()}
+    digests = {name: found.take_digest(found.index) for name, found in replicas.items()}
     wrong = set()
     for name, digest in digests.items():
         assert digest is not None

@@ -89,6 +89,11 @@ LAYERS = (
         (*VALUES, "gcom.replicated.durable.rounds", "gcom.replicated.messages", "gcom.replicated.replica"),
         PURE,
     ),
+    Layer(
+        "gcom.replicated.evidence",
+        (*VALUES, "gcom", "gcom.replicated", "gcom.runtime.api.records", "gcom.trace.writer"),
+        STDLIB,
+    ),
     Layer("gcom.replicated", (*VALUES, "gcom", "gcom.replicated"), STDLIB | {"loguru", "msgpack"}),
     Layer("gcom.blocks", (*VALUES, "gcom", "gcom.replicated", "gcom.blocks"), STDLIB),
     Layer("gcom.sessions", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions"), STDLIB | {"msgpack"}),

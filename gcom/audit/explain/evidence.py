@@ -46,7 +46,8 @@ class Evidence:
 def evidence_of(result: AuditResult, lookup: LogLookup) -> dict[str, Evidence]:
     """Return the evidence of the first incidents that count, by incident id."""
     groups = {(group.group, group.instance): group for group in result.groups}
-    first = sorted(result.incidents, key=lambda incident: not incident.expected)[:INCIDENTS]
+    found = [incident for group in result.groups for incident in group.incidents]
+    first = sorted(found, key=lambda incident: not incident.expected)[:INCIDENTS]
     return {each.id: _gather(each, groups[each.group, each.instance], lookup) for each in first if each.expected}
 
 

@@ -56,6 +56,7 @@ class Incident:
     more: int = 0
     caused: list[str] = field(default_factory=list)
     effects: list[Consequence] = field(default_factory=list)
+    about: str = "group"  # or what stands on groups: then `group` is its name, and there is no instance
 
     def sentence_of(self, rule: str) -> str:
         """Return the sentence about a rule that the damage broke."""

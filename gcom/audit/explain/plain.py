@@ -95,4 +95,13 @@ PLAIN = {
         "Two members went over to the next list of members with different messages delivered. A newcomer gets another "
         "state from one than from the other.",
     ),
+    "DURABLE": PlainWords(
+        "An answered command is gone",
+        "A caller was told that its command is done, and a later state does not have it. Confirmed data may be lost.",
+    ),
+    "DETERMINISM": PlainWords(
+        "Replicas of one state differ",
+        "Two replicas applied the same commands and have different data. Look for time, chance, or the order of a set "
+        "in the machine.",
+    ),
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gcom.audit.explain.applications import ApplicationResult, application_result
 from gcom.audit.explain.incidents import Incident, incidents_of
 from gcom.audit.explain.tables import AuditTables, tables_of
 from gcom.audit.plan.run import PlanResult
@@ -77,6 +78,7 @@ class AuditResult:
     unknown_types: dict[str, int] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
+    applications: list[ApplicationResult] = field(default_factory=list)
 
     @property
     def deciding(self) -> list[GroupResult]:
@@ -91,7 +93,9 @@ class AuditResult:
 
     @property
     def incidents(self) -> list[Incident]:
-        return [incident for group in self.groups for incident in group.incidents]
+        """Return those of groups, then those of what stands on them."""
+        judged: tuple[GroupResult | ApplicationResult, ...] = (*self.groups, *self.applications)
+        return [incident for each in judged for incident in each.incidents]
 
     @property
     def rules(self) -> dict[str, str]:
@@ -99,6 +103,8 @@ class AuditResult:
         found = {rule.rule: set[str]() for group in self.deciding for rule in group.rules if rule.expected}
         for rule in (rule for group in self.deciding for rule in group.rules if rule.expected):
             found[rule.rule].add(rule.verdict)
+        for each in (each for application in self.applications for each in application.rules):
+            found.setdefault(each.rule, set()).add(each.verdict)
         return {rule: min(verdicts, key=_MOST_TELLING.index) for rule, verdicts in found.items()}
 
     def tables(self) -> AuditTables:
@@ -151,10 +157,13 @@ class AuditResult:
         deliveries = sum(group.deliveries for group in self.groups)
         about = f"{_many(len(self.groups), 'group')}, {_many(len(self.coverage), 'process', 'processes')}, "
         about += _many(deliveries, "delivery", "deliveries")
+        counted = Counter(each.about for each in self.applications)
+        about += "".join(f", {_many(count, what)}" for what, count in sorted(counted.items()))
         broken = [incident for incident in self.incidents if incident.expected]
         if broken:
             return f"FAIL: {broken[0].sentence} ({_many(len(broken), 'incident')}; {about})"
         reasons = [f"{group.group}: {group.reason}" for group in self.deciding if group.verdict == self.verdict]
+        reasons += [f"{each.name}: {each.reason}" for each in self.applications if each.verdict == self.verdict]
         reasons += [f"{each}; nobody knows which groups it tells of" for each in self.unread]
         reasons += [f"{each}, so the log contradicts itself" for each in self.contradictions]
         if self.verdict != "PASS":
@@ -186,6 +195,7 @@ class AuditResult:
             "version": 1,
             "verdict": self.verdict,
             "groups": [_group_row(group) for group in self.groups],
+            "applications": [each.row() for each in self.applications],
             "coverage": [
                 {"process": process, "positions": self.positions.get(process, 0), "state": state}
                 for process, state in sorted(self.coverage.items())
@@ -222,11 +232,14 @@ def result_of(outcome: PlanResult) -> AuditResult:
     """Return the result of an audit, from its plan's outcome."""
     groups = [_group_result(judgement) for judgement in outcome.judgements]
     logs = (outcome.coverage, outcome.positions, outcome.notes, outcome.unknown_types)
-    result = AuditResult("PASS", groups, *logs, outcome.unread, outcome.contradictions)
+    applications = [application_result(judgement) for judgement in outcome.applications]
+    result = AuditResult("PASS", groups, *logs, outcome.unread, outcome.contradictions, applications)
     found = {group.verdict for group in result.deciding}
     # A log that nobody could read may be of any group, so the groups that were read do not decide the whole.
     found |= {"UNKNOWN"} if outcome.unread or outcome.contradictions else set()
-    found |= set() if groups else {"VACUOUS"}
+    # Of an application in which nothing happened there is nothing to say.
+    found |= {each.verdict for each in applications} - {"VACUOUS"}
+    found |= set() if found else {"VACUOUS"}
     result.verdict = next((each for each in WORST_FIRST if each in found), "PASS")
     return result
 

@@ -20,12 +20,13 @@ _EFFECT = pa.struct([("rule", _TEXT), ("processes", pa.list_(_TEXT)), ("sentence
 VERDICTS = pa.schema(
     [(name, _TEXT) for name in ("group", "instance", "ordering", "multicast", "rule")]
     + [("expected", pa.bool_()), ("verdict", _TEXT), ("evaluated", _COUNT), ("violations", _COUNT), ("reason", _TEXT)]
+    + [("about", _TEXT)]
 )
 INCIDENTS = pa.schema(
     [(name, _TEXT) for name in ("id", "rule", "group", "instance")]
     + [("expected", pa.bool_()), ("view", _COUNT), ("processes", pa.list_(_TEXT)), ("messages", pa.list_(_MESSAGE))]
     + [("positions", pa.list_(_POSITION)), ("files", pa.list_(_FILE)), ("sentence", _TEXT), ("more", _COUNT)]
-    + [("caused", pa.list_(_TEXT)), ("effects", pa.list_(_EFFECT))]
+    + [("caused", pa.list_(_TEXT)), ("effects", pa.list_(_EFFECT)), ("about", _TEXT)]
 )
 COVERAGE = pa.schema([("process", _TEXT), ("positions", _COUNT), ("state", _TEXT)])
 
@@ -47,7 +48,15 @@ def tables_of(plain: dict[str, Any]) -> AuditTables:
     plain = _fit_all(plain)
     of_group = ("group", "instance", "ordering", "multicast")
     verdicts = [
-        {**{name: group[name] for name in of_group}, **rule} for group in plain["groups"] for rule in group["rules"]
+        {**{name: group[name] for name in of_group}, **rule, "about": "group"}
+        for group in plain["groups"]
+        for rule in group["rules"]
+    ]
+    # What stands on groups: its name is in the column of groups' names, and `about` says what it is.
+    verdicts += [
+        {**dict.fromkeys(of_group, ""), "group": each["name"], "expected": True, **rule, "about": each["about"]}
+        for each in plain["applications"]
+        for rule in each["rules"]
     ]
     for incident in plain["incidents"]:
         incident["messages"] = [{"sender": sender, "number": number} for sender, number in incident["messages"]]

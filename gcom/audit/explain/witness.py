@@ -69,7 +69,7 @@ def write_witnesses(result: AuditResult, found: Catalogue, folder: Path) -> dict
     folder.mkdir(parents=True, exist_ok=True)
     lookup = LogLookup(found)
     written = {}
-    for incident in [each for each in result.incidents if each.expected][:INCIDENTS]:
+    for incident in [each for each in result.incidents if each.expected and each.about == "group"][:INCIDENTS]:
         witness = _seek(incident, result, lookup)
         if witness is not None:
             home = folder / incident.id

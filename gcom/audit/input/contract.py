@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from gcom.audit.input.applications import APPLICATION_TYPES, problem_of_application
 from gcom.values.definition import Multicast, Netsplit, Ordering
 
 Record = dict[str, Any]
 
 # The order counts: up to SKIP a row is only columns, up to ELECT and above BAD it belongs to a group. Compact
 # files hold the codes, so new kinds go to the end.
-SEND, DELIVER, SKIP, VIEW, LEAVE, DETACH, ELECT, SUSPECT, LOST, OTHER, BAD, CONFIRM, ADOPT, QUORUM = range(14)
+SEND, DELIVER, SKIP, VIEW, LEAVE, DETACH, ELECT, SUSPECT, LOST, OTHER, BAD, CONFIRM, ADOPT, QUORUM, APPLICATION = range(
+    15
+)
 KINDS = {
     "send": SEND,
     "deliver": DELIVER,
@@ -29,6 +32,7 @@ KINDS = {
     "confirm": CONFIRM,
     "adopt": ADOPT,
     "quorum": QUORUM,
+    **dict.fromkeys(sorted(APPLICATION_TYPES), APPLICATION),
 }
 NUMBER_MAX = 1 << 62  # so that a number plus a count is still one of 64 bits
 RUN_MAX = 1 << 20  # messages of one record; one that claims more is rejected: a line must not fill the memory
@@ -103,6 +107,8 @@ def problem_of(record: object) -> str:
     # joined, or that the last line is damaged.
     if record["type"] in _FIRST_AND_LAST:
         return f"a line that says `{record['type']}` and is not that of its segment, or not whole"
+    if record["type"] in APPLICATION_TYPES:
+        return problem_of_application(record) or _problem_of_numbers(own_fields(record))
     # Unknown types are counted and passed over (DELIVERY_LOG.md), but their positions must fit, or
     # a gap would follow.
     required, record = _REQUIRED.get(record["type"], ()), own_fields(record)

@@ -20,7 +20,7 @@ from gcom.audit.plan.wire import pack, unpack
 from gcom.errors import BadValue
 
 # Goes up with every change of what a summary holds: results of another version would be taken for today's.
-_VERSION = 10
+_VERSION = 11
 _MARK = "gcom-audit-state"
 
 

@@ -16,12 +16,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gcom.audit.applications.judging import ApplicationJudgement
 from gcom.audit.input.catalogue import Catalogue, Chain
 from gcom.audit.input.files import is_readable
 from gcom.audit.plan.cache import IncrementalCache
 from gcom.audit.plan.chains import chains_of, coverage_of, to_repeat, whole_chains
 from gcom.audit.plan.engine import Engine, InProcess, TaskRow
-from gcom.audit.plan.tasks import CHAIN, CHANGED, GROUP, FirstReading, GroupJudge, SecondReading, Seeds
+from gcom.audit.plan.tasks import (
+    APPLICATION,
+    CHAIN,
+    CHANGED,
+    GROUP,
+    ApplicationJudge,
+    FirstReading,
+    GroupJudge,
+    SecondReading,
+    Seeds,
+)
 from gcom.audit.rules.judgement import Judgement
 from gcom.audit.rules.judging import add_found, add_outcomes
 from gcom.audit.rules.table import RULES
@@ -46,6 +57,7 @@ class PlanResult:
     unknown_types: dict[str, int] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)  # logs, or parts, of which nobody knows what groups they tell of
     contradictions: list[str] = field(default_factory=list)  # of a log with itself
+    applications: list[ApplicationJudgement] = field(default_factory=list)
 
 
 def run(
@@ -105,9 +117,10 @@ def _run(
     coverage = {process: coverage_of(of_chains.get(process, [])) for process in catalogue.paths}
     tell("comparing what the processes say")
     judgements = _judge(engine, summaries, coverage, all_rules=all_rules)
+    applications = _judge_applications(engine, summaries, parts, coverage)
     tell("looking at messages where summaries differ")
     _judge_messages(engine, judgements, chains, parts, coverage)
-    return _result(judgements, catalogue, of_chains, coverage)
+    return _result(judgements, applications, catalogue, of_chains, coverage)
 
 
 # Scan
@@ -178,6 +191,16 @@ def _judge(engine: Engine, summaries: Any, coverage: dict[str, str], *, all_rule
     ]
 
 
+def _judge_applications(
+    engine: Engine, summaries: Any, parts: dict[int, ChainSummary], coverage: dict[str, str]
+) -> list[ApplicationJudgement]:
+    # Most logs have none: an engine is not asked in vain.
+    if not any(part.applications for part in parts.values()):
+        return []
+    rows = engine.where(summaries, "of", [APPLICATION])
+    return [found for _, found in engine.grouped(rows, ("group", "instance"), ApplicationJudge(coverage))]
+
+
 # Read again
 
 
@@ -222,7 +245,11 @@ def _judge_messages(
 
 
 def _result(
-    judgements: list[Judgement], catalogue: Catalogue, of_chains: Chains, coverage: dict[str, str]
+    judgements: list[Judgement],
+    applications: list[ApplicationJudgement],
+    catalogue: Catalogue,
+    of_chains: Chains,
+    coverage: dict[str, str],
 ) -> PlanResult:
     for judgement in judgements:
         if judgement.outcomes:
@@ -241,4 +268,5 @@ def _result(
         unknown_types=dict(sum((Counter(part.unknown_types) for part in parts), Counter())),
         unread=[*catalogue.unread, *(f"{who} has a gap" for who in hiding)],
         contradictions=contradictions,
+        applications=applications,
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from gcom.audit.applications.judging import ApplicationJudgement, judge_application
 from gcom.audit.input.catalogue import Chain
 from gcom.audit.plan.chains import starts_of
 from gcom.audit.plan.engine import TaskRow
@@ -19,7 +20,7 @@ from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key
 from gcom.audit.summary.tally import Tally
 
-CHAIN, GROUP = "chain", "group"  # what a summary is of
+CHAIN, GROUP, APPLICATION = "chain", "group", "application"  # what a summary is of
 CHANGED = "changed"  # in place of a rule: the log did not give the second reading what it gave the first
 Seeds = tuple[int, int]
 
@@ -32,9 +33,11 @@ class FirstReading:
     seeds: Seeds
 
     def __call__(self, index: int) -> Iterator[TaskRow]:
-        summaries, of_chain = scan(self.chains[index], self.seeds)
+        summaries, applications, of_chain = scan(self.chains[index], self.seeds)
         for key, summary in summaries.items():
             yield TaskRow(*key, of_chain.process, GROUP, 0, index, 0, summary)
+        for (about, name), each in applications.items():
+            yield TaskRow(about, name, of_chain.process, APPLICATION, 0, index, 0, each)
         # One row for the chain itself, beside one per group: the driver collects only these, summaries
         # stay with the engine.
         yield TaskRow("", "", of_chain.process, CHAIN, 0, index, 0, of_chain)
@@ -58,6 +61,16 @@ class GroupJudge:
 
 
 @dataclass(frozen=True, slots=True)
+class ApplicationJudge:
+    """The task that judges one thing that stands on groups, over all records about it."""
+
+    coverage: dict[str, str]
+
+    def __call__(self, rows: list[TaskRow]) -> ApplicationJudgement:
+        return judge_application((row.thing for row in rows), self.coverage)
+
+
+@dataclass(frozen=True, slots=True)
 class SecondReading:
     """The tasks of a second reading: of chains for the messages that rules request, and of the excerpts these give."""
 
@@ -76,7 +89,7 @@ class SecondReading:
             if index in starts
         }
         # No fingerprints are compared here, so any seeds will do; the pass is for what the recorders record.
-        _, found = scan(self.chains[index], (0, 0), recorders)
+        *_, found = scan(self.chains[index], (0, 0), recorders)
         # 1. The summaries have what the first reading gave. 2. A file is cut, or goes away. 3. Messages that the
         # summaries know are in no excerpt: to each rule they would be missing, and nobody broke a promise.
         if found.extent != self.extents[index]:

@@ -13,8 +13,10 @@ from typing import Any
 import msgpack
 import numpy as np
 
+from gcom.audit.applications.judging import ApplicationJudgement
 from gcom.audit.rules.judgement import Judgement
 from gcom.audit.scan.chain import ChainSummary
+from gcom.audit.summary.applications import ApplicationSummary
 from gcom.audit.summary.excerpts import MessageRequest
 from gcom.audit.summary.history import History
 from gcom.audit.summary.intervals import Intervals
@@ -28,6 +30,8 @@ from gcom.audit.summary.timeline import Counts, Spread, Timeline
 _CLASSES: dict[str, Any] = {
     each.__name__: each
     for each in (
+        ApplicationSummary,
+        ApplicationJudgement,
         ProcessSummary,
         SectionSummary,
         Tally,

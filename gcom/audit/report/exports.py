@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 
+from gcom.audit.explain.applications import ApplicationResult, ApplicationRuleResult
 from gcom.audit.explain.result import AuditResult, GroupResult, RuleResult
 from gcom.audit.explain.tables import fit
 
@@ -25,8 +26,9 @@ def junit_of(result: AuditResult, *, allow_unknown: bool = False) -> bytes:
     for group in result.groups:
         accepted = allow_unknown or (group.group, group.instance) not in deciding
         root.append(_suite(group, "skipped" if accepted else "error"))
+    root.extend(_suite_of_application(each, "skipped" if allow_unknown else "error") for each in result.applications)
     # Without a suite of failing logs a build would pass on an audit that saw nothing.
-    if not result.groups or result.unread or result.contradictions:
+    if not (result.groups or result.applications) or result.unread or result.contradictions:
         suite = Xml.SubElement(root, "testsuite", name="logs")
         reason = "\n".join([*result.unread, *result.contradictions]) or "the logs tell of no group"
         _tell(_case(suite, "logs", "groups"), "skipped" if allow_unknown else "error", reason)
@@ -50,11 +52,25 @@ def _suite(group: GroupResult, unknown: str) -> Xml.Element:
     return suite
 
 
+def _suite_of_application(application: ApplicationResult, unknown: str) -> Xml.Element:
+    name = fit(f"{application.about} {application.name}")
+    suite = Xml.Element("testsuite", name=name)
+    for rule in application.rules:
+        _judge(_case(suite, name, rule.rule), rule, application, unknown)
+    _count(suite)
+    return suite
+
+
 def _case(suite: Xml.Element, group: str, name: str) -> Xml.Element:
     return Xml.SubElement(suite, "testcase", classname=group, name=name)
 
 
-def _judge(case: Xml.Element, rule: RuleResult, group: GroupResult, unknown: str) -> None:
+def _judge(
+    case: Xml.Element,
+    rule: RuleResult | ApplicationRuleResult,
+    group: GroupResult | ApplicationResult,
+    unknown: str,
+) -> None:
     match rule.verdict:
         case "FAIL":
             told = [each for each in group.incidents if rule.rule in (each.rule, *each.caused)]

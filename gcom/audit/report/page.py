@@ -16,6 +16,7 @@ from typing import Any
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from gcom.audit.applications.table import APPLICATION_RULES
 from gcom.audit.explain.advice import advice_of
 from gcom.audit.explain.evidence import Evidence
 from gcom.audit.explain.incidents import Incident
@@ -103,7 +104,8 @@ def _template() -> Template:
         # The page's own policy allows this script by its digest and no other: a log's text cannot become code.
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "marks": _MARKS,
-        "means": {rule.name: rule.means for rule in RULES.values()},
+        "means": {name: it.means for name, it in RULES.items()}
+        | {name: it.means for name, it in APPLICATION_RULES.items()},
         "plain": PLAIN,
         "EFFECTS": _EFFECTS,
     }
@@ -123,7 +125,10 @@ def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[s
         "facts": _facts(result, counted),
         "rules": [RULES[rule] for rule in order],
         "ordered": lambda group: sorted(group.rules, key=lambda rule: order.index(rule.rule)),
-        "reasons": [(group.group, group.reason) for group in groups if group.reason][: REASONS // share],
+        "reasons": [(name, why) for name, why in _reasons(result, groups) if why][: REASONS // share],
+        "applications": sorted(result.applications, key=lambda each: WORST_FIRST.index(each.verdict))[
+            : GROUPS // share
+        ],
         "groups": [(group, _covered(result, group)) for group in groups[: GROUPS // share]],
         "incidents": counted[: ROWS // share],
         "counted": len(counted),
@@ -133,6 +138,13 @@ def _shown(result: AuditResult, groups: list[GroupResult], share: int) -> dict[s
         "states": Counter(result.coverage.values()).most_common(),
         "notes": result.notes[: NOTES // share],
     }
+
+
+def _reasons(result: AuditResult, groups: list[GroupResult]) -> list[tuple[str, str | None]]:
+    """Return why the promises of groups, and of what stands on them, are not known."""
+    return [(group.group, group.reason) for group in groups] + [
+        (each.name, each.reason) for each in result.applications
+    ]
 
 
 def _order(result: AuditResult) -> list[str]:
@@ -148,7 +160,7 @@ def _order(result: AuditResult) -> list[str]:
 def _headline(result: AuditResult, counted: list[Incident]) -> str:
     if counted:
         return PLAIN[counted[0].rule].headline
-    reasons = [f"{group.group}: {group.reason}" for group in result.groups if group.reason]
+    reasons = [f"{name}: {why}" for name, why in _reasons(result, result.groups) if why]
     return reasons[0] if result.verdict != "PASS" and reasons else _REASONS[result.verdict]
 
 
@@ -158,6 +170,10 @@ def _facts(result: AuditResult, counted: list[Incident]) -> list[tuple[str, str]
     return [
         (_thousands(len(counted)), "incident" if len(counted) == 1 else "incidents"),
         (_thousands(len(result.groups)), "group" if len(result.groups) == 1 else "groups"),
+        *[
+            (_thousands(count), f"{what}s")
+            for what, count in Counter(each.about for each in result.applications).items()
+        ],
         (_brief(sum(group.deliveries for group in result.groups)), "deliveries"),
         (_thousands(processes), "process" if processes == 1 else "processes"),
         (f"{closed / processes:.0%}" if processes else "–", "of the logs complete"),

@@ -8,6 +8,7 @@ from gcom.audit.input.catalogue import Chain
 from gcom.audit.input.reading import open_segment
 from gcom.audit.input.segments import LogSegment
 from gcom.audit.scan.scanner import Scanner
+from gcom.audit.summary.applications import ApplicationKey, ApplicationSummary
 from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key, Reached, reached_by
 from gcom.audit.summary.process import ProcessSummary
@@ -34,6 +35,7 @@ class ChainSummary:
     left: frozenset[Key] = frozenset()  # of these, those in which it says that the session ended
     notes: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
+    applications: int = 0  # that it tells of
     unseen: list[str] = field(default_factory=list)  # files that could not be read
     unknown_types: dict[str, int] = field(default_factory=dict)
 
@@ -45,8 +47,10 @@ class ChainSummary:
 
 def scan(
     chain: Chain, seeds: tuple[int, int], recorders: dict[Key, MessageRecorder] | None = None
-) -> tuple[dict[Key, ProcessSummary], ChainSummary]:
-    """Go through a chain's segments, one in memory at a time; return a summary per group, and that of the chain."""
+) -> tuple[dict[Key, ProcessSummary], dict[ApplicationKey, ApplicationSummary], ChainSummary]:
+    """Go through a chain's segments, one in memory at a time; return a summary per group, one per thing that stands on
+    groups, and that of the chain.
+    """
     found, scanner, previous = ChainSummary(chain.process), Scanner(chain.process, seeds, recorders), -1
     for path, size in chain.segments:
         segment = open_segment(path, size)
@@ -70,7 +74,7 @@ def scan(
         scanner.lose_segment(f"{chain.paths[-1]}: {chain.process} went on after it, and the next segment is missing")
     scanner.finish()
     _end(found, scanner)
-    return scanner.summaries, found
+    return scanner.summaries, scanner.applications, found
 
 
 def _begin(found: ChainSummary, scanner: Scanner, segment: LogSegment) -> None:
@@ -97,7 +101,7 @@ def _feed(scanner: Scanner, segment: LogSegment, previous: int, *, first: bool) 
 def _end(found: ChainSummary, scanner: Scanner) -> None:
     found.ends_at, found.gaps, found.hides_groups = scanner.expected, scanner.gaps, scanner.hides_groups
     found.notes, found.unknown_types = scanner.notes, scanner.unknown_types
-    found.contradictions = scanner.contradictions
+    found.contradictions, found.applications = scanner.contradictions, len(scanner.applications)
     # Only of groups in which a view is in force: of all others a state says nothing, and the next opening
     # must say nothing either.
     positions = scanner.positions

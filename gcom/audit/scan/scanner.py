@@ -9,10 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from gcom.audit.input.contract import BAD, ELECT, LOST, OTHER, Record
+from gcom.audit.input.applications import key_of
+from gcom.audit.input.contract import APPLICATION, BAD, ELECT, LOST, OTHER, Record
 from gcom.audit.input.rows import Ints, Rows, only_forward
 from gcom.audit.input.segments import LogSegment, are_states
 from gcom.audit.scan.batches import BatchScan, Break
+from gcom.audit.summary.applications import ApplicationKey, ApplicationSummary
 from gcom.audit.summary.fingerprints import word_of
 from gcom.audit.summary.messages import MessageRecorder
 from gcom.audit.summary.position import Key, LogPosition
@@ -28,6 +30,7 @@ class Scanner:
         """Begin a pass; `recorders` record the messages of their groups."""
         self.process = process
         self.summaries: dict[Key, ProcessSummary] = {}
+        self.applications: dict[ApplicationKey, ApplicationSummary] = {}
         self.positions: dict[Key, LogPosition] = {}
         self.notes: list[str] = []
         self.contradictions: list[str] = []  # of the log with itself
@@ -185,6 +188,10 @@ class Scanner:
 
     def _scan(self, rows: Rows, breaks: list[Break], *, seeded: bool) -> None:
         for row, record in rows.rare.items():
+            if rows.kind[row] == APPLICATION:
+                key = key_of(record)
+                found = self.applications.setdefault(key, ApplicationSummary(self.process, key))
+                found.records.append({**record, "file": self._path, "line": row + 2})
             if rows.kind[row] == OTHER:
                 self.unknown_types[record["type"]] = self.unknown_types.get(record["type"], 0) + 1
         words = np.array([self.word(who) for who in rows.senders], np.uint64)

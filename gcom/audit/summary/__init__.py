@@ -5,7 +5,7 @@ message numbers are ranges (`intervals`), which is exact; orders are fingerprint
 places, serials or numbers, of which an equality is trusted and a difference is looked at. A section holds the events
 between two views, `lineage` holds the facts that CONTINUITY compares between instances, `tally` counts a rule's cases,
 and `timeline` and `history` are for people and decide nothing. Where fingerprints differ, `messages` and `dependencies`
-hold the messages themselves, still as runs, and `excerpts` what of them goes to a judge. The scan fills a summary by
-`batch` after batch of rows, from its `position` in the log. Source: Hübschle-Schneider and Sanders, "Communication
-Efficient Checking of Big Data Operations" (2018).
+hold the messages themselves, still as runs, and `excerpts` what of them goes to a judge. `applications` holds records
+of what stands on groups. The scan fills a summary by `batch` after batch of rows, from its `position` in the log.
+Source: Hübschle-Schneider and Sanders, "Communication Efficient Checking of Big Data Operations" (2018).
 """

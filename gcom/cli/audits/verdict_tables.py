@@ -42,6 +42,7 @@ def show(result: AuditResult, *, verbose: bool = False, quiet: bool = False) -> 
         output.flush()
         if not (quiet and result.verdict == "PASS"):
             _show_groups(result, output, verbose)
+            _show_applications(result, output, verbose)
         _show_incidents(result, output)
         output.flush()
     unfinished = [process for process, state in sorted(result.coverage.items()) if state in ("open", "torn")]
@@ -74,6 +75,21 @@ def _show_groups(result: AuditResult, output: Output, verbose: bool) -> None:
         output.text(f"and {many(len(groups) - len(shown), 'more group')}: {told}; --verbose shows all")
     for group in groups if verbose else [group for group in groups if group.verdict != "PASS"][:_SHOWN]:
         _show_rules(group, names[id(group)], output, verbose)
+
+
+def _show_applications(result: AuditResult, output: Output, verbose: bool) -> None:
+    """Print a line for each state or topic, the worst first."""
+    found = sorted(result.applications, key=lambda each: (WORST_FIRST.index(each.verdict), each.about, each.name))
+    shown = found if verbose else found[:_GROUPS_SHOWN]
+    lines = Table(box=None, show_header=False, pad_edge=False)
+    for each in shown:
+        told = [(rule.rule, rule.verdict) for rule in each.rules if verbose or rule.verdict != "VACUOUS"]
+        words = "; ".join(f"{rule} {_COUNTED[verdict]}" for rule, verdict in told)
+        lines.add_row(_line(each.name), each.verdict, each.about, many(each.records, "record"), words)
+    if shown:
+        _print(output, lines)
+    if len(found) > len(shown):
+        output.text(f"and {many(len(found) - len(shown), 'more')}; --verbose shows all")
 
 
 def _counted(group: GroupResult, *, alone: bool) -> str:

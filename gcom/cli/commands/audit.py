@@ -93,6 +93,7 @@ def logs(
       gcom audit compact --help    write logs as Parquet, which it reads as well
       gcom audit watch --help      judge logs that grow, again and again
       gcom audit import --help     judge logs of other systems: ShiViz, Jepsen, Kafka, NATS
+      gcom audit explain RULE      a rule in plain words; without RULE a line for each
     """
     extras.need("audit", *_READING, *(_SPARK if spark or master or remote else ()), *(_REPORT if report else ()))
     from gcom.cli.audits.judging import Judging
@@ -187,3 +188,22 @@ def import_logs(
     from gcom.cli.audits.verdicts import import_log
 
     return import_log(form, files, into, regex, as_json=as_json)
+
+
+@app.command("explain")
+def explain_rule(
+    rule: Annotated[str | None, typer.Argument(metavar="RULE", help="As DURABLE; without it a line for each.")] = None,
+    as_json: options.Json = False,
+) -> int:
+    """Say in plain words what a rule asks, which groups promise it, and what it means where it is broken.
+
+    \b
+    Examples:
+      gcom audit explain
+      gcom audit explain DURABLE
+      gcom audit explain "virtual synchrony" --json
+    """
+    extras.need("audit", *_READING)
+    from gcom.cli.audits.explaining import explain
+
+    return explain(rule, as_json=as_json)

@@ -137,7 +137,9 @@ class EntryApplied:
 
 @dataclass(frozen=True, slots=True)
 class LogTaken:
-    """The replica's state is another one now."""
+    """The replica's state is another one now; `last` is the index of the last entry that came with it."""
+
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +172,7 @@ class DurableReplica:
         self._applied_term = base_term  # of the last entry that was applied
         self._tail: deque[LogEntry] = deque(tail)  # entries that are not applied yet
         self._synced: dict[str, tuple[int, int]] = {}  # by name: term and index
-        self._view = 0
-        self._asked = 0
-        self._floor = 0
+        self._view = self._asked = self._floor = 0
         self._hellos: dict[str, tuple[str, DiskFacts]] = {}
         self._plan: RoundPlan | None = None
         self._promised: set[str] = set()
@@ -408,7 +408,7 @@ class DurableReplica:
         self._since_snapshot = [0, 0]
         place = self.last[1]
         self._marks = [(caller, number, place if begins or at is None else at) for caller, number, at in self._marks]
-        self._out += [LogTaken(), BecameLive()]
+        self._out += [LogTaken(place - begins), BecameLive()]
         self._commit()
 
     def _append(self, entry: LogEntry) -> None:

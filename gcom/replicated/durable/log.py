@@ -27,7 +27,7 @@ from gcom.replicated.durable.rounds import Configuration, DiskFacts
 from gcom.replicated.durable.storage import LogStorage, StoredLog
 from gcom.replicated.durable.writer import LogWriter
 from gcom.replicated.errors import StorageFailed
-from gcom.replicated.logs import LogUser
+from gcom.replicated.logs import DiskRecords, LogPlace, LogUser
 from gcom.replicated.machine import MachineKind
 from gcom.replicated.messages import ReplicaMessage, SyncedTold, encode
 from gcom.replicated.replica import Replica
@@ -64,6 +64,8 @@ class DurableLog:
         if data is None and process_name in names:
             raise BadValue(f"{process_name!r} is one of the replicas, so it needs data=FOLDER for its log")
         self._user = user
+        self.records: DiskRecords | None = None
+        self._last = 0  # of the log that was taken last
         self._writer: LogWriter | None = None
         nothing = StoredLog(b"", 0, 0, [], 0, DiskFacts(0, 0, 0, Configuration(0, names)))
         storage = LogStorage(data, name, process_name, names) if data is not None else None
@@ -80,6 +82,12 @@ class DurableLog:
     def waits_for(self) -> str:
         """Return what is waited for before commands flow; empty: they flow."""
         return self._durable.waits_for
+
+    @property
+    def place(self) -> LogPlace:
+        """Return what a record of this log says of it."""
+        durable = self._durable
+        return LogPlace(durable.term, self._last, durable.configuration.names, durable.synced)
 
     @property
     def durable(self) -> DurableReplica:
@@ -155,10 +163,13 @@ class DurableLog:
                     case SayToAll(payload):
                         self._user.multicast_later(payload)
                     case TellSynced(term, index):
+                        if self.records is not None:
+                            self.records.on_told(term, index)
                         self._user.tell_others_later(encode(SyncedTold(term, index)))
                     case EntryApplied(applied):
                         self._user.on_applied(applied)
-                    case LogTaken():
+                    case LogTaken(last):
+                        self._last = last
                         self._user.on_state_taken()
                     case BecameLive():
                         self._user.on_live()
@@ -173,6 +184,8 @@ class DurableLog:
 
     def _note_written(self, writes: list[Write], facts: DiskFacts) -> None:
         if any(isinstance(it, AppendEntry | WriteLog) for it in writes):
+            if self.records is not None:
+                self.records.on_disk(facts.term, facts.index)
             self._durable.written(facts.term, facts.index, facts)
         for write in writes:
             if isinstance(write, WritePromise):

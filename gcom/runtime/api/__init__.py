@@ -13,5 +13,6 @@
 
     node; group = sending + calling + inspecting + receiving, over a handle; listener; state_callbacks; events; results;
     watch
+    records: the log of a process, for what stands on groups and is audited, too
     guards: who may send or read no more, and why, and how long a caller waits
 """

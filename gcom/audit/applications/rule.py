@@ -1,0 +1,42 @@
+"""The type of a rule about what stands on groups, and the case that it judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gcom.audit.input.applications import Record
+from gcom.audit.rules.rule import Example
+from gcom.audit.summary.applications import ApplicationKey
+from gcom.audit.summary.tally import Tally
+
+
+@dataclass(slots=True)
+class ApplicationCase:
+    """One thing that is judged: the records of each process about it, in its log's order."""
+
+    key: ApplicationKey
+    logs: dict[str, list[Record]]
+    coverage: dict[str, str]
+
+    def records(self, *kinds: str) -> Iterator[tuple[str, Record]]:
+        """Yield the records of these types with their processes."""
+        for process, records in self.logs.items():
+            yield from ((process, record) for record in records if record["type"] in kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationRule:
+    """One rule: what it is about, its sentence in the report, its judging, and the telling of its violations."""
+
+    name: str
+    about: str
+    means: str
+    sentence: Callable[[Example], str]
+    judge: Callable[[ApplicationCase, Tally], None]
+
+
+def place(process: str, record: Record, **more: Any) -> Example:
+    """Return the place of a record in its log, as an example has it."""
+    return {"process": process, "at": record["at"], "file": record["file"], "line": record["line"], **more}

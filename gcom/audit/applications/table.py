@@ -1,0 +1,9 @@
+"""All rules of what stands on groups. One more is a file with its `ApplicationRule`, and a line here."""
+
+from __future__ import annotations
+
+from gcom.audit.applications.rule import ApplicationRule
+from gcom.audit.applications.states import determinism, durable
+
+# As reports list them; of one thing the first violated rule heads its incidents.
+APPLICATION_RULES: dict[str, ApplicationRule] = {rule.name: rule for rule in (durable.RULE, determinism.RULE)}

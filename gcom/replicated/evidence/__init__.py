@@ -1,0 +1,1 @@
+"""What a replica writes down for the audit (docs/DELIVERY_LOG.md, Applications)."""

@@ -1,0 +1,113 @@
+"""A replica's records in its delivery log: what it applied, answered, synced and took over (DELIVERY_LOG.md).
+
+A record is of up to `BATCH` commands, with a checksum of each. One with answers is with the operating system before a
+caller has them; the rest follows within 100 ms. What costs is measured in docs/replicated.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from threading import Lock
+from zlib import crc32
+
+import gcom
+from gcom.replicated.logs import LogPlace, ReplicaLog
+from gcom.replicated.messages import CommandSent, encode
+from gcom.replicated.replica import Applied
+from gcom.runtime.api.records import log_of
+from gcom.trace.writer import DeliveryLog
+
+BATCH = 64  # commands of one record
+CALLERS_MAX = 4_096  # of a state that is taken over; so many has a replica
+
+
+class StateRecords:
+    """Writes the records of one replicated state. Called with the state's lock held, but for `flush`."""
+
+    def __init__(self, node: gcom.Node | None, name: str, group: Callable[[], gcom.Group], log: ReplicaLog) -> None:
+        self._node = node
+        self._name = f'"of":{json.dumps(name)}'
+        self._group = group
+        self._log = log
+        self._writing = Lock()  # of the batch: it is flushed without the state's lock
+        self._target: DeliveryLog | None = None
+        self._head = ""
+        self._first = 0
+        self._commands: list[int] = []
+        self._answered: list[tuple[int, str, int]] = []
+        self._held = ""
+
+    def on_applied(self, applied: Applied, settled: list[Callable[[], None]]) -> list[Callable[[], None]]:
+        """Record a command; return what is to be told to callers, behind what records it."""
+        target = self._find_target()
+        if target is None:
+            return settled
+        place = self._log.place
+        with self._writing:
+            if self._target is not target or applied.index != self._first + len(self._commands):
+                self._write_batch()
+                self._target, self._first, self._head = target, applied.index, self._where(place.term)
+            self._commands.append(crc32(encode(applied.message), crc32(applied.process.encode())))
+            if settled and isinstance(applied.message, CommandSent):
+                self._answered.append((applied.index, applied.message.caller, applied.message.number))
+                self._held = _synced(place)
+            if len(self._commands) >= BATCH:
+                self._write_batch()
+        if digest := self._log.replica.take_digest(applied.index):
+            self._note("digest", f'"index":{digest[0]},"digest":"{digest[1].hex()}"')
+        return [self.flush, *settled] if settled else settled
+
+    def on_state_taken(self) -> None:
+        """Record that this replica's state is another one now."""
+        replica = self._log.replica
+        callers = {caller: it.last for caller, it in [*replica.callers.items()][-CALLERS_MAX:]}
+        self._note("start", f'"index":{replica.index},"last":{self._log.place.last},"callers":{json.dumps(callers)}')
+
+    def on_disk(self, term: int, index: int) -> None:
+        """Record how far this replica's disk has synced."""
+        self._note("synced", f'"index":{index}', term)
+
+    def on_told(self, term: int, index: int) -> None:
+        """Record how far this replica is about to tell the others that it has synced."""
+        self._note("told", f'"index":{index}', term)
+
+    def flush(self) -> None:
+        """Return once all that was recorded is with the operating system."""
+        with self._writing:
+            self._write_batch()
+            target, self._target = self._target, None
+        if target is not None:
+            target.flush()
+
+    def _note(self, kind: str, fields: str, term: int | None = None) -> None:
+        target = self._find_target()
+        if target is not None:
+            with self._writing:
+                self._write_batch()
+                self._target = None
+                target.note(kind, f"{self._where(self._log.place.term if term is None else term)},{fields}")
+
+    def _write_batch(self) -> None:
+        if not self._commands or self._target is None:
+            return
+        answers = f',"answered":{json.dumps(self._answered)}{self._held}' if self._answered else ""
+        fields = f'{self._head},"index":{self._first},"commands":{self._commands}{answers}'
+        self._target.note("apply", fields.replace(", ", ","))
+        self._first += len(self._commands)
+        self._commands, self._answered = [], []
+
+    def _find_target(self) -> DeliveryLog | None:
+        return log_of(self._node, self._group().process) if self._node is not None else None
+
+    def _where(self, term: int) -> str:
+        """Return the fields that place a record: of a durable state its term, in memory the instance and the view."""
+        if term:
+            return f'{self._name},"term":{term}'
+        group = self._group()
+        return f'{self._name},"instance":{json.dumps(group.instance)},"view":{group.view.number}'
+
+
+def _synced(place: LogPlace) -> str:
+    held = {name: place.synced[name] for name in place.names if name in place.synced}
+    return f',"synced":{json.dumps(held)},"replicas":{len(place.names)}' if place.names else ""

@@ -1,0 +1,94 @@
+"""Rules of what stands on groups: sound logs pass, each damage is found, by every engine and by the oracle."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gcom.audit.applications.table import APPLICATION_RULES
+from gcom.audit.explain.plain import PLAIN
+from gcom.audit.explain.result import AuditResult, result_of
+from gcom.audit.input.catalogue import catalogue
+from gcom.audit.input.reading import list_segments
+from gcom.audit.plan.pool import ProcessPool
+from gcom.audit.plan.run import run
+from gcom.audit.rules.table import RULES
+from gcom.audit.spark.job import SparkEngine
+from gcom.cli.app import run as run_command
+from tests.audit import states
+from tests.audit.here import audit
+from tests.oracle import judge
+from tests.oracle.build import A, Logs, write
+
+
+def verdicts(result: AuditResult) -> dict[str, dict[str, str]]:
+    return {each.name: {rule.rule: rule.verdict for rule in each.rules} for each in result.applications}
+
+
+@pytest.mark.parametrize("make", [states.durable, states.in_memory])
+def test_sound_logs_pass(make: Any, tmp_path: Path) -> None:
+    write(tmp_path, make())
+    result = result_of(audit(tmp_path))
+    assert (result.verdict, result.incidents, result.exit_status()) == ("PASS", [], 0)
+    assert "1 replicated state" in result.headline()
+    assert (verdicts(result), result.verdict) == ((report := judge(tmp_path)).applications, report.verdict)
+    assert verdicts(result)["s"]["DURABLE"] == "PASS"
+
+
+@pytest.mark.parametrize("words", states.DAMAGES)
+def test_a_damage_is_found_and_told(words: str, tmp_path: Path) -> None:
+    write(tmp_path, states.damaged(words))
+    result = result_of(audit(tmp_path))
+    rule = states.DAMAGES[words][0]
+    assert verdicts(result)["s"][rule] == "FAIL"
+    assert (verdicts(result), result.verdict) == ((report := judge(tmp_path)).applications, report.verdict)
+    assert any(each.rule == rule and words in each.sentence for each in result.incidents), result.headline()
+    assert result.headline().startswith(f"FAIL: {result.incidents[0].sentence}")
+
+
+def _many(folder: Path) -> Path:
+    """All of these logs in one folder, under names of their own."""
+    found: Logs = {}
+    made = [states.durable(), *map(states.damaged, states.DAMAGES)]
+    for nth, logs in enumerate(made):
+        for who, records in logs.items():
+            found[who.replace("#", f"{nth}#")] = [{**record, "of": f"s{nth}"} for record in records]
+    return write(folder, found)
+
+
+def test_the_pool_says_the_same(tmp_path: Path) -> None:
+    logs = catalogue(list_segments([str(_many(tmp_path / "logs"))]))
+    assert result_of(run(logs, engine=ProcessPool(2))).as_json() == result_of(run(logs)).as_json()
+
+
+def test_spark_says_the_same(spark: Any, tmp_path: Path) -> None:
+    logs = catalogue(list_segments([str(_many(tmp_path / "logs"))]))
+    assert result_of(run(logs, 1, engine=SparkEngine(spark))).as_json() == result_of(run(logs)).as_json()
+
+
+def test_a_gap_leaves_a_state_unknown_and_a_line_that_is_no_record_is_told(tmp_path: Path) -> None:
+    logs = states.durable()
+    logs[A][1]["index"] = "three"
+    result = result_of(audit(write(tmp_path, logs)))
+    assert result.verdict == "UNKNOWN"
+    assert any("no record: index is not a number from 0 on" in note for note in result.notes)
+    assert judge(tmp_path).verdict == "UNKNOWN"
+    assert result.applications[0].reason == "DURABLE: a#1 has a gap in its log"
+
+
+def test_each_rule_is_explained_in_plain_words(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["audit", "explain"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [*RULES, *APPLICATION_RULES]
+    assert run_command(["audit", "explain", "durable"]) == 0
+    told = capfd.readouterr().out
+    assert APPLICATION_RULES["DURABLE"].means in told
+    assert "Promised by: each replicated state" in told
+    assert PLAIN["DURABLE"].meaning in told
+    assert run_command(["audit", "explain", "virtual synchrony", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["promised_by"] == "every group over RELIABLE"
+    assert run_command(["audit", "explain", "TOTALLY"]) == 2
+    assert "there is no rule 'TOTALLY': expected one of NO_CREATION" in capfd.readouterr().err
