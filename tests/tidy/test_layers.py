@@ -90,7 +90,11 @@ LAYERS = (
     ),
     Layer("gcom.replicated", (*VALUES, "gcom", "gcom.replicated"), STDLIB | {"loguru", "msgpack"}),
     Layer("gcom.blocks", (*VALUES, "gcom", "gcom.replicated", "gcom.blocks"), STDLIB),
-    Layer("gcom.sessions", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions"), STDLIB | {"msgpack"}),
+    Layer(
+        "gcom.sessions",
+        (*SECURE, "gcom", "gcom.replicated", "gcom.runtime", "gcom.sessions"),
+        STDLIB | {"msgpack"},
+    ),
     Layer("gcom.bank", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions", "gcom.bank"), STDLIB),
     Layer(
         "gcom.demo",

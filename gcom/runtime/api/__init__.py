@@ -12,6 +12,6 @@
   WouldBlock.
 
     node; group = sending + calling + inspecting + receiving, over a handle; listener; state_callbacks; events; results;
-    watch
+    watch; services: objects beside groups, for processes that are no members
     guards: who may send or read no more, and why, and how long a caller waits
 """
