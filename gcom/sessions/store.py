@@ -70,6 +70,11 @@ class SessionStore(Generic[M]):
         found = SessionToken(self._identity, number, secret, named, at=self._replica.name)
         return ClientSession(self._kind, self._replica, found, limit_s)
 
+    def written(self, token: str) -> int:
+        """Return how many writes of a token's session this replica has; raises BadToken, SessionUnknown."""
+        found = self._known(token)
+        return self._table.progress(found.session, found.secret)
+
     def retire(self, before: int) -> int:
         """Close the sessions that have not written since an index of `replicas.index`; return how many."""
         return self._table.retire(before)

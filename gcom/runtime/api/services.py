@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from Pyro5.server import expose
+
 from gcom.errors import NotAMember, NotPermitted
 from gcom.runtime import pyro
 from gcom.runtime.api.node import Node
 from gcom.values.identity import Identity
 from gcom.values.rights import Right
+
+__all__ = ["NodeService", "expose"]
 
 
 class NodeService:
