@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gcom.cli.output import notice
+from gcom.cli import options
+from gcom.cli.output import Output, notice
 from gcom.errors import BadValue
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gcom.bank.chaos import ChaosResult
     from gcom.bank.customers import CustomerResult
     from gcom.bank.orders import BankOrders
 
@@ -139,6 +143,57 @@ def serve(
 
     bank = ServedBank(orders.read(input), base_port, overdraft, data and data.resolve(), log_dir and log_dir.resolve())
     serve_bank(bank, notice)
+
+
+@app.command()
+def demo(
+    branches: Annotated[int, typer.Option(metavar="N", help="Processes, 3 or more.")] = 5,
+    customers: Annotated[int, typer.Option(metavar="N", help="All bank at the same time.")] = 50,
+    chaos: Annotated[float, typer.Option(metavar="SECONDS", help="Kill and pause branches for so long.")] = 60.0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Chooses the orders and the victims.")] = 1,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Keep the accounts there: they outlive all branches.")
+    ] = None,
+    log_dir: LogDir = None,
+    as_json: options.Json = False,
+) -> int:
+    """Have customers bank while their branches are killed and paused, and check every answer.
+
+    Each customer has one session, and moves between two clients. An answer is wrong if it is stale, or if an order
+    was lost or carried out twice. At the end all accounts are compared with what was confirmed.
+
+    \b
+    Examples:
+      gcom bank demo
+      gcom bank demo --branches 3 --customers 10 --chaos 20
+      gcom bank demo --log-dir logs && gcom audit logs
+    """
+    from gcom.bank import chaos as havoc
+
+    plan = havoc.ChaosPlan(branches, customers, chaos, seed)
+    result = havoc.run(plan, havoc.bank_of(plan, data and data.resolve(), log_dir and log_dir.resolve()), notice)
+    output = Output()
+    if as_json:
+        output.row(result.row())
+    else:
+        for line in _lines(result):
+            output.text(line)
+    output.flush()
+    return 0 if result.is_right else 1
+
+
+def _lines(result: ChaosResult) -> Iterator[str]:
+    yield f"{result.kills} branches killed, {result.pauses} paused"
+    yield (
+        f"{result.orders:,} orders, {result.refused:,} of them refused for lack of money; {result.moves:,} moves of "
+        f"sessions, {result.retried:,} retries; the slowest order took {result.slowest_s:.1f} s"
+    )
+    yield from (f"WRONG: {it}" for it in result.wrong[:20])
+    if len(result.wrong) > 20:
+        yield f"and {len(result.wrong) - 20:,} more answers are wrong"
+    verdict = "as confirmed" if result.total == result.expected else f"WRONG: {result.expected:,} were confirmed"
+    yield f"all accounts hold {result.total:,}, {verdict}"
+    yield "PASS" if result.is_right else "FAIL"
 
 
 def _tell_refusals(result: CustomerResult) -> None:
