@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from secrets import token_hex
 from threading import Condition
 from time import monotonic
 from typing import NamedTuple, Protocol, TypeVar
@@ -46,6 +47,15 @@ class LocalReplica:
     def name(self) -> str:
         """The member's name."""
         return str(self._table.replicas.process).partition("#")[0]
+
+    def begin(self, secret: str, timeout_s: float) -> SessionAnswer:
+        """Open a session: the answer's version is its number, and its bytes are the store's identity."""
+        number = self._table.within(timeout_s).begin(secret)
+        return SessionAnswer(self.identity(timeout_s).encode(), number, self.name)
+
+    def identity(self, timeout_s: float) -> str:
+        """Return what the state is known by; a state that began anew gets a name now."""
+        return self._table.known_as() or self._table.within(timeout_s).identify(token_hex(8))
 
     def write(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> SessionAnswer:
         """Carry out the next write of a session, behind those before it."""

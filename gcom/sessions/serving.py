@@ -27,7 +27,6 @@ class SessionService:
 
     def __init__(self, node: gcom.Node, kind: MachineKind, table: SessionRecords, replica: LocalReplica) -> None:
         self._kind = kind
-        self._table = table
         self._replica = replica
         self._group: str = table.replicas.group.name
         self._service = NodeService.of(node, object_id(self._group), self._answer)
@@ -53,8 +52,7 @@ class SessionService:
             raise BadValue(f"{self._group!r} has a {self._kind.name}, and not a {request.machine}")
         limit_s = min(request.timeout_s, WAIT_S_MAX)
         if request.ask == "begin":
-            number = self._table.within(limit_s).begin(request.token)
-            return SessionAnswer(self._table.known_as().encode(), number, self._replica.name)
+            return self._replica.begin(request.token, limit_s)
         token = SessionToken.decode(request.token)
         if request.ask == "end":
             self._replica.end(token, limit_s)

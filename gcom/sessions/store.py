@@ -34,7 +34,7 @@ class SessionStore(Generic[M]):
         self._timeout_s = timeout_s
         self._replica = LocalReplica(table)
         self._service: SessionService | None = None
-        self._identity = table.identify(token_hex(8))
+        self._replica.identity(timeout_s)
 
     @property
     def replicas(self) -> ReplicatedState:
@@ -66,8 +66,8 @@ class SessionStore(Generic[M]):
         if token is not None:
             return ClientSession(self._kind, self._replica, self._known(token), limit_s)
         named, secret = guarantees_of(guarantees), token_hex(8)
-        number = self._table.within(limit_s).begin(secret)
-        found = SessionToken(self._identity, number, secret, named, at=self._replica.name)
+        store, number, at = self._replica.begin(secret, limit_s)
+        found = SessionToken(store.decode(), number, secret, named, at=at)
         return ClientSession(self._kind, self._replica, found, limit_s)
 
     def written(self, token: str) -> int:
@@ -98,7 +98,7 @@ class SessionStore(Generic[M]):
 
     def _known(self, text: str) -> SessionToken:
         token = SessionToken.decode(text)
-        if token.store != self._identity:
+        if token.store != self._replica.identity(self._timeout_s):
             raise BadToken(
                 f"the token is of another store than {self.replicas.group.name!r}, or of a state of it that was lost: "
                 "open a new session"

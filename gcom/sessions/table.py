@@ -146,10 +146,10 @@ class SessionRecords(Machine):
 
         Returns the answer, and the index of the state that it is of. Raises BadToken, SessionUnknown.
         """
-        if store != self._identity:
+        if self._identity not in (store, ""):
             raise BadToken(OTHER_STORE)
-        if self._last < least:
-            return None
+        if self._last < least or not self._identity:
+            return None  # a replica without any name for its state is far behind
         if session <= self._last:
             self._record(session, secret)
         arguments, keywords = self._kind.codec.unpack(body)
