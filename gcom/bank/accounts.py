@@ -5,6 +5,7 @@ from __future__ import annotations
 from gcom.replicated import Refused
 from gcom.replicated.machine import Machine, command, query
 
+CUSTOMERS_MAX = 100_000
 MONEY_MAX = 10**18  # of one amount, and of what an account holds
 
 
@@ -30,6 +31,7 @@ class Bank(Machine):
         self.balances = dict(opening or {})
         self.overdraft = overdraft
         self.put_in = sum(self.balances.values())  # by deposits, less what was withdrawn
+        self.tokens: dict[int, str] = {}  # of the sessions of customers that number their events (branch_server.py)
 
     @command
     def deposit(self, account: int, money: int) -> int:
@@ -56,6 +58,18 @@ class Bank(Machine):
         there = self._checked(self.balances.get(to, 0) + money, to)
         self.balances[account], self.balances[to] = left, there
         return left
+
+    @command
+    def enroll(self, customer: int, token: str) -> str:
+        """Note the session of a customer; return the one that was noted first."""
+        if len(self.tokens) >= CUSTOMERS_MAX:
+            raise Refused(f"{CUSTOMERS_MAX:,} customers are enrolled: no more are taken")
+        return self.tokens.setdefault(customer, token)
+
+    @query
+    def token_of(self, customer: int) -> str:
+        """Return the session of a customer, as a token; empty for one that is not known here."""
+        return self.tokens.get(customer, "")
 
     @query
     def balance(self, account: int) -> int:

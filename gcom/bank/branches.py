@@ -16,6 +16,11 @@ GROUP = "bank"
 OPEN_S = 30.0
 
 
+def name_of_branch(number: int) -> str:
+    """Return the member's name of a branch."""
+    return f"branch-{number}"
+
+
 @contextmanager
 def opened(
     branches: Sequence[int], accounts: dict[int, int], overdraft: bool, log_dir: Path | None = None
@@ -25,7 +30,7 @@ def opened(
         registry = stack.enter_context(gcom.embedded())
         found = {}
         for number in branches:
-            node = stack.enter_context(gcom.connect(f"branch-{number}", registry.address, log_dir=log_dir))
+            node = stack.enter_context(gcom.connect(name_of_branch(number), registry.address, log_dir=log_dir))
             machine = partial(Bank, accounts, overdraft)
             found[number] = stack.enter_context(gcom.sessions.open(node, GROUP, machine, timeout_s=OPEN_S))
         yield found

@@ -49,7 +49,7 @@ def visit(customer: Customer, branches: Mapping[int, SessionStore[Bank]]) -> Cus
                 at = branches[order.branch]
                 session = at.session(token=token)
             try:
-                balance = _perform(session.state, customer.id, order)
+                balance = perform(session.state, customer.id, order)
             except Refused as error:
                 refused.append(f"order {place}: {error}")
             token = session.token
@@ -58,7 +58,8 @@ def visit(customer: Customer, branches: Mapping[int, SessionStore[Bank]]) -> Cus
     return CustomerResult(customer.id, balance, tuple(refused))
 
 
-def _perform(bank: Bank, account: int, order: BankOrder) -> int:
+def perform(bank: Bank, account: int, order: BankOrder) -> int:
+    """Carry out one order at an account; return the account's balance."""
     match order.interface:
         case "deposit":
             return bank.deposit(account, order.money)

@@ -54,7 +54,7 @@ def read(path: Path) -> BankOrders:
     if size > FILE_BYTES_MAX:
         raise BadValue(f"{path} has {size:,} bytes; an input file has at most {FILE_BYTES_MAX:,}")
     try:
-        return orders_of(json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number))
+        return orders_of(json.loads(path.read_text(encoding="utf-8"), parse_constant=no_number))
     except json.JSONDecodeError as error:
         raise BadValue(f"{path}:{error.lineno}:{error.colno}: no JSON: {error.msg}") from error
     except UnicodeDecodeError as error:
@@ -77,7 +77,7 @@ def orders_of(rows: object) -> BankOrders:
             if kind == "customer":
                 if number in customers:
                     raise BadValue(f"customer {number} is there twice")
-                customers[number] = Customer(number, tuple(map(_order, _list(row, "events"))))
+                customers[number] = Customer(number, tuple(map(order_of, _list(row, "events"))))
             elif kind == "bank":
                 if number in branches:
                     raise BadValue(f"branch {number} is there twice")
@@ -104,15 +104,16 @@ def _checked(customers: Mapping[int, Customer], branches: Mapping[int, int]) -> 
     return BankOrders(tuple(customers.values()), tuple(branches), balances.pop())
 
 
-def _order(row: object) -> BankOrder:
+def order_of(row: object) -> BankOrder:
+    """Return the order that an object says; raises BadValue, BadMoney."""
     interface = _field(row, "interface")
     if interface not in INTERFACES:
         raise BadValue(f'"interface" must be one of {", ".join(INTERFACES)}; got {interface!r:.40}')
-    branch = _whole(row, "dest")
+    branch = whole(row, "dest")
     if interface == "query":
         return BankOrder(interface, branch)
     return BankOrder(
-        interface, branch, money_of(_field(row, "money")), _whole(row, "to") if interface == "transfer" else None
+        interface, branch, money_of(_field(row, "money")), whole(row, "to") if interface == "transfer" else None
     )
 
 
@@ -129,7 +130,8 @@ def _list(row: object, name: str) -> list[object]:
     return found
 
 
-def _whole(row: object, name: str) -> int:
+def whole(row: object, name: str) -> int:
+    """Return a whole number of an object; raises BadValue."""
     found = _field(row, name)
     if isinstance(found, bool) or not isinstance(found, int) or abs(found) > MONEY_MAX:
         raise BadValue(f'"{name}" must be a whole number; got {found!r:.40}')
@@ -137,8 +139,9 @@ def _whole(row: object, name: str) -> int:
 
 
 def _id(row: object) -> int:
-    return _whole(row, "id")
+    return whole(row, "id")
 
 
-def _no_number(text: str) -> NoReturn:
+def no_number(text: str) -> NoReturn:
+    """Raise BadValue for NaN and Infinity, which Python's reader of JSON would take."""
     raise BadValue(f"{text} is no number that JSON knows")

@@ -12,7 +12,7 @@ effect is to put something into a queue or to wake a thread; to act is to call a
 - A link keeps several frames in flight; one thread reads all answers, and a link that dials has one for that time.
 - A thread that meets a defect of GCom ends every session here and raises on: half a process is worse than none.
 
-    api/         what applications hold: Node, Group, events, results          (uses all below)
+    api/         what applications hold: Node, Group, events, results, services  (uses all below)
     host         the server, the lock, the threads, the clock; session_table, logs
     membership   from join to leave: the sessions one after the other, the queue to the application
     links/       one connection per peer address     session   one machine, and what is kept for it

@@ -128,14 +128,14 @@ class Host:
             pyro.NODE: pyro.Endpoint(own(self._receive)),
             pyro.STATUS: pyro.Endpoint(own(self._tell_status)),
         }
-        self._server = pyro.Server.at(place, serves, self.credentials, toward=addresses, callbacks=self.lock)
-        made.callback(self._server.close)
+        self.server = pyro.Server.at(place, serves, self.credentials, toward=addresses, callbacks=self.lock)
+        made.callback(self.server.close)
         # Before its address is told to anybody: whoever is told it may dial at once.
-        self._server.start()
+        self.server.start()
         self._life = Life()
         made.callback(self._life.end)
         # With the name that the kernel has of this life: whoever is on this host can ask it whether that is over.
-        self.address: Address = self._server.address + (f"@{self._life.name}" if self._life.name else "")
+        self.address: Address = self.server.address + (f"@{self._life.name}" if self._life.name else "")
         self._threads = [Thread(target=self._guarded, args=(work,), daemon=True) for work in self._works()]
         self.reader.start()
         made.callback(self._closing.set)
@@ -175,7 +175,7 @@ class Host:
     def refused(self) -> Counter[str]:
         """Counts of what was refused from the network, by reason."""
         with self.lock:
-            return self._server.refused + self._refused
+            return self.server.refused + self._refused
 
     # entering a group; holds the lock
 
@@ -482,7 +482,7 @@ class Host:
             sequencer.close()
         # After the links: until then peers may call, and are told that
         # the sessions are over, instead of finding a closed port.
-        self._server.close()
+        self.server.close()
         self._life.end()
         # A second for each, no longer: one may be within a call to a registry that hangs, and all are daemons.
         for thread in self._threads:

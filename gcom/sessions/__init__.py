@@ -9,6 +9,7 @@ with gcom.connect("alice") as node, gcom.sessions.open(node, "bank", Bank) as st
 from __future__ import annotations
 
 from gcom.sessions.errors import BadToken, SessionForked, SessionTimeout, SessionUnknown, WriteMissing
+from gcom.sessions.remote import RemoteStore
 from gcom.sessions.session import ClientSession
 from gcom.sessions.store import SessionStore, open
 from gcom.sessions.tokens import GUARANTEES, SessionToken
@@ -17,6 +18,7 @@ __all__ = [
     "GUARANTEES",
     "BadToken",
     "ClientSession",
+    "RemoteStore",
     "SessionForked",
     "SessionStore",
     "SessionTimeout",

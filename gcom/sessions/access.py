@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from secrets import token_hex
 from threading import Condition
 from time import monotonic
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from gcom.replicated import Change
 from gcom.sessions.errors import SessionTimeout
 from gcom.sessions.table import SessionRecords
 from gcom.sessions.tokens import SessionToken
 
+T = TypeVar("T")
 LOOK_AGAIN_S = 0.5  # a replica that has ended meanwhile is asked, and says so
+
+
+class SessionAnswer(NamedTuple):
+    """The answer to a read or write, and the replica that gave it."""
+
+    answer: bytes  # of the machine's own codec
+    version: int  # the index of the state that it is of
+    at: str
 
 
 class SessionReplica(Protocol):
     """The part of a replica that a session uses; arguments and answers are bytes of the machine's own codec."""
 
-    @property
-    def name(self) -> str: ...
+    def write(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> SessionAnswer: ...
 
-    def write(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> tuple[bytes, int]: ...
-
-    def read(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> tuple[bytes, int]: ...
+    def read(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> SessionAnswer: ...
 
     def end(self, token: SessionToken, timeout_s: float) -> None: ...
 
@@ -41,13 +48,22 @@ class LocalReplica:
         """The member's name."""
         return str(self._table.replicas.process).partition("#")[0]
 
-    def write(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> tuple[bytes, int]:
+    def begin(self, secret: str, timeout_s: float) -> SessionAnswer:
+        """Open a session: the answer's version is its number, and its bytes are the store's identity."""
+        number = self._table.within(timeout_s).begin(secret)
+        return SessionAnswer(self.identity(timeout_s).encode(), number, self.name)
+
+    def identity(self, timeout_s: float) -> str:
+        """Return what the state is known by; a state that began anew gets a name now."""
+        return self._table.known_as() or self._table.within(timeout_s).identify(token_hex(8))
+
+    def write(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> SessionAnswer:
         """Carry out the next write of a session, behind those before it."""
         deadline = monotonic() + timeout_s
         in_order = "MW" in token.guarantees
         if in_order and token.written:
             self._await(
-                lambda: self._table.progress(token.session, token.secret) >= token.written,
+                lambda: self._table.progress(token.session, token.secret) >= token.written or None,
                 deadline,
                 lambda: (
                     f"write {token.written + 1} of session {token.session} waits for write {token.written}, "
@@ -56,24 +72,26 @@ class LocalReplica:
                 token,
             )
         numbered = (token.session, token.secret, token.written + 1, in_order)
-        return self._table.within(max(0.0, deadline - monotonic())).write(*numbered, name, body)
+        found = self._table.within(max(0.0, deadline - monotonic())).write(*numbered, name, body)
+        return SessionAnswer(*found, self.name)
 
-    def read(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> tuple[bytes, int]:
+    def read(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> SessionAnswer:
         """Answer a query once this replica has what the session's guarantees demand."""
         written = token.write_index if "RYW" in token.guarantees else 0
         seen = token.read_index if "MR" in token.guarantees else 0
-        if max(written, seen):
-            self._await(
-                lambda: self._table.position() >= max(written, seen),
-                monotonic() + timeout_s,
-                lambda: (
-                    f"a read of session {token.session} waits for its own write {token.written}, index {written}"
-                    if written >= seen
-                    else f"a read of session {token.session} waits for index {seen}, which it has read already"
-                ),
-                token,
-            )
-        return self._table.read(name, body)
+        least = max(written, seen)
+        asked = (token.store, token.session, token.secret, least, name, body)
+        found = self._table.read(*asked) or self._await(
+            lambda: self._table.read(*asked),
+            monotonic() + timeout_s,
+            lambda: (
+                f"a read of session {token.session} waits for its own write {token.written}, index {written}"
+                if written >= seen
+                else f"a read of session {token.session} waits for index {seen}, which it has read already"
+            ),
+            token,
+        )
+        return SessionAnswer(*found, self.name)
 
     def end(self, token: SessionToken, timeout_s: float) -> None:
         """Close a session."""
@@ -88,13 +106,14 @@ class LocalReplica:
             self._changed.notify_all()
 
     def _await(
-        self, reached: Callable[[], bool], deadline: float, waits: Callable[[], str], token: SessionToken
-    ) -> None:
+        self, reached: Callable[[], T | None], deadline: float, waits: Callable[[], str], token: SessionToken
+    ) -> T:
         with self._changed:
-            while not reached():
+            while (found := reached()) is None:
                 left = deadline - monotonic()
                 if left <= 0:
                     last = f"; it was seen last at replica {token.at!r}" if token.at else ""
                     here = f"replica {self.name!r} has not applied: it is at {self._table.position()}"
                     raise SessionTimeout(f"{waits()}, which {here}{last}")
                 self._changed.wait(min(left, LOOK_AGAIN_S))
+        return found

@@ -91,15 +91,15 @@ class ClientSession(Generic[M]):
         body = self._kind.codec.pack([list(arguments), keywords])
         with self._turn:
             self._raise_if_closed()
-            answer, index = self._replica.read(self._token, name, body, self._timeout_s)
+            answer, index, at = self._replica.read(self._token, name, body, self._timeout_s)
             if index > self._token.read_index:
-                self._token = replace(self._token, read_index=index, at=self._replica.name)
+                self._token = replace(self._token, read_index=index, at=at)
         return self._result(answer)
 
     def _write(self, name: str, body: bytes) -> Any:
         self._unknown = name, body
         try:
-            answer, index = self._replica.write(self._token, name, body, self._timeout_s)
+            answer, index, at = self._replica.write(self._token, name, body, self._timeout_s)
         except OutcomeUnknown as error:
             raise OutcomeUnknown(f"{error}; call retry() on the session", lambda *_: self.retry()) from error
         except GComError:
@@ -107,7 +107,7 @@ class ClientSession(Generic[M]):
             raise
         self._unknown = None
         token = self._token
-        self._token = replace(token, written=token.written + 1, write_index=index, at=self._replica.name)
+        self._token = replace(token, written=token.written + 1, write_index=index, at=at)
         return self._result(answer)
 
     def _result(self, answer: bytes) -> Any:

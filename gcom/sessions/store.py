@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from secrets import token_hex
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, overload
 
 import gcom
 import gcom.replicated
+from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import BadValue
 from gcom.replicated import ReplicatedState
 from gcom.replicated.machine import Machine, MachineKind
 from gcom.sessions.access import LocalReplica
 from gcom.sessions.errors import BadToken
+from gcom.sessions.remote import SCHEME, RemoteStore, connect
+from gcom.sessions.serving import SessionService
 from gcom.sessions.session import ClientSession
 from gcom.sessions.table import SessionRecords
 from gcom.sessions.tokens import GUARANTEES, SessionToken, guarantees_of
 
 M = TypeVar("M", bound=Machine)
+PATIENCE_S = 1.0
 
 
 class SessionStore(Generic[M]):
@@ -29,7 +33,8 @@ class SessionStore(Generic[M]):
         self._table = table
         self._timeout_s = timeout_s
         self._replica = LocalReplica(table)
-        self._identity = table.identify(token_hex(8))
+        self._service: SessionService | None = None
+        self._replica.identity(timeout_s)
 
     @property
     def replicas(self) -> ReplicatedState:
@@ -61,9 +66,14 @@ class SessionStore(Generic[M]):
         if token is not None:
             return ClientSession(self._kind, self._replica, self._known(token), limit_s)
         named, secret = guarantees_of(guarantees), token_hex(8)
-        number = self._table.within(limit_s).begin(secret)
-        found = SessionToken(self._identity, number, secret, named, at=self._replica.name)
+        store, number, at = self._replica.begin(secret, limit_s)
+        found = SessionToken(store.decode(), number, secret, named, at=at)
         return ClientSession(self._kind, self._replica, found, limit_s)
+
+    def written(self, token: str) -> int:
+        """Return how many writes of a token's session this replica has; raises BadToken, SessionUnknown."""
+        found = self._known(token)
+        return self._table.progress(found.session, found.secret)
 
     def retire(self, before: int) -> int:
         """Close the sessions that have not written since an index of `replicas.index`; return how many."""
@@ -71,6 +81,8 @@ class SessionStore(Generic[M]):
 
     def close(self) -> None:
         """Leave the group; sessions go on at other replicas by their tokens. May be called again."""
+        if self._service is not None:
+            self._service.close()
         self._replica.close()
         self._table.close()
 
@@ -80,9 +92,13 @@ class SessionStore(Generic[M]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def serve(self, node: gcom.Node) -> None:
+        """Answer remote sessions over a node's server; `open` does that."""
+        self._service = SessionService(node, self._kind, self._table, self._replica)
+
     def _known(self, text: str) -> SessionToken:
         token = SessionToken.decode(text)
-        if token.store != self._identity:
+        if token.store != self._replica.identity(self._timeout_s):
             raise BadToken(
                 f"the token is of another store than {self.replicas.group.name!r}, or of a state of it that was lost: "
                 "open a new session"
@@ -90,9 +106,27 @@ class SessionStore(Generic[M]):
         return token
 
 
+@overload
 def open(
     node: gcom.Node, name: str, machine: type[M] | Callable[[], M], *, timeout_s: float = 10.0, **options: Any
-) -> SessionStore[M]:
+) -> SessionStore[M]: ...
+
+
+@overload
+def open(
+    node: str,
+    name: str,
+    machine: type[M] | Callable[[], M],
+    *,
+    timeout_s: float = 10.0,
+    patience_s: float = PATIENCE_S,
+    certificates: CertificateFiles | None = None,
+) -> RemoteStore[M]: ...
+
+
+def open(
+    node: gcom.Node | str, name: str, machine: type[M] | Callable[[], M], *, timeout_s: float = 10.0, **options: Any
+) -> SessionStore[M] | RemoteStore[M]:
     """Enter the replicated state of that name, and return it as a store with sessions.
 
         with gcom.connect("alice") as node, gcom.sessions.open(node, "bank", Bank) as store:
@@ -100,11 +134,19 @@ def open(
                 s.state.deposit("ann", 100)
 
     All members must open it so. Arguments and errors as `gcom.replicated.open` has them.
+
+    With `gcom://HOST:PORT`, a registry, in place of a node this process is no member. It asks whichever replica the
+    registry lists, and another one after `patience_s` seconds. Raises UnknownGroup and RegistryUnavailable, too.
     """
     kind = MachineKind.of(machine)
+    if isinstance(node, str):
+        if not node.startswith(SCHEME):
+            raise BadValue(f"a store is opened with a node, or with {SCHEME}HOST:PORT; got {node!r:.80}")
+        return connect(node, name, kind, timeout_s, **{"patience_s": PATIENCE_S, "certificates": None} | options)
     table = gcom.replicated.open(node, name, lambda: SessionRecords(kind), timeout_s=timeout_s, **options)
     with ExitStack() as undo:
         undo.callback(table.close)
         store: SessionStore[M] = SessionStore(kind, table, timeout_s)
+        store.serve(node)
         undo.pop_all()
     return store

@@ -13,8 +13,9 @@ from zlib import crc32
 from gcom.errors import BadValue
 from gcom.replicated import Refused
 from gcom.replicated.machine import Machine, MachineKind, command, query
-from gcom.sessions.errors import SessionForked, SessionUnknown, WriteMissing
+from gcom.sessions.errors import BadToken, SessionForked, SessionUnknown, WriteMissing
 
+OTHER_STORE = "the token is of another store, or of a state of this one that was lost: open a new session"
 SESSIONS_MAX = 100_000  # none gives way: at the bound no session is opened
 
 
@@ -38,6 +39,7 @@ class SessionRecords(Machine):
         self._identity = ""
         self._last = 0  # the index of the last command
         self._records: dict[int, SessionRecord] = {}
+        self._numbers: dict[str, int] = {}  # of sessions, by their secrets
 
     # the replicated state
 
@@ -51,6 +53,7 @@ class SessionRecords(Machine):
         inner, self._identity, self._last, rows = state
         self._inner = self._kind.machine_of(inner)
         self._records = {row[0]: SessionRecord(*row[1:]) for row in rows}
+        self._numbers = {it.secret: no for no, it in self._records.items()}
 
     def on_members(self, members: tuple[str, ...]) -> None:
         """Tell the user's machine."""
@@ -70,25 +73,28 @@ class SessionRecords(Machine):
 
     @command
     def begin(self, secret: str) -> int:
-        """Open a session; return its number."""
+        """Open a session; return its number. The same secret again, after a lost answer, opens no second one."""
+        if secret in self._numbers:
+            return self._numbers[secret]
         if len(self._records) >= SESSIONS_MAX:
             raise Refused(f"{SESSIONS_MAX:,} sessions are open: close some, or retire those that nobody uses")
         self._last = self.context.index
         self._records[self._last] = SessionRecord(secret, index=self._last)
+        self._numbers[secret] = self._last
         return self._last
 
     @command
     def end(self, session: int, secret: str) -> None:
         """Close a session."""
         self._record(session, secret)
-        del self._records[session]
+        self._forget(session)
 
     @command
     def retire(self, before: int) -> int:
         """Close the sessions that have not written since an index; return how many these were."""
         idle = [no for no, it in self._records.items() if it.index < before]
         for no in idle:
-            del self._records[no]
+            self._forget(no)
         return len(idle)
 
     @command
@@ -128,14 +134,33 @@ class SessionRecords(Machine):
         return len(self._records)
 
     @query
-    def read(self, name: str, body: bytes) -> tuple[bytes, int]:
-        """Answer a query of the user's machine; return the answer, and the index of the state that it is of."""
+    def known_as(self) -> str:
+        """Return what this state is known by; empty until one has named it."""
+        return self._identity
+
+    @query
+    def read(
+        self, store: str, session: int, secret: str, least: int, name: str, body: bytes
+    ) -> tuple[bytes, int] | None:
+        """Answer a query of the user's machine in a session, once this state has index `least`; None: it has not.
+
+        Returns the answer, and the index of the state that it is of. Raises BadToken, SessionUnknown.
+        """
+        if self._identity not in (store, ""):
+            raise BadToken(OTHER_STORE)
+        if self._last < least or not self._identity:
+            return None  # a replica without any name for its state is far behind
+        if session <= self._last:
+            self._record(session, secret)
         arguments, keywords = self._kind.codec.unpack(body)
         try:
             answer = ["value", self._kind.queries[name](self._inner, *arguments, **keywords)]
         except Refused as refusal:
             answer = ["refused", refusal]
         return self._kind.codec.pack(answer), self._last
+
+    def _forget(self, session: int) -> None:
+        del self._numbers[self._records.pop(session).secret]
 
     def _record(self, session: int, secret: str) -> SessionRecord:
         record = self._records.get(session)

@@ -261,7 +261,7 @@ def test_scenario_34_of_two_processes_either_survives_the_other_with_the_registr
                 group.wait_for_members(2, LIMIT_S)
             dead, left = (groups[name] for name in (victim, "bob" if victim == "alice" else "alice"))
             instance = left.instance
-            dead._host._server.close()  # its port refuses, and it says nothing more
+            dead._host.server.close()  # its port refuses, and it says nothing more
             with standing_still(dead):
                 until(lambda group=left: len(group.members) == 1, "the view of one")  # type: ignore[misc]
             left.send("on")

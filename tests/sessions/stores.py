@@ -20,7 +20,9 @@ class Branches:
         self.registry = stack.enter_context(gcom.embedded())
 
     def open(self, name: str, timeout_s: float = 30.0) -> SessionStore[Bank]:
-        node = self._stack.enter_context(gcom.connect(name, self.registry.address))
+        return self.open_at(self._stack.enter_context(gcom.connect(name, self.registry.address)), timeout_s)
+
+    def open_at(self, node: gcom.Node, timeout_s: float = 30.0) -> SessionStore[Bank]:
         return self._stack.enter_context(gcom.sessions.open(node, "bank", Bank, timeout_s=timeout_s))
 
 

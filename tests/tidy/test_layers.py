@@ -46,6 +46,7 @@ VALUES = ("gcom.errors", "gcom.values")
 BELOW_RUNTIME = (*VALUES, "gcom.core", "gcom.trace")
 SECURE = (*BELOW_RUNTIME, "gcom.certificates")  # the simulator knows no certificates
 AIO = (*SECURE, "gcom.runtime", "gcom.aio")
+BANK = ("gcom.replicated", "gcom.sessions", "gcom.runtime", "gcom.bench.processes", "gcom.bank")
 PROGRAMS = (
     *SECURE,
     "gcom",
@@ -96,8 +97,12 @@ LAYERS = (
     ),
     Layer("gcom.replicated", (*VALUES, "gcom", "gcom.replicated"), STDLIB | {"loguru", "msgpack"}),
     Layer("gcom.blocks", (*VALUES, "gcom", "gcom.replicated", "gcom.blocks"), STDLIB),
-    Layer("gcom.sessions", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions"), STDLIB | {"msgpack"}),
-    Layer("gcom.bank", (*VALUES, "gcom", "gcom.replicated", "gcom.sessions", "gcom.bank"), STDLIB),
+    Layer(
+        "gcom.sessions",
+        (*SECURE, "gcom", "gcom.replicated", "gcom.runtime", "gcom.sessions"),
+        STDLIB | {"msgpack"},
+    ),
+    Layer("gcom.bank", (*VALUES, "gcom", *BANK), STDLIB),
     Layer(
         "gcom.demo",
         (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench", "gcom.topics", "gcom.demo"),

@@ -143,6 +143,10 @@ class Children:
     def process_id(self, name: str) -> int:
         return self._children[name].process.pid
 
+    def status(self, name: str) -> int | None:
+        """Return the exit status of a child; None: it runs."""
+        return self._children[name].process.poll()
+
     def kill_one(self, name: str) -> None:
         """Kill one child, as a crash would; its name is free again, and no more reports of it come."""
         self._children.pop(name).kill()

@@ -12,7 +12,7 @@
   WouldBlock.
 
     node; group = sending + calling + inspecting + receiving, over a handle; listener; state_callbacks; events; results;
-    watch
+    watch; services: objects beside groups, for processes that are no members
     records: the log of a process, for what stands on groups and is audited, too
     guards: who may send or read no more, and why, and how long a caller waits
 """

@@ -65,6 +65,7 @@ class Caller:
         object_id: str,
         credentials: Dialer | UserSecret | None = None,
         member: str | None = None,
+        method: str = "receive",
     ) -> None:
         """With a user's secret, call processes of that user alone.
 
@@ -75,6 +76,7 @@ class Caller:
         self._secret = credentials if isinstance(credentials, UserSecret) else None
         self._certificates = None if isinstance(credentials, UserSecret) else credentials
         self._member = member
+        self._method = method
         self._sock: tls.PeerSocket | None = None
         self._seq = 0
         self._closed = False
@@ -155,7 +157,7 @@ class Caller:
         # this call from one of an earlier call that was given up.
         self._seq = (self._seq + 1) & 0xFFFF
         sock.settimeout(remaining(deadline))
-        body = pack((self._object_id, "receive", (data,), {}))
+        body = pack((self._object_id, self._method, (data,), {}))
         reply = put(sock, protocol.MSG_INVOKE, self._seq, body, deadline) or read(sock, deadline)
         return answer_of(reply, self._seq)
 

@@ -372,7 +372,7 @@ class Server:
                 ip, port, self._refusals, self._connections, handshake_s, credentials, openly, callbacks
             ),
         )
-        self._daemon.objectsById = dict(objects)
+        self.objects = self._daemon.objectsById = dict(objects)  # more may be put in, and taken out, at any time
         keep(self._daemon.transportServer.sock)
         self.address: Address = self._daemon.locationStr
         self._closing = threading.Event()

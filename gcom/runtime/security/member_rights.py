@@ -180,6 +180,10 @@ class MemberRights:
         """Tell whether an identity is an administrator of a group."""
         return all(table.administers(who, group) for _, table in self._known)
 
+    def permits(self, who: Identity, right: Right, group: str) -> bool:
+        """Tell whether an identity has a right in a group, as a process that is no member of it."""
+        return any(self._may(right, name, group) for name in who.members)
+
     @property
     def in_force(self) -> object:
         """The identity of the rules in force: another object once they have changed."""
