@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--fresh", type=int, metavar="SEED", help="where the fresh seeds of `make soak` begin; drawn if not given"
     )
-    parser.addoption("--store", default="sqlite,postgres", help="the databases on which topics are tested")
+    parser.addoption("--store", default="sqlite,postgres,served", help="the databases on which topics are tested")
     parser.addoption("--fresh-count", type=int, metavar="N", default=100, help="how many fresh seeds each sweep takes")
 
 

@@ -50,14 +50,20 @@ from gcom.topics.values import TopicMessage, TopicReceipt
 def open(place: str | _Path) -> TopicStore:
     """Open a store, which is made if it is not there.
 
-    `place` is the path of a SQLite file on a disk of this machine, or `postgresql://…`, for which GCom is installed as
-    gcom[postgres]. Raises BadValue for a place that cannot be one, StoreDamaged, NewerSchema, StoreBusy, Unavailable.
+    `place` is the path of a SQLite file on a disk of this machine; or `postgresql://…`, for which GCom is installed as
+    gcom[postgres]; or `gcom://HOST:PORT` of a server (`gcom topics serve`), or of several with commas between them.
+    Raises BadValue for a place that cannot be one, StoreDamaged, NewerSchema, StoreBusy, Unavailable.
     """
     if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
         return _open_postgres(place)
+    if isinstance(place, str) and place.startswith("gcom://"):
+        from gcom.topics.served.client import RemoteStore  # a file or a database needs no network
+
+        remote = RemoteStore(place)
+        return TopicStore(remote, remote.id)
     if isinstance(place, str) and "://" in place:
-        raise _BadValue(f"cannot open {place!r}: expected the path of a file, or postgresql://…")
-    return TopicStore(_SqliteDatabase(_Path(place)), _WORDS)
+        raise _BadValue(f"cannot open {place!r}: expected the path of a file, postgresql://… or gcom://HOST:PORT")
+    return TopicStore.of(_SqliteDatabase(_Path(place)), _WORDS)
 
 
 def _open_postgres(place: str) -> TopicStore:
@@ -65,7 +71,7 @@ def _open_postgres(place: str) -> TopicStore:
         from gcom.topics.storage.postgres import WORDS, PostgresDatabase  # needs what is not always installed
     except ImportError as error:
         raise _BadValue(f"PostgreSQL needs the package psycopg ({error}): pip install 'gcom[postgres]'") from error
-    return TopicStore(PostgresDatabase(place), WORDS)
+    return TopicStore.of(PostgresDatabase(place), WORDS)
 
 
 __all__ = [

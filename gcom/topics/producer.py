@@ -11,16 +11,15 @@ from typing import NamedTuple, Protocol, Self
 
 from gcom.errors import GComError
 from gcom.topics import headers as codec
+from gcom.topics.access import StoreAccess
 from gcom.topics.errors import SequenceGap
 from gcom.topics.storage import appends
 from gcom.topics.storage.appends import ProducerClaim, Target
-from gcom.topics.storage.commits import Commits
-from gcom.topics.storage.transaction import StoreJob, Transaction
-from gcom.topics.values import NONE_SENT, Entry, TopicReceipt, checked_body, checked_seq
+from gcom.topics.storage.transaction import StoreCall, job
+from gcom.topics.values import NEXT_SEQ, NONE_SENT, Entry, TopicReceipt, checked_body, checked_seq
 
 RUN_BATCH = 256
 RUN_BATCHES = 4  # on their way at a time
-_NEXT = -1  # the sequence of a draft that takes the next one
 Body = bytes | str
 
 
@@ -52,9 +51,9 @@ class Producer:
     moment at which the new one first asks for `last_seq` or sends.
     """
 
-    def __init__(self, commits: Commits, target: Target, name: str) -> None:
+    def __init__(self, access: StoreAccess, target: Target, name: str) -> None:
         self.name = name
-        self.commits = commits
+        self.access = access
         self._target = target
         self._lock = Lock()
         self._claim: ProducerClaim | None = None  # until it first asks or sends
@@ -109,20 +108,15 @@ class Producer:
 
     def staged(
         self, body: Body, *, seq: int | None, key: Body | None, headers: Mapping[str, str] | None
-    ) -> StoreJob[TopicReceipt]:
+    ) -> StoreCall[list[TopicReceipt]]:
         """Return the job that stores a message in somebody's transaction, behind all that was sent before."""
         head, key = codec.encode(headers), None if key is None else checked_body(key)
-        draft = Entry(_NEXT if seq is None else checked_seq(seq), checked_body(body), key, head)
+        draft = Entry(NEXT_SEQ if seq is None else checked_seq(seq), checked_body(body), key, head)
         with self._lock:
             self._resume()
             self._last, opened = None, self._claim
         assert opened is not None, "it was opened to ask"
-
-        def job(tx: Transaction) -> TopicReceipt:
-            last = appends.last_seq(tx, opened)
-            return appends.append(tx, self._target, opened, last, _numbered([draft], last))[0]
-
-        return job
+        return job(appends.append_next, self._target, opened, [draft])
 
     def run(self, source: TopicSource, *, batch: int = RUN_BATCH, tell: Callable[[int], object] | None = None) -> int:
         """Store everything that a source has behind `last_seq`; return how many messages that were.
@@ -160,7 +154,7 @@ class Producer:
     ) -> Future[list[TopicReceipt]]:
         head, key = codec.encode(headers), None if key is None else checked_body(key)
         drafts = [
-            Entry(_NEXT if seq is None else checked_seq(seq), checked_body(body), key, head) for body, seq in pairs
+            Entry(NEXT_SEQ if seq is None else checked_seq(seq), checked_body(body), key, head) for body, seq in pairs
         ]
         return self._enqueue(drafts, told)
 
@@ -169,10 +163,10 @@ class Producer:
             if self._claim is None:
                 return self._first(drafts)
             last = self._resume() if self._has_failed() or self._last is None else self._last
-            entries = _numbered(drafts, last)
+            entries = appends.numbered(drafts, last)
             self._check_skipped(drafts, entries)
             opened = self._claim
-            future = self.commits.submit(lambda tx: appends.append(tx, self._target, opened, last, entries))
+            future = self.access.submit(job(appends.append, self._target, opened, last, entries))
             self._last = max(last, entries[-1].seq)
             self._under_way.append(_UnderWay(entries, future, told))
             return future
@@ -180,15 +174,11 @@ class Producer:
     def _first(self, drafts: Sequence[Entry]) -> Future[list[TopicReceipt]]:
         """Open the producer and store its first messages in one transaction; return a future that is done."""
 
-        def job(tx: Transaction) -> tuple[ProducerClaim, int, list[TopicReceipt]]:
-            opened = appends.claim(tx, self._target.topic, self.name)
-            entries = _numbered(drafts, opened.seq)
-            receipts = appends.append(tx, self._target, opened, opened.seq, entries)
-            return opened, max(opened.seq, entries[-1].seq), receipts
-
         done: Future[list[TopicReceipt]] = Future()
         try:
-            self._claim, self._last, receipts = self.commits.call(job)
+            self._claim, self._last, receipts = self.access.call(
+                job(appends.open_and_append, self._target, self.name, drafts)
+            )
         except GComError as error:
             done.set_exception(error)
         else:
@@ -211,17 +201,17 @@ class Producer:
                 self._failed.update(entry.seq for entry in it.entries)
         self._under_way.clear()
         if self._claim is None:
-            self._claim = self.commits.call(lambda tx: appends.claim(tx, self._target.topic, self.name))
+            self._claim = self.access.call(job(appends.claim, self._target.topic, self.name))
             self._last = self._claim.seq
         else:
             opened = self._claim
-            self._last = self.commits.call(lambda tx: appends.last_seq(tx, opened))
+            self._last = self.access.call(job(appends.last_seq, opened))
         self._failed = {seq for seq in self._failed if seq > self._last}
         return self._last
 
     def _check_skipped(self, drafts: Sequence[Entry], entries: Sequence[Entry]) -> None:
         """Raise SequenceGap where the user's sequences go past one that was refused: it could never be stored then."""
-        if drafts[0].seq == _NEXT:
+        if drafts[0].seq == NEXT_SEQ:
             self._failed.clear()
         missing = self._failed - {entry.seq for entry in entries}
         if missing and min(missing) < entries[-1].seq:
@@ -230,15 +220,6 @@ class Producer:
                 f"send {min(missing)} first"
             )
         self._failed = missing
-
-
-def _numbered(drafts: Sequence[Entry], last: int) -> list[Entry]:
-    """Return entries with sequences: their own, else those that follow the last one."""
-    entries = []
-    for draft in drafts:
-        last = last + 1 if draft.seq == _NEXT else draft.seq
-        entries.append(draft._replace(seq=last))
-    return entries
 
 
 def _stored(receipts: Sequence[TopicReceipt], tell: Callable[[int], object] | None) -> int:

@@ -8,24 +8,20 @@ from time import monotonic
 from typing import Literal
 
 from gcom.errors import BadValue
+from gcom.topics.access import StoreAccess
 from gcom.topics.storage import topics
-from gcom.topics.storage.commits import Commits
-from gcom.topics.storage.database import Database
+from gcom.topics.storage.transaction import job
 from gcom.topics.values import TopicMessage
 
 After = int | datetime | Literal["earliest", "latest"] | None
-POLL_S, IDLE_POLL_S = 0.005, 0.05  # for commits of other processes; slower where nothing has come for a second
-IDLE_S = 1.0
-BATCH_BYTES = 4 * 1024 * 1024
+IDLE_S = 1.0  # without news; then it is looked for less often
 
 
 class TopicReader:
     """An iterator over a topic. Without `follow` it ends at the last message; with it, it waits for more."""
 
-    def __init__(
-        self, database: Database, commits: Commits, topic: tuple[int, str], after: After, follow: bool, batch: int
-    ) -> None:
-        self._database, self._commits = database, commits
+    def __init__(self, access: StoreAccess, topic: tuple[int, str], after: After, follow: bool, batch: int) -> None:
+        self._access = access
         self._topic, self._name = topic
         self._follow = follow
         self._batch = batch
@@ -54,9 +50,8 @@ class TopicReader:
         """Wait for messages; tell whether there are some."""
         began = monotonic()
         while True:
-            seen = self._commits.commits
-            with self._database.reading() as tx:
-                found = topics.read(tx, self._topic, self._name, self.next_offset, self._batch)
+            seen = self._access.commits
+            found = self._access.ask(job(topics.read, self._topic, self._name, self.next_offset, self._batch))
             if found:
                 self.next_offset = found[-1].offset + 1
                 self._ready = found[::-1]
@@ -64,21 +59,12 @@ class TopicReader:
             waited = monotonic() - began
             if timeout_s is not None and waited >= timeout_s:
                 return False
-            pause = POLL_S if waited < IDLE_S else IDLE_POLL_S
-            self._commits.wait_for_news(seen, pause if timeout_s is None else min(pause, timeout_s - waited))
+            self._access.wait_for_news(seen, waited >= IDLE_S, None if timeout_s is None else timeout_s - waited)
 
     def _place(self, after: After) -> int:
-        with self._database.reading() as tx:
-            first, following = topics.bounds(tx, self._topic, self._name)
-            match after:
-                case None | "earliest":
-                    return first
-                case "latest":
-                    return following
-                case datetime():
-                    return topics.offset_at(tx, self._topic, self._name, int(after.timestamp() * 1000))
-                case bool():
-                    pass
-                case int() if after >= -1:
-                    return after + 1
-        raise BadValue(f"after must be an offset, a datetime, 'earliest' or 'latest'; got {after!r}")
+        ends = isinstance(after, int) and not isinstance(after, bool) and after >= -1
+        if not (ends or after in (None, "earliest", "latest") or isinstance(after, datetime)):
+            raise BadValue(f"after must be an offset, a datetime, 'earliest' or 'latest'; got {after!r}")
+        at_ms = int(after.timestamp() * 1000) if isinstance(after, datetime) else None
+        place = None if isinstance(after, datetime) else after
+        return self._access.ask(job(topics.place_after, self._topic, self._name, place, at_ms))

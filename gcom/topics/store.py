@@ -9,6 +9,7 @@ from typing import Self
 
 from gcom.errors import BadValue, GComError
 from gcom.topics import headers as codec
+from gcom.topics.access import StoreAccess
 from gcom.topics.effects.function import TopicFunction, TopicProcess
 from gcom.topics.effects.inbox import Subscription
 from gcom.topics.effects.link import TopicLink
@@ -20,9 +21,9 @@ from gcom.topics.storage.commits import Commits
 from gcom.topics.storage.database import Database
 from gcom.topics.storage.subscriptions import SubscriptionInfo, Terms
 from gcom.topics.storage.topics import ProducerInfo, TopicInfo
-from gcom.topics.storage.transaction import StoreJob, Transaction
+from gcom.topics.storage.transaction import StoreCall, job, together
 from gcom.topics.storage.trimming import Keep
-from gcom.topics.subscription import TopicDelivery
+from gcom.topics.subscription import TopicDelivery, named
 from gcom.topics.values import Entry, TopicMessage, TopicReceipt, checked_body, checked_name
 
 READ_BATCH = 256
@@ -32,24 +33,24 @@ SHARDS_MAX = 256
 class Topic:
     """A topic of an open store: a log of messages, each at an offset that counts from 0."""
 
-    def __init__(self, store: TopicStore, database: Database, commits: Commits, number: int, name: str) -> None:
-        self.name = name
-        self._store, self._database, self._commits, self._number = store, database, commits, number
-        self.target = Target(number, name, database.durable)
+    def __init__(self, store: TopicStore, access: StoreAccess, number: int, name: str) -> None:
+        self.name, self.access = name, access
+        self._store, self._number = store, number
+        self.target = Target(number, name, access.durable)
 
     def producer(self, name: str) -> Producer:
         """Return the producer of that name, whose messages are stored once. Another one of the name is fenced."""
-        return Producer(self._commits, self.target, checked_name(name, "producer"))
+        return Producer(self.access, self.target, checked_name(name, "producer"))
 
     def send(self, body: Body, *, key: Body | None = None, headers: Mapping[str, str] | None = None) -> TopicReceipt:
         """Store a message without a producer, and return its receipt: what is sent again is stored again."""
         entry = Entry(0, checked_body(body), None if key is None else checked_body(key), codec.encode(headers))
-        return self._commits.call(lambda tx: appends.add(tx, self.target, [entry])[0])
+        return self.access.call(job(appends.add, self.target, [entry]))[0]
 
     def send_many(self, bodies: Iterable[Body]) -> list[TopicReceipt]:
         """Store messages without a producer, all or none."""
         entries = [Entry(0, checked_body(body)) for body in bodies]
-        return self._commits.call(lambda tx: appends.add(tx, self.target, entries)) if entries else []
+        return self.access.call(job(appends.add, self.target, entries)) if entries else []
 
     def read(self, after: After = None, *, follow: bool = False, batch: int = READ_BATCH) -> TopicReader:
         """Return an iterator over the messages behind a place, which keeps no state in the store.
@@ -57,18 +58,16 @@ class Topic:
         `after`: None or "earliest" for all that is kept, "latest" for what is to come, an offset, or a datetime for
         what is stored from then on. With `follow` it waits for more at the end. Raises BadValue, UnknownTopic.
         """
-        return TopicReader(self._database, self._commits, (self._number, self.name), after, follow, batch)
+        return TopicReader(self.access, (self._number, self.name), after, follow, batch)
 
     def message(self, offset: int) -> TopicMessage | None:
         """Return the message at an offset; None where there is none, or it was trimmed."""
-        with self._database.reading() as tx:
-            found = topics.read(tx, self._number, self.name, offset, 1)
+        found = self.access.ask(job(topics.read, self._number, self.name, offset, 1))
         return found[0] if found and found[0].offset == offset else None
 
     def producers(self) -> list[ProducerInfo]:
         """Return the producers by name, with the last stored sequence of each."""
-        with self._database.reading() as tx:
-            return topics.producers(tx, self._number)
+        return self.access.ask(job(topics.producers, self._number))
 
     def subscribe(
         self,
@@ -97,8 +96,8 @@ class Topic:
             )
         start = self.read(after).next_offset
         terms = Terms(competing, tries, int(ack_wait_s * 1000), dead or "", where or {})
-        sub = self._commits.call(lambda tx: subscriptions.ensure(tx, self._number, self.name, name, shards, start))
-        return Subscription(self._database, self._commits, sub, terms, self._store.id, self._store.open_producer)
+        sub = self.access.call(job(subscriptions.ensure, self._number, self.name, name, shards, start))
+        return Subscription(self.access, sub, terms, self._store.id, self._store.open_producer)
 
     def link(self, target: Topic, name: str) -> TopicLink:
         """Return a link that brings each message of this topic to another one, of any store, once; `run` it."""
@@ -107,13 +106,11 @@ class Topic:
 
     def unsubscribe(self, name: str) -> bool:
         """End a subscription: no message of it can be received any more. Return whether there was one."""
-        return self._commits.call(lambda tx: subscriptions.end(tx, self._number, name))
+        return self.access.call(job(subscriptions.end, self._number, name))
 
     def subscriptions(self) -> list[SubscriptionInfo]:
         """Return how far each subscription is, by name."""
-        with self._database.reading() as tx:
-            _, following = topics.bounds(tx, self._number, self.name)
-            return subscriptions.infos(tx, self._number, following)
+        return self.access.ask(job(subscriptions.infos, self._number, self.name))
 
     def trim(
         self,
@@ -135,59 +132,57 @@ class Topic:
         keep = Keep(before, count, None if age_s is None else int(age_s * 1000), size_bytes, unread_too)
         gone, more = 0, True
         while more:
-            part, more = self._commits.call(lambda tx: trimming.trim(tx, self._number, self.name, keep))
+            part, more = self.access.call(job(trimming.trim, self._number, self.name, keep))
             gone += part
         return gone
 
     def retire(self, producer: str) -> bool:
         """Forget a producer: its messages stay, and its sequences may be used again. Return whether there was one."""
-        return self._commits.call(lambda tx: topics.retire(tx, self._number, producer))
-
-    @property
-    def places(self) -> tuple[Database, Commits]:
-        """Return where the topic is."""
-        return self._database, self._commits
+        return self.access.call(job(topics.retire, self._number, producer))
 
     @property
     def info(self) -> TopicInfo:
         """Return the topic's first and next offset."""
-        with self._database.reading() as tx:
-            return topics.info(tx, self.name)
+        return self.access.ask(job(topics.info, self.name))
 
     def __repr__(self) -> str:
-        return f"<gcom.topics.Topic {self.name!r} of {self._database.name!r}>"
+        return f"<gcom.topics.Topic {self.name!r} of {self.access.name!r}>"
 
 
 class TopicStore:
     """An open store. It may be used by any thread, and opened by several processes at once."""
 
-    def __init__(self, database: Database, words: dict[str, str]) -> None:
-        self._database = database
-        self._commits = Commits(database)
+    def __init__(self, access: StoreAccess, id: str) -> None:
+        self.access, self.id = access, id
+
+    @classmethod
+    def of(cls, database: Database, words: dict[str, str]) -> Self:
+        """Return the store in a database, whose tables are made if they are not there."""
+        commits = Commits(database, words)
         try:
-            self.id = self._commits.call(lambda tx: schema.prepare(tx, words, database.name))
+            return cls(commits, commits.call(job(schema.prepare, words, database.name)))
         except GComError:
-            self.close()
+            commits.close()
             raise
 
     @property
     def name(self) -> str:
-        """Return the path of the file."""
-        return self._database.name
+        """Return the path of the file, or the address."""
+        return self.access.name
 
     def topic(self, name: str) -> Topic:
         """Return the topic of that name; it is made if it is not there. Raises BadValue."""
         checked_name(name, "topic")
-        with self._database.reading() as tx:
-            number = topics.find(tx, name)
+        access = self.access.of(name)
+        number = access.ask(job(topics.find, name))
         if number is None:
-            number = self._commits.call(lambda tx: topics.ensure(tx, name))
-        return Topic(self, self._database, self._commits, number, name)
+            number = access.call(job(topics.ensure, name))
+        return Topic(self, access, number, name)
 
     def existing(self, name: str) -> Topic:
         """Return the topic of that name; raise UnknownTopic if it is not there."""
-        with self._database.reading() as tx:
-            return Topic(self, self._database, self._commits, topics.info(tx, name).id, name)
+        access = self.access.of(name)
+        return Topic(self, access, access.ask(job(topics.info, name)).id, name)
 
     def open_producer(self, topic: str, name: str) -> Producer:
         """Return a producer of a topic that is made if it is not there."""
@@ -210,16 +205,15 @@ class TopicStore:
 
     def transaction(self) -> TopicTransaction:
         """Return a block whose sends and acknowledgements all take place at its end, or none of them."""
-        return TopicTransaction(self._commits)
+        return TopicTransaction(self.access)
 
     def topics(self) -> list[TopicInfo]:
         """Return what there is, by name."""
-        with self._database.reading() as tx:
-            return topics.listed(tx)
+        return self.access.ask(job(topics.listed))
 
     def delete(self, name: str) -> int:
         """Delete a topic with its messages and producers; return how many messages it had. Raises UnknownTopic."""
-        return self._commits.call(lambda tx: topics.delete(tx, name))
+        return self.access.of(name).call(job(topics.delete, name))
 
     def check(self) -> list[str]:
         """Read every message, and return a sentence for each that its checksum does not match, or that is missing."""
@@ -227,19 +221,17 @@ class TopicStore:
         for it in self.topics():
             begin = it.first
             while begin < it.next:
-                with self._database.reading() as tx:
-                    found, begin = topics.check(tx, it, begin, READ_BATCH)
+                found, begin = self.access.of(it.name).ask(job(topics.check, it, begin, READ_BATCH))
                 faults += found
         return faults
 
     def backup(self, path: str | Path) -> None:
         """Copy the store into a new file, as it is at one moment, while programs go on. Raises BadValue."""
-        self._database.backup(Path(path))
+        self.access.backup(Path(path))
 
     def close(self) -> None:
         """Store what was submitted, and let go of the file. May be called again."""
-        self._commits.close()
-        self._database.close()
+        self.access.close()
 
     def __enter__(self) -> Self:
         return self
@@ -256,9 +248,10 @@ class TopicStore:
 class TopicTransaction:
     """Sends and acknowledgements of one store that take place together, at the end of the block."""
 
-    def __init__(self, commits: Commits) -> None:
-        self._commits = commits
-        self._jobs: list[StoreJob[TopicReceipt | None]] = []
+    def __init__(self, access: StoreAccess) -> None:
+        self._access = access
+        self._ways: list[StoreAccess] = []  # the first one's topic is where it all takes place
+        self._calls: list[StoreCall[list[TopicReceipt] | None]] = []
         self.receipts: list[TopicReceipt] = []  # of the sends, in their order, once the block is over
 
     def send(
@@ -272,28 +265,26 @@ class TopicTransaction:
         headers: Mapping[str, str] | None = None,
     ) -> None:
         """Have a message stored, under a producer's sequence if one is given. Raises BadValue for another store."""
-        self._check(topic.places[1], f"topic {topic.name!r}")
+        self._check(topic.access, f"topic {topic.name!r}")
         if producer is not None:
-            self._check(producer.commits, f"producer {producer.name!r}")
-            self._jobs.append(producer.staged(body, seq=seq, key=key, headers=headers))
+            self._check(producer.access, f"producer {producer.name!r}")
+            self._calls.append(producer.staged(body, seq=seq, key=key, headers=headers))
             return
         entry = Entry(0, checked_body(body), None if key is None else checked_body(key), codec.encode(headers))
-        self._jobs.append(lambda tx: appends.add(tx, topic.target, [entry])[0])
+        self._calls.append(job(appends.add, topic.target, [entry]))
 
     def ack(self, delivery: TopicDelivery) -> None:
         """Have a message acknowledged."""
         consumer = delivery.subscription
-        self._check(consumer.places[1], f"subscription {consumer.name!r}")
-        self._jobs.append(lambda tx: subscriptions.acknowledge(tx, consumer.sub, [delivery.handed]))
+        self._check(consumer.access, f"subscription {consumer.name!r}")
+        self._calls.append(job(subscriptions.acknowledge, consumer.sub, [named(delivery.handed)]))
 
-    def _check(self, commits: Commits, what: str) -> None:
-        if commits is not self._commits:
+    def _check(self, access: StoreAccess, what: str) -> None:
+        self._ways.append(access)
+        if access.root is not self._access.root:
             raise BadValue(
                 f"{what} is of another store: a transaction has one store; between stores use the outbox of run()"
             )
-
-    def _all(self, tx: Transaction) -> list[TopicReceipt]:
-        return [receipt for job in self._jobs if (receipt := job(tx)) is not None]
 
     def __enter__(self) -> Self:
         return self
@@ -301,5 +292,6 @@ class TopicTransaction:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None and self._jobs:
-            self.receipts = self._commits.call(self._all)
+        if kind is None and self._calls:
+            results = self._ways[0].call(job(together, self._calls))
+            self.receipts = [it for found in results if isinstance(found, list) for it in found]

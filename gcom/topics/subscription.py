@@ -13,13 +13,12 @@ from types import TracebackType
 from typing import Self
 
 from gcom.errors import BadValue, GComError
+from gcom.topics.access import StoreAccess
 from gcom.topics.holder import new_holder
-from gcom.topics.reading import IDLE_POLL_S, IDLE_S, POLL_S
-from gcom.topics.storage import subscriptions, topics
-from gcom.topics.storage.commits import Commits
-from gcom.topics.storage.database import Database
+from gcom.topics.reading import IDLE_S
+from gcom.topics.storage import subscriptions
 from gcom.topics.storage.subscriptions import HandedOut, Sub, Terms
-from gcom.topics.storage.transaction import Transaction
+from gcom.topics.storage.transaction import job
 from gcom.topics.values import TopicMessage
 
 FETCH = 64  # messages at a time, while one after the other is handed on
@@ -67,13 +66,19 @@ class TopicDelivery:
         self.subscription.extend(self)
 
 
+def named(handed: HandedOut) -> HandedOut:
+    """Return a delivery with its message's name alone: the store has the body."""
+    it = handed.message
+    return handed._replace(message=TopicMessage(it.topic, it.offset, b""))
+
+
 class Leases:
     """The shards that a consumer has; leases are renewed well before they end."""
 
     def __init__(self, consumer: Consumer) -> None:
         self.sub, self.terms = consumer.sub, consumer.terms
         self._holder = consumer.holder
-        self._database, self._commits = consumer.places
+        self._access = consumer.access
         self._mine: list[int] = []
         self._renewed = monotonic() - 1e6
 
@@ -82,33 +87,23 @@ class Leases:
         age = monotonic() - self._renewed
         if age > self.terms.wait_ms / 3000 or (len(self._mine) < self.sub.shards and self._has_free()):
             self._renewed = monotonic()
-            self._mine = self._commits.call(self._take)
+            self._mine = self._access.call(job(subscriptions.leases, self.sub, self._holder, self.terms.wait_ms))
         return self._mine
 
     def _has_free(self) -> bool:
-        with self._database.reading() as tx:
-            return subscriptions.has_free(tx, self.sub, self._holder, self.terms.wait_ms)
-
-    def _take(self, tx: Transaction) -> list[int]:
-        terms = self._holder, self.terms.wait_ms
-        return [no for no in range(self.sub.shards) if subscriptions.lease(tx, self.sub, no, *terms) is not None]
+        return self._access.ask(job(subscriptions.has_free, self.sub, self._holder, self.terms.wait_ms))
 
 
 class Consumer:
     """An iterator over the deliveries of a subscription, for one thread at a time."""
 
-    def __init__(self, database: Database, commits: Commits, sub: Sub, terms: Terms) -> None:
+    def __init__(self, access: StoreAccess, sub: Sub, terms: Terms) -> None:
         self.sub, self.terms = sub, subscriptions.with_dead(terms, sub.topic_name, sub.name)
         self.holder = new_holder()
-        self._database, self._commits = database, commits
+        self.access = access
         self._ready: deque[HandedOut] = deque()
         self._seen: dict[int, HandedOut] = {}  # by offset: handed to the application, and not acknowledged by it
         self._fetched = monotonic()
-
-    @property
-    def places(self) -> tuple[Database, Commits]:
-        """Return where the subscription is."""
-        return self._database, self._commits
 
     @property
     def name(self) -> str:
@@ -150,7 +145,7 @@ class Consumer:
     def ack(self, *deliveries: TopicDelivery) -> None:
         """Say that messages are done, all or none. Raises StaleAck."""
         handed = [it.handed for it in deliveries]
-        self._commits.call(lambda tx: subscriptions.acknowledge(tx, self.sub, handed))
+        self.access.call(job(subscriptions.acknowledge, self.sub, [named(it) for it in handed]))
         self._forget(handed)
 
     def nack(self, delivery: TopicDelivery, delay_s: float = 0.0, why: str = "") -> None:
@@ -158,7 +153,7 @@ class Consumer:
         if not 0 <= delay_s <= 1e9:
             raise BadValue(f"delay_s must be 0 to 1e9 seconds; got {delay_s!r}")
         handed, delay_ms = delivery.handed, int(delay_s * 1000)
-        self._commits.call(lambda tx: subscriptions.refuse(tx, self.sub, handed, delay_ms, why, self.terms))
+        self.access.call(job(subscriptions.refuse, self.sub, handed, delay_ms, why, self.terms))
         self._forget([handed])
 
     def _forget(self, handed: Sequence[HandedOut]) -> None:
@@ -173,13 +168,15 @@ class Consumer:
 
     def replay(self) -> int:
         """Have the dead letters of this subscription handed out again; return how many."""
-        return self._commits.call(lambda tx: subscriptions.replay(tx, self.sub, self.terms.dead))
+        return self.access.call(job(subscriptions.replay, self.sub, self.terms.dead))
 
     def close(self) -> None:
         """Give back what is not acknowledged, and let another consumer go on at once."""
         seen, self._seen = list(self._seen.values()), {}
         unseen, self._ready = list(self._ready), deque()
-        self._commits.call(lambda tx: subscriptions.release(tx, self.sub, self.holder, seen, unseen))
+        self.access.call(
+            job(subscriptions.release, self.sub, self.holder, list(map(named, seen)), list(map(named, unseen)))
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -203,26 +200,25 @@ class Consumer:
         Raises UnknownSubscription: once a subscription is ended, nothing of it is received.
         """
         if self._ready:
-            with self._database.reading() as tx:
-                subscriptions.check(tx, self.sub)
+            self.access.ask(job(subscriptions.check, self.sub))
         if self._ready and monotonic() - self._fetched > self.terms.wait_ms / 3000:
             self._ready = deque(self._extended(list(self._ready)))
             self._fetched = monotonic()
 
     def _extended(self, handed: Sequence[HandedOut]) -> list[HandedOut]:
-        return self._commits.call(
-            lambda tx: subscriptions.extend(tx, self.sub, handed, self.holder, self.terms.wait_ms)
-        )
+        mine = job(subscriptions.extend, self.sub, list(map(named, handed)), self.holder, self.terms.wait_ms)
+        kept = {it.message.offset for it in self.access.call(mine)}
+        return [it for it in handed if it.message.offset in kept]
 
     def _fetch(self, count: int) -> list[HandedOut]:
         self._fetched = monotonic()
-        return self._commits.call(lambda tx: subscriptions.fetch(tx, self.sub, self.holder, self.terms, count))
+        return self.access.call(job(subscriptions.fetch, self.sub, self.holder, self.terms, count))
 
     def _wait(self, timeout_s: float | None) -> bool:
         began, tries = monotonic(), 0
         while True:
-            seen = self._commits.commits
-            if self._has_news():
+            seen = self.access.commits
+            if self.access.ask(job(subscriptions.has_news, self.sub)):
                 tries += 1
                 self._ready.extend(self._fetch(FETCH))
                 if self._ready:
@@ -231,10 +227,5 @@ class Consumer:
             if timeout_s is not None and waited >= timeout_s:
                 return False
             # Where another consumer has the lease there is news for it alone: then this one asks less often.
-            pause = POLL_S if waited < IDLE_S and tries < 2 else IDLE_POLL_S
-            self._commits.wait_for_news(seen, pause if timeout_s is None else min(pause, timeout_s - waited))
-
-    def _has_news(self) -> bool:
-        with self._database.reading() as tx:
-            _, following = topics.bounds(tx, self.sub.topic, self.sub.topic_name)
-            return subscriptions.has_news(tx, self.sub, following)
+            idle = waited >= IDLE_S or tries >= 2
+            self.access.wait_for_news(seen, idle, None if timeout_s is None else timeout_s - waited)

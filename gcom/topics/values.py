@@ -12,6 +12,7 @@ from gcom.errors import BadValue, MessageTooLarge
 from gcom.values import limits
 
 NONE_SENT = -1  # the last sequence of a producer that has sent nothing
+NEXT_SEQ = -1  # the sequence of a draft that takes the next one
 SEQUENCE_MAX = 2**62
 SLOTS = 2**16  # keys are hashed to so many slots, and slots belong to shards
 HEADERS_BYTES_MAX = 16 * 1024

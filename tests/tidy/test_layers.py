@@ -119,6 +119,11 @@ LAYERS = (
     ),
     Layer("gcom.topics.judge", ("gcom.errors", "gcom.topics.errors", "gcom.topics.values"), PURE),
     Layer("gcom.topics.storage.postgres", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"psycopg"}),
+    Layer(
+        "gcom.topics.served",
+        (*VALUES, "gcom", "gcom.runtime", "gcom.replicated", "gcom.topics"),
+        STDLIB - SOCKETS | {"loguru", "msgpack"},
+    ),
     Layer("gcom.topics", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"loguru"}),
     Layer("gcom.aio", AIO, STDLIB | {"loguru"}),
     Layer("gcom.testing", ("gcom",), STDLIB | {"pytest"}),

@@ -8,6 +8,7 @@ import pwd
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
@@ -16,9 +17,10 @@ import pytest
 
 from gcom import topics
 from gcom.topics import TopicStore
+from gcom.topics.served.serving import TopicsServer
 from tests.running import LIMIT_S
 
-KINDS = ("sqlite", "postgres")
+KINDS = ("sqlite", "postgres", "served")
 _schemas = itertools.count(1)
 
 
@@ -85,13 +87,22 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def new_place(store_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[], str]:
+def new_place(store_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
     """Makes the places of new stores."""
     if store_kind == "postgres":
         made: Server = request.getfixturevalue("server")
-        return made.new_place
-    numbers = itertools.count(1)
-    return lambda: str(tmp_path / f"app{next(numbers)}.db")
+        yield made.new_place
+        return
+    numbers, servers = itertools.count(1), ExitStack()
+
+    def make() -> str:
+        place = str(tmp_path / f"app{next(numbers)}.db")
+        if store_kind != "served":
+            return place
+        return f"gcom://{servers.enter_context(TopicsServer(place)).address}"
+
+    with servers:
+        yield make
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ class BrokenDisk(sqlite.SqliteDatabase):
 
 def test_an_error_of_the_disk_stops_the_store(file_place: str) -> None:
     database = BrokenDisk(Path(file_place))
-    store = topics.TopicStore(database, sqlite.WORDS)
+    store = topics.TopicStore.of(database, sqlite.WORDS)
     producer = store.topic("orders").producer("import")
     producer.send("a", seq=1)
     database.broken = True
@@ -119,7 +119,7 @@ class FailingUpkeep(sqlite.SqliteDatabase):
 
 
 def test_a_failure_that_nobody_foresaw_leaves_nobody_waiting(file_place: str) -> None:
-    store = topics.TopicStore(FailingUpkeep(Path(file_place)), sqlite.WORDS)
+    store = topics.TopicStore.of(FailingUpkeep(Path(file_place)), sqlite.WORDS)
     with pytest.raises(StoreStopped, match="Input/output error"):
         fill(store.topic("orders").producer("import"))
     store.close()
@@ -129,7 +129,7 @@ def test_a_reader_that_is_stopped_does_not_slow_each_commit(file_place: str, mon
     """1. A reader is in its query. 2. The WAL cannot be emptied. 3. That is tried again once it has grown."""
     monkeypatch.setattr(sqlite, "CHECKPOINT_BYTES", 100_000)
     database = sqlite.SqliteDatabase(Path(file_place))
-    with topics.TopicStore(database, sqlite.WORDS) as store, closing(sqlite3.connect(file_place)) as reader:
+    with topics.TopicStore.of(database, sqlite.WORDS) as store, closing(sqlite3.connect(file_place)) as reader:
         orders = store.topic("orders")
         orders.send("a")
         reader.execute("BEGIN")

@@ -45,7 +45,7 @@ def test_an_answer_to_a_commit_that_is_lost(server: Server) -> None:
                 raise ReceiptUnknown("the connection of this test was lost at a commit")
 
     database = Lossy(server.new_place())
-    with topics.TopicStore(database, postgres.WORDS) as store:
+    with topics.TopicStore.of(database, postgres.WORDS) as store:
         producer = store.topic("orders").producer("import")
         producer.send("a", seq=1)
         database.lose = True

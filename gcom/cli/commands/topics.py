@@ -168,6 +168,38 @@ def delete(
 
 
 @app.command()
+def serve(
+    store: Annotated[
+        str, typer.Option("--store", metavar="PLACE", help="A file, or postgresql://…", envvar="GCOM_STORE")
+    ],
+    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where clients reach it.")] = "127.0.0.1:4711",
+    as_json: options.Json = False,
+) -> None:
+    """Serve the topics of a store to clients, until Ctrl-C: topics.open("gcom://HOST:PORT").
+
+    Clients of this user reach it on this machine. From other machines they need certificates (gcom accept), and name
+    the server by the name in its certificate: gcom://NAME@HOST:PORT.
+
+    \b
+    Examples:
+      gcom topics serve --store app.db
+      gcom topics serve --store postgresql://gcom@db/app --listen 10.0.0.5:4711
+    """
+    from threading import Event
+
+    from gcom.topics.served.serving import TopicsServer
+
+    with TopicsServer(store, listen) as server:
+        output = Output()
+        if as_json:
+            output.row({"type": "serving", "store": server.store.name, "address": server.address})
+        else:
+            output.text(f"serving {server.store.name} at gcom://{server.address}")
+        output.flush()
+        Event().wait()
+
+
+@app.command()
 def demo(
     kill: Annotated[str, typer.Option(metavar="ROLE", help="Who is killed: producer or consumer.")] = "consumer",
     times: Annotated[int, typer.Option(min=0, max=10_000, metavar="N", help="How often.")] = 10,

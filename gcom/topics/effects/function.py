@@ -13,15 +13,13 @@ from time import monotonic
 from types import TracebackType
 
 from gcom.errors import BadValue
-from gcom.topics.crash_points import CRASH_POINTS
-from gcom.topics.reading import IDLE_POLL_S, IDLE_S, POLL_S
+from gcom.topics.reading import IDLE_S
 from gcom.topics.storage import appends, subscriptions
 from gcom.topics.storage.appends import ProducerClaim, Target
-from gcom.topics.storage.transaction import Transaction
+from gcom.topics.storage.transaction import job
 from gcom.topics.subscription import Consumer, Leases
 from gcom.topics.values import Entry, TopicMessage, checked_body
 
-BATCH = 256
 FAN_OUT_MAX = 2**16  # outputs of one input
 
 FunctionOutput = bytes | str | None
@@ -39,12 +37,12 @@ class TopicFunction:
 
         What the function raises comes out of here, with a note that names the message; its input is not taken.
         """
-        _, commits = self._inputs[0].places
+        access = self._inputs[0].access
         steps = [_FunctionInput(self._process, it, self._target, self._name) for it in self._inputs]
         count, idle_since = 0, monotonic()
         try:
             while True:
-                seen = commits.commits
+                seen = access.commits
                 done = sum(step.go() for step in steps)
                 count += done
                 if done:
@@ -52,7 +50,7 @@ class TopicFunction:
                 elif not follow:
                     return count
                 else:
-                    commits.wait_for_news(seen, POLL_S if monotonic() - idle_since < IDLE_S else IDLE_POLL_S)
+                    access.wait_for_news(seen, monotonic() - idle_since >= IDLE_S, None)
         finally:
             for it in self._inputs:
                 it.close()
@@ -63,7 +61,7 @@ class _FunctionInput:
 
     def __init__(self, process: TopicProcess, consumer: Consumer, target: Target | None, name: str) -> None:
         self._process, self._sub, self._target = process, consumer.sub, target
-        self._database, self._commits = consumer.places
+        self._access = consumer.access
         self._leases = Leases(consumer)
         self._producer = f"function:{name}:{consumer.sub.topic_name}"
         self._claim: ProducerClaim | None = None
@@ -73,15 +71,13 @@ class _FunctionInput:
         if not self._leases.mine():
             return 0
         if self._claim is None and self._target is not None:
-            topic = self._target.topic
-            self._claim = self._commits.call(lambda tx: appends.claim(tx, topic, self._producer))
-        with self._database.reading() as tx:
-            high = subscriptions.high(tx, self._sub, 0)
-            messages, upto = subscriptions.look(tx, self._sub, 0, high, {}, BATCH)
+            self._claim = self._access.call(job(appends.claim, self._target.topic, self._producer))
+        high, messages, upto = self._access.ask(job(subscriptions.look_on, self._sub, 0))
         if upto == high:
             return 0
         entries = [entry for message in messages for entry in self._entries(message)]
-        done = self._commits.call(lambda tx: self._store(tx, high, upto, entries))
+        step = job(subscriptions.process, self._sub, (high, upto), self._target, self._claim, entries)
+        done = self._access.call(step)
         return len(messages) if done else 0
 
     def _entries(self, message: TopicMessage) -> list[Entry]:
@@ -96,16 +92,6 @@ class _FunctionInput:
             begin = message.offset * FAN_OUT_MAX
             outputs = enumerate(islice(result, FAN_OUT_MAX), start=begin)
             return [Entry(seq, checked_body(body), message.key) for seq, body in outputs]
-
-    def _store(self, tx: Transaction, high: int, upto: int, entries: list[Entry]) -> bool:
-        """Take the inputs and store their outputs; False where another consumer was faster."""
-        if not subscriptions.move(tx, self._sub, 0, high, upto):
-            return False
-        if self._claim is not None and self._target is not None and entries:
-            last = appends.last_seq(tx, self._claim)
-            appends.append(tx, self._target, self._claim, last, entries)
-        CRASH_POINTS.passed("effect.begun")
-        return True
 
 
 class _Note:

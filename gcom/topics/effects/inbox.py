@@ -14,15 +14,15 @@ from typing import Any
 from loguru import logger
 
 from gcom.errors import BadValue
+from gcom.topics.access import StoreAccess
 from gcom.topics.crash_points import CRASH_POINTS
 from gcom.topics.effects.outbox import Dispatcher, OpenProducer, OutboxSender
 from gcom.topics.errors import InboxAhead
-from gcom.topics.reading import IDLE_POLL_S, IDLE_S, POLL_S
-from gcom.topics.storage import subscriptions, topics
-from gcom.topics.storage.commits import Commits
-from gcom.topics.storage.database import Database
+from gcom.topics.reading import IDLE_S
+from gcom.topics.storage import subscriptions
 from gcom.topics.storage.effects import EffectFile, Guard, path_of
 from gcom.topics.storage.subscriptions import Sub, Terms
+from gcom.topics.storage.transaction import job
 from gcom.topics.subscription import Consumer, Leases
 from gcom.topics.values import TopicMessage
 
@@ -34,10 +34,8 @@ RUN_BATCH = 256
 class Subscription(Consumer):
     """A consumer of a subscription: iterate over it, or have its effects once with `run`."""
 
-    def __init__(
-        self, database: Database, commits: Commits, sub: Sub, terms: Terms, store_id: str, producer: OpenProducer
-    ) -> None:
-        super().__init__(database, commits, sub, terms)
+    def __init__(self, access: StoreAccess, sub: Sub, terms: Terms, store_id: str, producer: OpenProducer) -> None:
+        super().__init__(access, sub, terms)
         self._producer = producer
         self._key = f"{store_id}/{sub.topic}/{sub.name}"  # in an inbox: no other store or topic has it
 
@@ -51,13 +49,13 @@ class Subscription(Consumer):
         """
         if self.terms.competing:
             raise BadValue("effects once need an exclusive subscription: subscribe without competing=True")
-        if str(path_of(db)) == self._database.name:
+        if str(path_of(db)) == self.access.name:
             raise BadValue(
-                f"{self._database.name!r} is the store's own file: give run() another file, or use store.function()"
+                f"{self.access.name!r} is the store's own file: give run() another file, or use store.function()"
             )
         file = EffectFile(db)
         try:
-            run = _EffectRun(self._database, self._commits, Leases(self), file, self._key, self._producer)
+            run = _EffectRun(self.access, Leases(self), file, self._key, self._producer)
             return run.go(handler, batch, follow)
         finally:
             file.close()
@@ -69,21 +67,20 @@ class _EffectRun:
 
     def __init__(
         self,
-        database: Database,
-        commits: Commits,
+        access: StoreAccess,
         leases: Leases,
         file: EffectFile,
         key: str,
         producer: OpenProducer,
     ) -> None:
-        self._database, self._commits, self._leases, self._file, self._key = database, commits, leases, file, key
+        self._access, self._leases, self._file, self._key = access, leases, file, key
         self._sub, self._terms = leases.sub, leases.terms
         self._dispatchers = [Dispatcher(file, f"out:{key}/{no}", producer) for no in range(self._sub.shards)]
 
     def go(self, handler: EffectHandler, batch: int, follow: bool) -> int:
         count, idle_since = 0, monotonic()
         while True:
-            seen = self._commits.commits
+            seen = self._access.commits
             done = sum(self._shard(no, handler, batch) for no in self._leases.mine())
             count += done
             if done:
@@ -93,7 +90,7 @@ class _EffectRun:
                 dispatcher.clear()
             if not follow:
                 return count
-            self._commits.wait_for_news(seen, POLL_S if monotonic() - idle_since < IDLE_S else IDLE_POLL_S)
+            self._access.wait_for_news(seen, monotonic() - idle_since >= IDLE_S, None)
 
     def _shard(self, no: int, handler: EffectHandler, batch: int) -> int:
         """Carry out one batch of a shard; return how many messages were done."""
@@ -101,18 +98,17 @@ class _EffectRun:
         dispatcher.dispatch()
         floor = self._file.floor(self._key, no)
         begin = self._sub.start - 1 if floor is None else floor
-        with self._database.reading() as tx:
-            _, following = topics.bounds(tx, self._sub.topic, self._sub.topic_name)
-            if begin >= following:
-                raise InboxAhead(
-                    f"{self._file.name!r} has the effect of message {begin} of topic {self._sub.topic_name!r}, which "
-                    f"has only {following} messages: one of both is an old copy; restore both to one time"
-                )
-            messages, upto = subscriptions.look(tx, self._sub, no, begin, self._terms.where, batch)
+        look = job(subscriptions.look_from, self._sub, no, begin, self._terms.where, batch)
+        following, messages, upto = self._access.ask(look)
+        if begin >= following:
+            raise InboxAhead(
+                f"{self._file.name!r} has the effect of message {begin} of topic {self._sub.topic_name!r}, which "
+                f"has only {following} messages: one of both is an old copy; restore both to one time"
+            )
         if upto == begin or not self._effect(no, (floor, upto), messages, handler):
             return 0
         dispatcher.dispatch()
-        self._commits.submit(lambda tx: subscriptions.reached(tx, self._sub, no, upto))
+        self._access.submit(job(subscriptions.reached, self._sub, no, upto))
         return len(messages)
 
     def _effect(

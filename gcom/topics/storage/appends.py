@@ -15,7 +15,7 @@ from gcom.topics.errors import Fenced, UnknownTopic
 from gcom.topics.storage.schema import OFFSETS, count
 from gcom.topics.storage.topics import place
 from gcom.topics.storage.transaction import Transaction
-from gcom.topics.values import NONE_SENT, Entry, TopicReceipt, slot_of
+from gcom.topics.values import NEXT_SEQ, NONE_SENT, Entry, TopicReceipt, slot_of
 
 _INSERT = """INSERT INTO gcom_message (place, producer, seq, at_ms, slot, key, head, body, digest)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -100,6 +100,31 @@ def append(
         offset = answer.offset if answer.fresh is None else first + answer.fresh
         receipts.append(TopicReceipt(target.name, offset, entry.seq, answer.duplicate, target.durable))
     return receipts
+
+
+def append_next(tx: Transaction, target: Target, opened: ProducerClaim, drafts: Sequence[Entry]) -> list[TopicReceipt]:
+    """Append behind whatever is stored of the producer; drafts without a sequence get the next ones."""
+    last = last_seq(tx, opened)
+    return append(tx, target, opened, last, numbered(drafts, last))
+
+
+def open_and_append(
+    tx: Transaction, target: Target, name: str, drafts: Sequence[Entry]
+) -> tuple[ProducerClaim, int, list[TopicReceipt]]:
+    """Open a producer and append; return the opening, the last sequence, and the receipts."""
+    opened = claim(tx, target.topic, name)
+    entries = numbered(drafts, opened.seq)
+    receipts = append(tx, target, opened, opened.seq, entries)
+    return opened, max(opened.seq, entries[-1].seq), receipts
+
+
+def numbered(drafts: Sequence[Entry], last: int) -> list[Entry]:
+    """Return entries with sequences: their own, else those that follow the last one."""
+    entries = []
+    for draft in drafts:
+        last = last + 1 if draft.seq == NEXT_SEQ else draft.seq
+        entries.append(draft._replace(seq=last))
+    return entries
 
 
 def add(tx: Transaction, target: Target, entries: Sequence[Entry]) -> list[TopicReceipt]:

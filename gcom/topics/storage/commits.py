@@ -14,8 +14,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from threading import Condition, Thread
-from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 from gcom.errors import Forked, GComError, GComTimeout
@@ -27,6 +27,7 @@ from gcom.topics.storage.transaction import StoreJob
 JOBS_MAX = 4096  # that wait; then `submit` waits
 BATCH_MAX = 1024
 CLOSE_S = 60.0
+POLL_S, IDLE_POLL_S = 0.005, 0.05  # for commits of other processes; slower where nothing has come for a second
 
 T = TypeVar("T")
 
@@ -41,8 +42,9 @@ class Task(NamedTuple):
 class Commits:
     """The thread that writes, and the jobs that wait for it."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, words: dict[str, str]) -> None:
+        self._database, self.words = database, words
+        self.name, self.durable = database.name, database.durable
         self._waiting: deque[Task] = deque()
         self._changed = Condition()
         self._process = os.getpid()
@@ -53,9 +55,23 @@ class Commits:
         self._thread = Thread(target=self._run, name=f"gcom-topics {database.name}", daemon=True)
         self._thread.start()
 
+    @property
+    def root(self) -> object:
+        """Return the store: all its topics are one database."""
+        return self
+
+    def of(self, _topic: str) -> Commits:
+        """Return the way to one topic, which is the same for all."""
+        return self
+
     def call(self, job: StoreJob[T]) -> T:
         """Carry out a job in a committed transaction; return its result."""
         return self.submit(job).result()
+
+    def ask(self, job: StoreJob[T]) -> T:
+        """Return the result of a job that reads."""
+        with self._database.reading() as tx:
+            return job(tx)
 
     def submit(self, job: StoreJob[T]) -> Future[T]:
         """Have a job carried out; return the future of its result. Waits while too many wait already."""
@@ -89,11 +105,27 @@ class Commits:
         self._thread.join(CLOSE_S)
         if self._thread.is_alive():
             raise GComTimeout(f"timed out after {CLOSE_S:g} s: the store {self._database.name!r} is still writing")
+        self._database.close()
 
-    def wait_for_news(self, seen: int, timeout_s: float) -> None:
-        """Wait for a commit of this process after the first `seen`, for the store to close, or for the time."""
+    def wait_for_news(self, seen: int, idle: bool, left_s: float | None) -> None:
+        """Wait for a commit of this process after the first `seen`, for the store to close, or for the time.
+
+        It looks for commits of other processes again after some milliseconds.
+        """
+        pause_s = IDLE_POLL_S if idle else POLL_S
         with self.news:
-            self.news.wait_for(lambda: self.commits != seen or self._closing, timeout_s)
+            self.news.wait_for(
+                lambda: self.commits != seen or self._closing, pause_s if left_s is None else min(pause_s, left_s)
+            )
+
+    def wait_long(self, seen: int, limit_s: float) -> None:
+        """Wait for a commit of this process after the first `seen`: for a client, which asks again by itself."""
+        with self.news:
+            self.news.wait_for(lambda: self.commits != seen or self._closing, limit_s)
+
+    def backup(self, path: Path) -> None:
+        """Copy the store into a new file, as it is at one moment."""
+        self._database.backup(path)
 
     def _take(self) -> list[Task]:
         """Wait for jobs and take all of them, up to a bound; empty when the store closes."""
@@ -183,14 +215,3 @@ class Commits:
 
 def _raising(error: Exception) -> Callable[[Future[Any]], None]:
     return lambda future: future.set_exception(error)
-
-
-def result_within(future: Future[T], timeout_s: float | None, what: str) -> T:
-    """Return a future's result; raise GComTimeout where it takes longer. Then the outcome is unknown."""
-    began = monotonic()
-    try:
-        return future.result(timeout_s)
-    except TimeoutError as error:
-        if future.done():
-            raise
-        raise GComTimeout(f"timed out after {monotonic() - began:.3g} s: {what}; the outcome is unknown") from error

@@ -13,12 +13,14 @@ from typing import NamedTuple, cast
 
 from gcom.errors import BadValue
 from gcom.topics import headers
+from gcom.topics.crash_points import CRASH_POINTS
 from gcom.topics.errors import StaleAck, UnknownSubscription
 from gcom.topics.holder import is_gone
 from gcom.topics.storage import appends, schema, topics
 from gcom.topics.storage.transaction import Transaction
 from gcom.topics.values import Entry, TopicMessage
 
+LOOK_ON = 256
 LOOK = 1024  # messages that one fetch looks at, at most
 LEASES_MAX = 4  # a lease that ends later than so many of its lengths from now is of a clock that was set back
 
@@ -101,8 +103,9 @@ def end(tx: Transaction, topic: int, name: str) -> bool:
     return found is not None
 
 
-def infos(tx: Transaction, topic: int, following: int) -> list[SubscriptionInfo]:
+def infos(tx: Transaction, topic: int, topic_name: str) -> list[SubscriptionInfo]:
     """Return how far each subscription of a topic is, by name."""
+    _, following = topics.bounds(tx, topic, topic_name)
     found = tx.rows(
         """SELECT s.name, s.shards, (SELECT MIN(high) FROM gcom_shard h WHERE h.sub = s.id),
             (SELECT COUNT(*) FROM gcom_inflight i WHERE i.sub = s.id),
@@ -116,8 +119,9 @@ def infos(tx: Transaction, topic: int, following: int) -> list[SubscriptionInfo]
     ]
 
 
-def has_news(tx: Transaction, sub: Sub, following: int) -> bool:
+def has_news(tx: Transaction, sub: Sub) -> bool:
     """Tell whether a fetch might find something: a query without a lock, for consumers that wait."""
+    _, following = topics.bounds(tx, sub.topic, sub.topic_name)
     due = "SELECT 1 FROM gcom_inflight WHERE sub = ? AND due_ms <= ? LIMIT 1"
     news = "SELECT 1 FROM gcom_shard WHERE sub = ? AND high < ? LIMIT 1"
     check(tx, sub)
@@ -144,6 +148,11 @@ def lease(tx: Transaction, sub: Sub, no: int, holder: str, wait_ms: int) -> int 
 def _is_taken(other: str, until_ms: int, now_ms: int, holder: str, wait_ms: int) -> bool:
     """Tell whether another consumer has a lease."""
     return other not in ("", holder) and now_ms < until_ms < now_ms + LEASES_MAX * wait_ms and not is_gone(other)
+
+
+def leases(tx: Transaction, sub: Sub, holder: str, wait_ms: int) -> list[int]:
+    """Take or renew the leases of all shards that are free; return the shards that this consumer then has."""
+    return [no for no in range(sub.shards) if lease(tx, sub, no, holder, wait_ms) is not None]
 
 
 def has_free(tx: Transaction, sub: Sub, holder: str, wait_ms: int) -> bool:
@@ -241,6 +250,37 @@ def look(
     if len(wanted) > count:
         wanted, upto = wanted[:count], wanted[count].offset - 1
     return wanted, upto
+
+
+def look_on(tx: Transaction, sub: Sub, no: int) -> tuple[int, list[TopicMessage], int]:
+    """Return how far a shard is, the messages behind that, and the last offset that was looked at for them."""
+    last = high(tx, sub, no)
+    return last, *look(tx, sub, no, last, {}, LOOK_ON)
+
+
+def look_from(
+    tx: Transaction, sub: Sub, no: int, last: int, where: Mapping[str, str], count: int
+) -> tuple[int, list[TopicMessage], int]:
+    """Return what `look` does, and before it the next offset to come."""
+    _, following = topics.bounds(tx, sub.topic, sub.topic_name)
+    return following, *look(tx, sub, no, last, where, count)
+
+
+def process(
+    tx: Transaction,
+    sub: Sub,
+    ends: tuple[int, int],
+    target: appends.Target | None,
+    opened: appends.ProducerClaim | None,
+    entries: Sequence[Entry],
+) -> bool:
+    """Take a function's inputs, from one offset to another, and store its outputs; False if they were taken."""
+    if not move(tx, sub, 0, *ends):
+        return False
+    if opened is not None and target is not None and entries:
+        appends.append(tx, target, opened, appends.last_seq(tx, opened), entries)
+    CRASH_POINTS.passed("effect.begun")
+    return True
 
 
 def reached(tx: Transaction, sub: Sub, no: int, upto: int) -> None:

@@ -126,6 +126,16 @@ def offset_at(tx: Transaction, topic: int, name: str, at_ms: int) -> int:
     return low
 
 
+def place_after(tx: Transaction, topic: int, name: str, after: int | str | None, at_ms: int | None) -> int:
+    """Return the offset at which a reader begins: behind an offset, at an end of the topic, or at a time."""
+    first, following = bounds(tx, topic, name)
+    if at_ms is not None:
+        return offset_at(tx, topic, name, at_ms)
+    if isinstance(after, int):
+        return after + 1
+    return following if after == "latest" else first
+
+
 def read(tx: Transaction, topic: int, name: str, begin: int, count: int) -> list[TopicMessage]:
     """Return up to `count` messages from an offset on. Raise StoreDamaged for one that its checksum does not match."""
     found = tx.rows(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 SqlValue = int | str | bytes | None
 SqlRow = tuple[SqlValue, ...]
 T = TypeVar("T")
+S = TypeVar("S", covariant=True)
+P = ParamSpec("P")
 
 
 class Transaction(Protocol):
@@ -42,3 +45,25 @@ class Transaction(Protocol):
 
 
 StoreJob = Callable[[Transaction], T]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCall(Generic[S]):
+    """A job that has a name: a function of the storage modules, and its arguments. It may be done by a server."""
+
+    function: Callable[..., S]
+    arguments: tuple[object, ...]
+
+    def __call__(self, tx: Transaction) -> S:
+        return self.function(tx, *self.arguments)
+
+
+def job(function: Callable[Concatenate[Transaction, P], T], *arguments: P.args, **none: P.kwargs) -> StoreCall[T]:
+    """Return the call of a function with these arguments, which are given by position."""
+    assert not none, "arguments have places, not names: so they travel"
+    return StoreCall(function, arguments)
+
+
+def together(tx: Transaction, calls: Sequence[StoreCall[object]]) -> list[object]:
+    """Carry out several calls in one transaction; return what each returns."""
+    return [call(tx) for call in calls]

@@ -1,0 +1,375 @@
+"""The way to a store at a server, or at several that have one database.
+
+One thread sends all calls that wait, in one request; while it is on its way the next one forms. A request whose answer
+is lost is sent again, to the next address: a call that changes something has the producer's sequence, or a number that
+its client gave it, so it is carried out once. What cannot be settled in time is ReceiptUnknown.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections import deque
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from threading import Condition, Event, Thread
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
+
+from gcom.errors import (
+    BadValue,
+    Forked,
+    GComError,
+    GComTimeout,
+    MalformedFrame,
+    MessageTooLarge,
+    PeerError,
+    Unavailable,
+)
+from gcom.runtime import pyro
+from gcom.runtime.security.process import credentials_for
+from gcom.topics.errors import ReceiptUnknown, StoreClosed
+from gcom.topics.served import operations, parts, requests
+from gcom.topics.served.requests import DONE, GONE, SCHEME
+from gcom.topics.storage.transaction import StoreCall
+from gcom.values import names
+from gcom.values.names import Address
+
+TIMEOUT_S = 30.0  # for a call, with all that is tried again
+ATTEMPT_S = 10.0
+PAUSE_S, PAUSE_S_MAX = 0.01, 0.2  # before something is tried again
+LONG_POLL_S = 0.25  # then it looks again whether others changed the database
+REQUEST_BYTES = 4 * 1024 * 1024  # of calls that are sent together
+CALLS_MAX = 1024  # that are sent together
+WAITING_MAX = 4096  # then `submit` waits
+CALLERS_KEPT = 8
+_UNTRIED = ("StoreStopped", "StoreBusy")  # which say nothing of an earlier try
+
+T = TypeVar("T")
+
+
+class ServerAddress(NamedTuple):
+    """Where a server is; `member` is the name in its certificate, where it speaks TLS."""
+
+    address: Address
+    member: str
+
+
+def addresses_of(place: str) -> list[ServerAddress]:
+    """Return the servers in `gcom://[NAME@]HOST:PORT[,…]`; raise BadValue."""
+    found = []
+    for text in place.removeprefix(SCHEME).rstrip("/").split(","):
+        member, _, address = text.rpartition("@")
+        found.append(ServerAddress(names.address(address), member))
+    return found
+
+
+class ServerLine:
+    """Connections to servers, tried in order: the one that last answered first. Each call takes a free connection."""
+
+    def __init__(self, place: str, timeout_s: float) -> None:
+        self.addresses, self.timeout_s = addresses_of(place), timeout_s
+        self._first = 0  # the address that last answered
+        self._free: deque[tuple[int, pyro.Caller]] = deque()
+        self._credentials = credentials_for(self.addresses[0].address)
+        self.closing = Event()
+
+    def _caller(self) -> tuple[int, pyro.Caller]:
+        with suppress(IndexError):
+            while True:
+                at, caller = self._free.pop()
+                if at == self._first:
+                    return at, caller
+                caller.close()
+        at = self._first
+        address, member = self.addresses[at]
+        if isinstance(self._credentials, pyro.Credentials) and not member:
+            raise BadValue(f"{SCHEME}{address} needs the name in the server's certificate: {SCHEME}NAME@{address}")
+        return at, pyro.Caller(address, requests.OBJECT, self._credentials, member or None)
+
+    def once(self, request: bytes, timeout_s: float) -> list[Any]:
+        """Ask one server; return the values of its answer. Raises Unavailable, PeerError, and what the server told."""
+        at, caller = self._caller()
+        try:
+            found = parts.exchanged(request, lambda data: caller.call(data, timeout_s))
+        except GComError as error:
+            caller.close()
+            if isinstance(error, Unavailable) and self._first == at:
+                self._first = (at + 1) % len(self.addresses)
+            raise
+        if len(self._free) < CALLERS_KEPT and not self.closing.is_set():
+            self._free.append((at, caller))
+        else:
+            caller.close()
+        return requests.read_answer(found)
+
+    def ask(self, request: bytes, wait_s: float = 0.0) -> list[Any]:
+        """Ask until some server answers, for as long as `timeout_s`. Raises Unavailable, and what the server told."""
+        deadline, pause_s = monotonic() + self.timeout_s, PAUSE_S
+        while True:
+            try:
+                return self.once(request, wait_s + ATTEMPT_S)
+            except Unavailable:
+                if monotonic() + pause_s > deadline or self.closing.wait(pause_s):
+                    raise
+                pause_s = min(PAUSE_S_MAX, 2 * pause_s)
+
+    def close(self) -> None:
+        self.closing.set()
+        while self._free:
+            self._free.pop()[1].close()
+
+
+class _Waiting(NamedTuple):
+    """A call that waits for its turn, or for its answer."""
+
+    call: StoreCall[Any]
+    words: requests.WrittenCall
+    future: Future[Any]
+
+
+class RemoteStore:
+    """The way to a store at servers, as `StoreAccess` says."""
+
+    def __init__(self, place: str, timeout_s: float = TIMEOUT_S) -> None:
+        self.name = place
+        self.commits = 0  # how often a server had news
+        self._life, self._server_commits = "", 0
+        self._line = ServerLine(place, timeout_s)
+        self._client = secrets.token_hex(8)
+        self._number = 0
+        self._upto = 0  # numbered calls up to here have their answers
+        self._waiting: deque[_Waiting] = deque()
+        self._changed = Condition()
+        self._process = os.getpid()
+        self._closing = False
+        name, self.id, self.durable = self._line.ask(requests.request(requests.GREET, self._client))
+        self.place = str(name)  # of the store, where its server is
+        self._thread = Thread(target=self._run, name=f"gcom-topics {place}", daemon=True)
+        self._thread.start()
+
+    @property
+    def root(self) -> object:
+        """Return the store."""
+        return self
+
+    def of(self, topic: str) -> RemoteTopic:
+        """Return the way to one topic."""
+        return RemoteTopic(self, topic)
+
+    def call(self, job: StoreCall[T]) -> T:
+        """Have a job carried out that is of no topic."""
+        return self.of("").call(job)
+
+    def submit(self, job: StoreCall[T]) -> Future[T]:
+        """Have a job carried out that is of no topic."""
+        return self.begin("", job)
+
+    def ask(self, job: StoreCall[T]) -> T:
+        """Return the result of a job that reads, of no topic."""
+        return self.look("", job)
+
+    def wait_for_news(self, seen: int, idle: bool, left_s: float | None) -> None:
+        """Wait for commits anywhere."""
+        self.listen("", seen, left_s)
+
+    def backup(self, path: Path) -> None:
+        """Refuse: the file is at the server."""
+        raise BadValue(f"cannot copy {self.name!r} into {str(path)!r} from here: run gcom topics backup at its server")
+
+    def begin(self, topic: str, job: StoreCall[T]) -> Future[T]:
+        """Have a job of a topic carried out, behind those before it. Waits while too many wait already."""
+        operations.check_named(job)
+        name, arguments = operations.written(job)
+        future: Future[T] = Future()
+        with self._changed:
+            self._check_open()
+            while len(self._waiting) >= WAITING_MAX and not self._closing:
+                self._changed.wait()
+            self._check_open()
+            if operations.is_numbered(str(name)):
+                self._number += 1
+            number = self._number if operations.is_numbered(str(name)) else 0
+            self._waiting.append(_Waiting(job, requests.WrittenCall(number, topic, str(name), arguments), future))
+            self._changed.notify_all()
+        return future
+
+    def _check_open(self) -> None:
+        if os.getpid() != self._process:
+            raise Forked(f"the store {self.name!r} was opened before a fork: open it again in this process")
+        if self._closing:
+            raise StoreClosed(f"the store {self.name!r} is closed")
+
+    def look(self, topic: str, job: StoreCall[T]) -> T:
+        """Return the result of a job of a topic that reads."""
+        self._check_open()
+        operations.check_named(job)
+        name, arguments = operations.written(job)
+        life, commits, result = self._line.ask(requests.request(requests.ASK, topic, name, arguments))
+        self._heard(life, commits)
+        found: T = operations.read_result(job, result)
+        return found
+
+    def listen(self, topic: str, seen: int, left_s: float | None) -> None:
+        """Wait for commits at the server of a topic, for a while."""
+        self._check_open()
+        if self.commits != seen:
+            return
+        wait_s = LONG_POLL_S if left_s is None else max(0.0, min(LONG_POLL_S, left_s))
+        life, at = self._life, self._server_commits
+        self._heard(*self._line.ask(requests.request(requests.NEWS, topic, life, at, wait_s), wait_s))
+
+    def _heard(self, life: Any, commits: Any) -> None:
+        """Note how many commits a server has made."""
+        with self._changed:
+            if (life, commits) != (self._life, self._server_commits):
+                self._life, self._server_commits = life, commits
+                self.commits += 1
+
+    def close(self) -> None:
+        """Send what waits, for as long as a call may take, and end. May be called again."""
+        if os.getpid() != self._process:
+            return
+        with self._changed:
+            if self._closing:
+                return
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join(self._line.timeout_s + ATTEMPT_S)
+        late = self._thread.is_alive()
+        if not late:
+            with suppress(GComError):  # without it the server forgets this client in a month
+                self._line.once(requests.request(requests.LEAVE, self._client), 1.0)
+        self._line.close()
+        if late:
+            raise GComTimeout(f"timed out after {self._line.timeout_s:g} s: {self.name!r} does not answer")
+
+    def _take(self) -> list[_Waiting]:
+        with self._changed:
+            while not self._waiting and not self._closing:
+                self._changed.wait()
+            taken, size = list[_Waiting](), 0
+            while self._waiting and len(taken) < CALLS_MAX and size < REQUEST_BYTES:
+                taken.append(self._waiting.popleft())
+                size += size_of(taken[-1].words.arguments)
+            self._changed.notify_all()
+        return taken
+
+    def _run(self) -> None:
+        while taken := self._take():
+            taken = [it for it in taken if it.future.set_running_or_notify_cancel()]
+            try:
+                self._settle(taken)
+            except Exception as error:  # outermost: else nobody would hear of it
+                for it in taken:
+                    if not it.future.done():
+                        it.future.set_exception(error)
+            with self._changed:
+                self._upto = max([self._upto, *(it.words.number for it in taken)])
+
+    def _settle(self, taken: list[_Waiting]) -> None:
+        """Send calls until each has an answer, or the time is over."""
+        deadline, pause_s = monotonic() + self._line.timeout_s, PAUSE_S
+        unknown, why = False, GComError("no server was asked")
+        while taken:
+            try:
+                request = requests.request(requests.CALL, self._client, self._upto, *(it.words for it in taken))
+                life, commits, *answers = self._line.once(request, ATTEMPT_S)
+                if len(answers) != len(taken):
+                    raise MalformedFrame("the server answered another number of calls")
+                taken = [it for it, answer in zip(taken, answers, strict=True) if not _told(it, answer, unknown)]
+                self._heard(life, commits)
+                unknown = unknown or bool(taken)
+            except MessageTooLarge as error:
+                why = error
+                break
+            except (Unavailable, PeerError) as error:
+                unknown = unknown or not isinstance(error, pyro.ConnectionRefused)
+                why = error
+            if taken and monotonic() + pause_s > deadline:
+                break
+            if taken:
+                self._line.closing.wait(pause_s)
+                pause_s = min(PAUSE_S_MAX, 2 * pause_s)
+        for it in taken:
+            it.future.set_exception(_failure(unknown, self.name, why))
+
+
+class RemoteTopic:
+    """The way to one topic of a store at servers."""
+
+    def __init__(self, store: RemoteStore, topic: str) -> None:
+        self.root, self.name, self.durable = store, store.name, store.durable
+        self._topic = topic
+
+    @property
+    def commits(self) -> int:
+        """Return how often news came."""
+        return self.root.commits
+
+    def of(self, topic: str) -> RemoteTopic:
+        """Return the way to another topic."""
+        return self.root.of(topic)
+
+    def call(self, job: StoreCall[T]) -> T:
+        """Have a job carried out; return its result."""
+        return self.submit(job).result()
+
+    def submit(self, job: StoreCall[T]) -> Future[T]:
+        """Have a job carried out, behind those before it; return the future of its result."""
+        return self.root.begin(self._topic, job)
+
+    def ask(self, job: StoreCall[T]) -> T:
+        """Return the result of a job that reads."""
+        return self.root.look(self._topic, job)
+
+    def wait_for_news(self, seen: int, _idle: bool, left_s: float | None) -> None:
+        """Wait for commits at the topic's server, by a long poll."""
+        self.root.listen(self._topic, seen, left_s)
+
+    def backup(self, path: Path) -> None:
+        """Refuse: the file is at the server."""
+        self.root.backup(path)
+
+    def close(self) -> None:
+        """Close the store."""
+        self.root.close()
+
+
+def _told(it: _Waiting, answer: Any, unknown: bool) -> bool:
+    """Tell a call's answer; False where it must be sent again. `unknown`: an earlier answer was lost."""
+    match answer:
+        case [kind, result] if kind == DONE:
+            try:
+                it.future.set_result(operations.read_result(it.call, result))
+            except MalformedFrame as error:
+                it.future.set_exception(error)
+            return True
+        case [kind, _] if kind == GONE:
+            return False
+        case [_, "ReceiptUnknown", _]:
+            return False
+        case [_, name, text]:
+            told = requests.read_error(name, text)
+            it.future.set_exception(_failure(True, "the server", told) if unknown and name in _UNTRIED else told)
+            return True
+    it.future.set_exception(MalformedFrame("not an answer to a call"))
+    return True
+
+
+def _failure(unknown: bool, name: str, why: GComError) -> GComError:
+    if isinstance(why, MessageTooLarge):
+        return why
+    if not unknown:
+        return Unavailable(f"no server of {name!r} answers, and nothing was stored: {why}")
+    return ReceiptUnknown(f"an answer of {name!r} was lost: stored or not, send it again with its sequence ({why})")
+
+
+def size_of(value: Any) -> int:
+    """Return about how many bytes a value has on its way."""
+    if isinstance(value, bytes | str):
+        return len(value) + 8
+    if isinstance(value, list | tuple):
+        return 8 + sum(size_of(it) for it in value)
+    return 8
