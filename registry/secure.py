@@ -13,6 +13,7 @@ from registry import enrolment
 from registry.enrolment import Enrolment, Upkeep
 from registry.rights_file import RightsFile
 from registry.server import RegistryServer
+from registry.trail.file import Trail
 
 Files = tuple[str | None, str | None, str | None]
 
@@ -37,9 +38,17 @@ def secure_server(
     # Worked out before the port is taken: an address that cannot be found is the settings' fault.
     hosts = _hosts(place)
     credentials = pyro.Credentials(enrolment.own_files(authority, hosts))
-    enrol, upkeep = Enrolment(authority, credentials), Upkeep(authority, credentials, hosts)
+    trail = Trail(data)
+    enrol = Enrolment(authority, credentials, trail=trail)
+    upkeep = Upkeep(authority, credentials, hosts, trail)
     server = RegistryServer(
-        place, data=data, credentials=credentials, enrol=enrol.receive, upkeep=upkeep, rights=rights
+        place,
+        data=data,
+        credentials=credentials,
+        enrol=enrol.receive,
+        upkeep=upkeep,
+        rights=rights,
+        trail=trail,
     )
     # Nobody is answered before it is started.
     enrol.address = server.address

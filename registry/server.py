@@ -40,6 +40,8 @@ from registry.rights import Rights, RightsTeller
 from registry.rights_file import RightsFile
 from registry.status import RegistryStatus
 from registry.storage import Creators, Disk, DurableCreators
+from registry.trail.changes import TrailStore, group_of, note_request
+from registry.trail.file import Trail
 
 if TYPE_CHECKING:  # it loads `cryptography`, for which loopback has no use
     from registry.enrolment import Upkeep
@@ -72,6 +74,7 @@ class RegistryServer:
         enrol: Callable[[bytes], bytes] | None = None,
         upkeep: Upkeep | None = None,
         rights: RightsFile | None = None,
+        trail: Trail | None = None,
     ) -> None:
         """With a certificate it speaks TLS alone, at any host; else it is on loopback alone.
 
@@ -79,7 +82,7 @@ class RegistryServer:
         """
         place = host if isinstance(host, pyro.Place) else pyro.Place(host, (port,))
         self._lock = threading.Lock()
-        self._closed = False
+        self._closed = self._served = False
         name_server = SafeNameServer()
         self._sequencer = Sequencer()
         self._sequencing = threading.Lock()  # its own: giving serials waits for no lookup
@@ -93,6 +96,7 @@ class RegistryServer:
             is_open = {pyro.ENROLMENT: pyro.Endpoint(enrol)}
         elif isinstance(credentials, pyro.Credentials):
             endpoints[pyro.ENROLMENT] = pyro.Endpoint(_without_authority)
+        self._trail = trail or Trail(data)
         self._disk: Disk | None = None
         self._closing = threading.Event()
         self._requests = RequestLog()
@@ -131,7 +135,9 @@ class RegistryServer:
         # A new folder does not show which names an earlier registry gave away that kept another folder, or none; nor
         # does one without a name which of them another registry of the list gave away while this one was down.
         nobody_knows_it = disk.fresh and not port
-        return Directory(ids, witness, disk, grace_ms=0 if nobody_knows_it else limits.START_GRACE_MS)
+        return Directory(
+            ids, witness, TrailStore(disk, self._trail), grace_ms=0 if nobody_knows_it else limits.START_GRACE_MS
+        )
 
     @property
     def secure(self) -> bool:
@@ -150,6 +156,10 @@ class RegistryServer:
         return self._server.refused
 
     def start(self) -> None:
+        self._served = True
+        self._server.observe_refusals(self._note_refused_peer)
+        self.rights.on_change = lambda rules: self._trail.note("rights", rules=rules)
+        self._trail.note("start", version=__version__, address=self.address)
         self._server.start()
         self._ticker.start()
         self._keeper.start()
@@ -194,7 +204,8 @@ class RegistryServer:
         return f"its clock has stood for {since_s:.0f} s: start it again" if stands else ""
 
     def _ill(self) -> str:
-        troubles = (self._disk.trouble if self._disk else "", self._upkeep.trouble if self._upkeep else "")
+        kept = self._disk.trouble if self._disk else "", self._upkeep.trouble if self._upkeep else ""
+        troubles = (*kept, self._trail.trouble)
         found = "; ".join(filter(None, troubles))
         # A start needs what is missing, and would forget what only the memory has.
         return self.stuck or (f"{found}. Mend that; do not start it again before" if found else "")
@@ -216,6 +227,9 @@ class RegistryServer:
             self._closed = True
             if self._disk:
                 self._disk.close()
+        if self._served:  # else the folder may be another registry's
+            self._trail.note("stop")
+        self._trail.close()
 
     def on_forked(self) -> None:
         """Be over, in the child of a fork: the registry is its parent's."""
@@ -225,6 +239,7 @@ class RegistryServer:
     def _run_upkeep(self) -> None:
         count = 0
         while not self._closing.wait(UPKEEP_S if count else 0):
+            self._trail.retry()
             if self._upkeep is not None:
                 self._upkeep()
             if self._disk is not None:
@@ -260,8 +275,9 @@ class RegistryServer:
         with self._lock:
             try:
                 # Instance and view are named, so that a group that has registered anew meanwhile is not buried.
-                if not self._closed:
-                    self._directory.bury(entry.definition.group, entry.instance, entry.view, dead)
+                group, instance = entry.definition.group, entry.instance
+                if not self._closed and self._directory.bury(group, instance, entry.view, dead):
+                    self._trail.note("dead", group=group, instance=instance, processes=dead)
             except Unavailable as error:
                 logger.warning("{}", error)
 
@@ -275,6 +291,7 @@ class RegistryServer:
                 refused = self._rights.refusal(request, who, self._directory.askers(request))
             if refused:
                 self._note(request, refused, began)
+                self._trail.refuse(type(request).__name__.lower(), refused.text, group=request.group)
                 raise NotPermitted(refused.text)
         with self._sequencing:
             answer = self._sequencer.ask(request)
@@ -310,27 +327,33 @@ class RegistryServer:
         with self._lock:
             if self._closed:
                 return Refusal("Unavailable", "the registry is closing")
+            known = self._directory.knows(group_of(request))
             try:
-                return self._carry_out(request, pyro.peer())
+                answer = self._carry_out(request, pyro.peer(), known)
             except Unavailable as error:  # of the disk
-                return Refusal("Unavailable", str(error))
+                answer = Refusal("Unavailable", str(error))
+        note_request(self._trail, request, answer, known=known)
+        return answer
 
     def _note(self, request: object, answer: object, began: float) -> None:
         """Count a request, and how long it took."""
         outcome = answer.code if isinstance(answer, Refusal) else "Unknown" if isinstance(answer, Unknown) else "ok"
         self._requests.note(type(request).__name__, outcome, time.perf_counter() - began)
 
-    def _carry_out(self, request: Request, who: Identity | None) -> Answer:
-        """Answer a request that its asker may put. Nobody is known on loopback, where all are the same user."""
+    def _note_refused_peer(self, reason: str, place: str, who: str) -> None:
+        self._trail.refuse("connect", reason, **{"by": who, "from": place})
+
+    def _carry_out(self, request: Request, who: Identity | None, known: bool) -> Answer:
+        """Answer a request that its asker may put; `known`: its group was in the directory before.
+
+        Nobody is known on loopback, where all are the same user.
+        """
         if who is None:
             return self._directory.ask(request, _now_ms())
-        # Asked before the request is carried out: afterwards every
-        # group is known, and any member would count as its creator.
-        known = not isinstance(request, Create) or self._directory.knows(request.definition.group)
         # A last word is its signer's, whoever hands it in.
         proven = isinstance(request, Unregister) and self._is_proven(request)
         askers = None if proven else self._directory.askers(request)
-        if refused := self._rights.refusal(request, who, askers, known=known):
+        if refused := self._rights.refusal(request, who, askers, known=known or not isinstance(request, Create)):
             return refused
         answer = self._directory.ask(request, _now_ms())
         if isinstance(request, Create) and not known:
