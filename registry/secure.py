@@ -11,6 +11,7 @@ from gcom.runtime import pyro
 from gcom.values import names
 from registry import enrolment
 from registry.enrolment import Enrolment, Upkeep
+from registry.quotas import DEFAULT_QUOTAS, GroupQuotas
 from registry.rights_file import RightsFile
 from registry.server import RegistryServer
 from registry.trail.file import Trail
@@ -25,13 +26,14 @@ def secure_server(
     files: Files,
     tell: Callable[[str], None],
     rights: RightsFile | None = None,
+    quotas: GroupQuotas = DEFAULT_QUOTAS,
 ) -> RegistryServer:
     """Return a registry that speaks TLS alone; raises BadValue, Unavailable.
 
     Where no certificate is given, its authority makes one; where there is no authority, that is made first.
     """
     if any(files):
-        return RegistryServer(place, data=data, credentials=own_credentials(files), rights=rights)
+        return RegistryServer(place, data=data, credentials=own_credentials(files), rights=rights, quotas=quotas)
     authority, fresh = enrolment.own_authority(authority_folder)
     if fresh:
         tell(f"made an authority, which signs all certificates, in {str(authority_folder)!r}: keep its key secret")
@@ -49,6 +51,7 @@ def secure_server(
         upkeep=upkeep,
         rights=rights,
         trail=trail,
+        quotas=quotas,
     )
     # Nobody is answered before it is started.
     enrol.address = server.address

@@ -20,7 +20,7 @@ from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import decode_request, encode_answer
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness
-from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Register, Request, Unregister
+from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Register, Remove, Request, Unregister
 from gcom.core.messages.sequencer import Unknown
 from gcom.core.multicast.signing import RunSigner
 from gcom.core.ordering.sequencer import Sequencer
@@ -35,6 +35,7 @@ from gcom.values.identity import Identity
 from gcom.values.names import Address
 from registry.minting import SealedIds
 from registry.naming import NAME_SERVER, SafeNameServer, list_system
+from registry.quotas import DEFAULT_QUOTAS, EmptyGroups, GroupCounts, GroupQuotas
 from registry.requests import RequestLog
 from registry.rights import Rights, RightsTeller
 from registry.rights_file import RightsFile
@@ -75,6 +76,7 @@ class RegistryServer:
         upkeep: Upkeep | None = None,
         rights: RightsFile | None = None,
         trail: Trail | None = None,
+        quotas: GroupQuotas = DEFAULT_QUOTAS,
     ) -> None:
         """With a certificate it speaks TLS alone, at any host; else it is on loopback alone.
 
@@ -105,17 +107,14 @@ class RegistryServer:
         # 1. The port. 2. The disk. 3. The directory, which reads it. 4. start(). The port first, as it tells whether
         #    another registry runs; nothing is served before the last step.
         self.rights = rights or RightsFile(None)
-        telling = {
-            pyro.STATUS: pyro.Endpoint(self._tell_status),
-            pyro.RIGHTS: pyro.Endpoint(RightsTeller(self.rights).receive),
-        }
+        status, rules = pyro.Endpoint(self._tell_status), pyro.Endpoint(RightsTeller(self.rights).receive)
+        telling = {pyro.STATUS: status, pyro.RIGHTS: rules}
         serves = {NAME_SERVER: name_server, **telling, **endpoints, **is_open}
         self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(is_open))
         try:
             self._disk = Disk(data) if data else None
-            creators = DurableCreators(self._disk) if self._disk else Creators()
-            self._rights = Rights(creators, self.rights)
             self._directory = self._make_directory(place.ports[0], SealedIds(credentials.derive(_IDS)))
+            self._make_rules(quotas)
         # The port is bound by now: it must be free again for whoever mends the setting and tries once more.
         except GComError:
             self.close()
@@ -126,6 +125,11 @@ class RegistryServer:
         tell_of_forks(self)
         self.address: Address = self._server.address
         list_system(name_server, (NAME_SERVER, *endpoints), self.address)
+
+    def _make_rules(self, quotas: GroupQuotas) -> None:
+        creators = DurableCreators(self._disk) if self._disk else Creators()
+        self._rights = Rights(creators, self.rights)
+        self._counts, self._empty = GroupCounts(quotas, creators.of), EmptyGroups(quotas.empty_s)
 
     def _make_directory(self, port: int, ids: SealedIds) -> Directory:
         disk = self._disk
@@ -261,9 +265,23 @@ class RegistryServer:
                 self._directory.tick(_now_ms())
                 self._ticked = time.monotonic()
                 # Not at each tick: the kernel is asked about every process of these groups.
-                doubted = self._directory.doubted if count % limits.REAP_TICKS == 0 else []
+                if count % limits.REAP_TICKS:
+                    continue
+                doubted = self._directory.doubted
+                self._expire()
             for entry in doubted:
                 self._bury(entry)
+
+    def _expire(self) -> None:
+        """Remove groups that nobody has joined for too long; with the lock held."""
+        empty = [(group, row.instance) for group, row in self._directory.rows.items() if row.view is None]
+        for group in self._empty.expired(empty, time.monotonic()):
+            try:
+                self._directory.ask(Remove(group), _now_ms())
+                self._trail.note("expire", group=group)
+            except Unavailable as error:
+                logger.warning("{}", error)
+                return
 
     def _bury(self, entry: GroupInfo) -> None:
         seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
@@ -327,7 +345,7 @@ class RegistryServer:
         with self._lock:
             if self._closed:
                 return Refusal("Unavailable", "the registry is closing")
-            known = self._directory.knows(group_of(request))
+            known = group_of(request) in self._directory.rows
             try:
                 answer = self._carry_out(request, pyro.peer(), known)
             except Unavailable as error:  # of the disk
@@ -348,6 +366,8 @@ class RegistryServer:
 
         Nobody is known on loopback, where all are the same user.
         """
+        if not known and (full := self._counts.refusal(request, who, self._directory.rows)):
+            return full
         if who is None:
             return self._directory.ask(request, _now_ms())
         # A last word is its signer's, whoever hands it in.
@@ -358,6 +378,8 @@ class RegistryServer:
         answer = self._directory.ask(request, _now_ms())
         if isinstance(request, Create) and not known:
             self._rights.note_creation(request, answer, who)
+        if not known:
+            self._counts.note(request, who, self._directory.rows)
         return answer
 
     def _is_proven(self, request: Unregister) -> bool:
