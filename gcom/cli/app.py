@@ -276,16 +276,27 @@ def create(
 
 
 @app.command()
-def remove(group: options.Group, registry: options.Registry = None) -> None:
-    """Remove a group that has no members.
+def remove(
+    groups: Annotated[
+        list[str], typer.Argument(metavar="GROUP...", help="Names; * stands for any letters.", show_default=False)
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask, where there is a *.")] = False,
+    registry: options.Registry = None,
+) -> int:
+    """Remove groups that have no members.
+
+    A name with * stands for all empty groups that it fits; it first says how many these are, and asks. The exit status
+    is 1 if a group was not removed.
 
     \b
-    Example:
+    Examples:
       gcom remove news
+      gcom remove 'test-*' scratch --yes
     """
+    from gcom.cli.commands import directory
+
     with closing(_directory(registry)) as client:
-        client.remove(group)
-    notice(f"group {group!r} is removed")
+        return directory.remove(client, groups, yes)
 
 
 @app.command()

@@ -7,5 +7,6 @@ giving serials waits for no lookup. Groups go on while the registry is away, and
 
     server    the process: endpoints, clock, grace after a start        storage   what outlives it
     naming    Pyro5's name server, bounded and safe to leave running    cli       the command `gcom-registry`
+    trail     who changed what, as JSON lines
     status    one look at it, and what it was asked (`requests`)        operation settings, log, figures
 """

@@ -22,7 +22,7 @@ from gcom_registry.operation.serving import (
     authority_folder,
     serve,
 )
-from gcom_registry.operation.settings import SETTINGS, BadSettings, ServiceSettings, default_file, settings
+from gcom_registry.operation.settings import KEYS, SETTINGS, BadSettings, ServiceSettings, default_file, settings
 
 if TYPE_CHECKING:  # commands import what they need
     from gcom.cli.output import Output
@@ -81,11 +81,14 @@ def top(
     port: options.Port = None,
     data: options.Data = None,
     rights: options.Rights = None,
+    groups_max: options.GroupsMax = None,
+    groups_each: options.GroupsEach = None,
+    empty_days: options.EmptyDays = None,
     metrics: options.Metrics = None,
     config: options.Config = None,
     log_format: options.LogFormat = None,
     log_level: options.LogLevel = None,
-    show_version: Annotated[  # noqa: ARG001 - its callback does it
+    show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
@@ -109,18 +112,9 @@ def top(
       GCOM_REGISTRY=127.0.0.1:7500 gcom groups
                                     ask the one that runs on port 7500
     """
-    where = {"listen": listen, "advertise": advertise, "host": host, "port": port, "data": data}
-    files = {"cert": cert, "key": key, "ca": ca}
     # For the sub-command, which works out the settings by these: `run`, and all others alike.
-    context.obj = {
-        **where,
-        **files,
-        "rights": rights,
-        "metrics": metrics,
-        "config": config,
-        "log_format": log_format,
-        "log_level": log_level,
-    }
+    given = locals()
+    context.obj = {key: given[key] for key in ("config", *KEYS)}
     if context.invoked_subcommand is None:
         run(context)
 
@@ -154,7 +148,7 @@ def config(context: typer.Context, as_json: options.Json = False) -> None:
             print(json.dumps(row, ensure_ascii=False))
         else:
             # A dash for nothing: so each line has three words, and a script can split it.
-            print(f"{setting.key:<11}{value.text or '-':<24}{value.source}")
+            print(f"{setting.key:<13}{value.text or '-':<24}{value.source}")
     if found.file is None:
         _warn(f"no settings file was read; {str(default_file())!r} is read where it is there, or the one of --config")
 

@@ -19,6 +19,7 @@ from gcom.runtime.security.upkeep import SERIAL_BYTES
 from gcom.values import identity, limits, names
 from gcom.values.identity import Identity
 from gcom.values.names import Address
+from gcom_registry.trail.file import Trail
 
 REVOKED_MAX = limits.FRAME_BYTES_MAX // SERIAL_BYTES // 2  # whoever revokes more within 30 days needs a new authority
 REACH_S = 2.0
@@ -31,15 +32,23 @@ class Upkeep:
     `trouble` says why the last one failed, and is empty if it did not.
     """
 
-    def __init__(self, authority: Authority, credentials: pyro.Credentials, hosts: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        authority: Authority,
+        credentials: pyro.Credentials,
+        hosts: Sequence[str] = (),
+        trail: Trail | None = None,
+    ) -> None:
         self._authority, self._credentials, self._hosts = authority, credentials, hosts
+        self._trail = trail or Trail(None)
+        self._revoked: frozenset[int] = frozenset()  # as the trail knows them
         self.trouble = ""
 
     def __call__(self) -> None:
         try:
             # Each second from the records, not by a message: `gcom certs revoke` is another process, and only
             # writes them.
-            refuse_revoked(self._authority, self._credentials)
+            self._note_revoked(refuse_revoked(self._authority, self._credentials))
             self._authority.records.retry()
             # No restart for it: new connections have the new certificate, and those that are open go on.
             if self._credentials.needs_renewal():
@@ -51,6 +60,15 @@ class Upkeep:
                 logger.warning("{}", error)
             self.trouble = str(error)
 
+    def _note_revoked(self, revoked: frozenset[int]) -> None:
+        if fresh := revoked - self._revoked:
+            for it in self._authority.records.issued():
+                # By its time as well: those that an earlier life of this registry told are not told again.
+                if it.serial in fresh and (it.revoked or 0) >= int(self._trail.ended_s):
+                    names_of = str(identity.from_uris(it.uris))
+                    self._trail.note("revoke", member=names_of, serial=f"{it.serial:x}")
+        self._revoked = revoked
+
 
 class Enrolment:
     """The one object that a newcomer without a certificate may call; members renew theirs at it.
@@ -58,8 +76,11 @@ class Enrolment:
     `address` is the registry's for others; members are told it, so that they find it where it moved to.
     """
 
-    def __init__(self, authority: Authority, credentials: pyro.Credentials, address: Address = "") -> None:
+    def __init__(
+        self, authority: Authority, credentials: pyro.Credentials, address: Address = "", trail: Trail | None = None
+    ) -> None:
         self._authority, self._credentials, self.address = authority, credentials, address
+        self._trail = trail or Trail(None)
 
     def receive(self, data: bytes) -> bytes:
         asked = pyro.unpack(data)
@@ -96,13 +117,15 @@ class Enrolment:
         """Give a holder another certificate of the same names."""
         # What the server refuses is a second old; a certificate that was revoked since must not get a successor.
         if pyro.peer_serial() in refuse_revoked(self._authority, self._credentials):
-            return {"refused": "the certificate that is to be renewed is revoked: ask the operator"}
+            return self._refused("renew", "the certificate that is to be renewed is revoked: ask the operator")
         if who == identity.NOBODY:
-            return {"refused": "whoever asks for a renewal must show the certificate that is to be renewed"}
+            return self._refused("renew", "whoever asks for a renewal must show the certificate that is to be renewed")
         try:
-            return {"certificate": self._authority.issue(keys.requested_key(request), who, now_utc())}
+            certificate = self._authority.issue(keys.requested_key(request), who, now_utc())
         except BadValue as error:
-            return {"refused": str(error)}
+            return self._refused("renew", str(error))
+        self._note_issued("renew", certificate)
+        return {"certificate": certificate}
 
     def _enrol(self, secret: bytes, request: bytes) -> dict[str, object]:
         try:
@@ -111,8 +134,17 @@ class Enrolment:
             # To the operator as well: here it shows that somebody tries an invitation that was used, or that nobody
             # made.
             logger.warning("an enrolment was refused: {}", error)
-            return {"refused": str(error)}
+            return self._refused("enrol", str(error))
+        self._note_issued("enrol", certificate)
         return {"certificate": certificate}
+
+    def _refused(self, request: str, reason: str) -> dict[str, object]:
+        self._trail.refuse(request, reason)
+        return {"refused": reason}
+
+    def _note_issued(self, event: str, certificate: bytes) -> None:
+        found = keys.read_certificate(certificate)
+        self._trail.note(event, member=str(found.identity), serial=f"{found.serial:x}")
 
 
 def refuse_revoked(authority: Authority, credentials: pyro.Credentials) -> frozenset[int]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,6 +38,7 @@ class RightsFile:
         self.path = path
         self.table = RightsTable() if path is None or not (wanted or path.exists()) else read(path)
         self.trouble = ""  # why the file is not in force
+        self.on_change: Callable[[list[str]], None] = lambda rules: None
         self.digest = _digest(self.table)
         # A file that was there and is gone is a mistake, most likely; one that never was means the defaults.
         self._was_there = path is not None and path.exists()
@@ -49,9 +50,11 @@ class RightsFile:
             return ""
         try:
             # Whole or not at all: `read` raises before anything of the old rules is replaced.
-            self.table = read(self.path)
+            self.table, before = read(self.path), self.digest
             self.digest = _digest(self.table)
             self._was_there = True
+            if self.digest != before:
+                self.on_change([str(rule) for rule in self.table.rules])
         except GComError as error:
             self.trouble = f"{error}; the rules that were in force before stay so"
         return self.trouble

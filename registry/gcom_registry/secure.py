@@ -11,8 +11,10 @@ from gcom.runtime import pyro
 from gcom.values import names
 from gcom_registry import enrolment
 from gcom_registry.enrolment import Enrolment, Upkeep
+from gcom_registry.quotas import DEFAULT_QUOTAS, GroupQuotas
 from gcom_registry.rights_file import RightsFile
 from gcom_registry.server import RegistryServer
+from gcom_registry.trail.file import Trail
 
 Files = tuple[str | None, str | None, str | None]
 
@@ -24,22 +26,32 @@ def secure_server(
     files: Files,
     tell: Callable[[str], None],
     rights: RightsFile | None = None,
+    quotas: GroupQuotas = DEFAULT_QUOTAS,
 ) -> RegistryServer:
     """Return a registry that speaks TLS alone; raises BadValue, Unavailable.
 
     Where no certificate is given, its authority makes one; where there is no authority, that is made first.
     """
     if any(files):
-        return RegistryServer(place, data=data, credentials=own_credentials(files), rights=rights)
+        return RegistryServer(place, data=data, credentials=own_credentials(files), rights=rights, quotas=quotas)
     authority, fresh = enrolment.own_authority(authority_folder)
     if fresh:
         tell(f"made an authority, which signs all certificates, in {str(authority_folder)!r}: keep its key secret")
     # Worked out before the port is taken: an address that cannot be found is the settings' fault.
     hosts = _hosts(place)
     credentials = pyro.Credentials(enrolment.own_files(authority, hosts))
-    enrol, upkeep = Enrolment(authority, credentials), Upkeep(authority, credentials, hosts)
+    trail = Trail(data)
+    enrol = Enrolment(authority, credentials, trail=trail)
+    upkeep = Upkeep(authority, credentials, hosts, trail)
     server = RegistryServer(
-        place, data=data, credentials=credentials, enrol=enrol.receive, upkeep=upkeep, rights=rights
+        place,
+        data=data,
+        credentials=credentials,
+        enrol=enrol.receive,
+        upkeep=upkeep,
+        rights=rights,
+        trail=trail,
+        quotas=quotas,
     )
     # Nobody is answered before it is started.
     enrol.address = server.address

@@ -20,7 +20,7 @@ from gcom.core.codec import sequencer as sequencer_codec
 from gcom.core.codec.registry import decode_request, encode_answer
 from gcom.core.directory.table import Directory
 from gcom.core.directory.witness import Witness
-from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Register, Request, Unregister
+from gcom.core.messages.registry import Answer, Create, GroupInfo, Refusal, Register, Remove, Request, Unregister
 from gcom.core.messages.sequencer import Unknown
 from gcom.core.multicast.signing import RunSigner
 from gcom.core.ordering.sequencer import Sequencer
@@ -35,11 +35,14 @@ from gcom.values.identity import Identity
 from gcom.values.names import Address
 from gcom_registry.minting import SealedIds
 from gcom_registry.naming import NAME_SERVER, SafeNameServer, list_system
+from gcom_registry.quotas import DEFAULT_QUOTAS, EmptyGroups, GroupCounts, GroupQuotas
 from gcom_registry.requests import RequestLog
 from gcom_registry.rights import Rights, RightsTeller
 from gcom_registry.rights_file import RightsFile
 from gcom_registry.status import RegistryStatus
 from gcom_registry.storage import Creators, Disk, DurableCreators
+from gcom_registry.trail.changes import TrailStore, group_of, note_request
+from gcom_registry.trail.file import Trail
 
 if TYPE_CHECKING:  # it loads `cryptography`, for which loopback has no use
     from gcom_registry.enrolment import Upkeep
@@ -72,6 +75,8 @@ class RegistryServer:
         enrol: Callable[[bytes], bytes] | None = None,
         upkeep: Upkeep | None = None,
         rights: RightsFile | None = None,
+        trail: Trail | None = None,
+        quotas: GroupQuotas = DEFAULT_QUOTAS,
     ) -> None:
         """With a certificate it speaks TLS alone, at any host; else it is on loopback alone.
 
@@ -79,7 +84,7 @@ class RegistryServer:
         """
         place = host if isinstance(host, pyro.Place) else pyro.Place(host, (port,))
         self._lock = threading.Lock()
-        self._closed = False
+        self._closed = self._served = False
         name_server = SafeNameServer()
         self._sequencer = Sequencer()
         self._sequencing = threading.Lock()  # its own: giving serials waits for no lookup
@@ -93,6 +98,7 @@ class RegistryServer:
             is_open = {pyro.ENROLMENT: pyro.Endpoint(enrol)}
         elif isinstance(credentials, pyro.Credentials):
             endpoints[pyro.ENROLMENT] = pyro.Endpoint(_without_authority)
+        self._trail = trail or Trail(data)
         self._disk: Disk | None = None
         self._closing = threading.Event()
         self._requests = RequestLog()
@@ -101,17 +107,14 @@ class RegistryServer:
         # 1. The port. 2. The disk. 3. The directory, which reads it. 4. start(). The port first, as it tells whether
         #    another registry runs; nothing is served before the last step.
         self.rights = rights or RightsFile(None)
-        telling = {
-            pyro.STATUS: pyro.Endpoint(self._tell_status),
-            pyro.RIGHTS: pyro.Endpoint(RightsTeller(self.rights).receive),
-        }
+        status, rules = pyro.Endpoint(self._tell_status), pyro.Endpoint(RightsTeller(self.rights).receive)
+        telling = {pyro.STATUS: status, pyro.RIGHTS: rules}
         serves = {NAME_SERVER: name_server, **telling, **endpoints, **is_open}
         self._server = pyro.Server.at(place, serves, credentials, openly=frozenset(is_open))
         try:
             self._disk = Disk(data) if data else None
-            creators = DurableCreators(self._disk) if self._disk else Creators()
-            self._rights = Rights(creators, self.rights)
             self._directory = self._make_directory(place.ports[0], SealedIds(credentials.derive(_IDS)))
+            self._make_rules(quotas)
         # The port is bound by now: it must be free again for whoever mends the setting and tries once more.
         except GComError:
             self.close()
@@ -123,6 +126,11 @@ class RegistryServer:
         self.address: Address = self._server.address
         list_system(name_server, (NAME_SERVER, *endpoints), self.address)
 
+    def _make_rules(self, quotas: GroupQuotas) -> None:
+        creators = DurableCreators(self._disk) if self._disk else Creators()
+        self._rights = Rights(creators, self.rights)
+        self._counts, self._empty = GroupCounts(quotas, creators.of), EmptyGroups(quotas.empty_s)
+
     def _make_directory(self, port: int, ids: SealedIds) -> Directory:
         disk = self._disk
         if disk is None:
@@ -131,7 +139,9 @@ class RegistryServer:
         # A new folder does not show which names an earlier registry gave away that kept another folder, or none; nor
         # does one without a name which of them another registry of the list gave away while this one was down.
         nobody_knows_it = disk.fresh and not port
-        return Directory(ids, witness, disk, grace_ms=0 if nobody_knows_it else limits.START_GRACE_MS)
+        return Directory(
+            ids, witness, TrailStore(disk, self._trail), grace_ms=0 if nobody_knows_it else limits.START_GRACE_MS
+        )
 
     @property
     def secure(self) -> bool:
@@ -150,6 +160,10 @@ class RegistryServer:
         return self._server.refused
 
     def start(self) -> None:
+        self._served = True
+        self._server.observe_refusals(self._note_refused_peer)
+        self.rights.on_change = lambda rules: self._trail.note("rights", rules=rules)
+        self._trail.note("start", version=__version__, address=self.address)
         self._server.start()
         self._ticker.start()
         self._keeper.start()
@@ -194,7 +208,8 @@ class RegistryServer:
         return f"its clock has stood for {since_s:.0f} s: start it again" if stands else ""
 
     def _ill(self) -> str:
-        troubles = (self._disk.trouble if self._disk else "", self._upkeep.trouble if self._upkeep else "")
+        kept = self._disk.trouble if self._disk else "", self._upkeep.trouble if self._upkeep else ""
+        troubles = (*kept, self._trail.trouble)
         found = "; ".join(filter(None, troubles))
         # A start needs what is missing, and would forget what only the memory has.
         return self.stuck or (f"{found}. Mend that; do not start it again before" if found else "")
@@ -216,6 +231,9 @@ class RegistryServer:
             self._closed = True
             if self._disk:
                 self._disk.close()
+        if self._served:  # else the folder may be another registry's
+            self._trail.note("stop")
+        self._trail.close()
 
     def on_forked(self) -> None:
         """Be over, in the child of a fork: the registry is its parent's."""
@@ -225,6 +243,7 @@ class RegistryServer:
     def _run_upkeep(self) -> None:
         count = 0
         while not self._closing.wait(UPKEEP_S if count else 0):
+            self._trail.retry()
             if self._upkeep is not None:
                 self._upkeep()
             if self._disk is not None:
@@ -246,9 +265,23 @@ class RegistryServer:
                 self._directory.tick(_now_ms())
                 self._ticked = time.monotonic()
                 # Not at each tick: the kernel is asked about every process of these groups.
-                doubted = self._directory.doubted if count % limits.REAP_TICKS == 0 else []
+                if count % limits.REAP_TICKS:
+                    continue
+                doubted = self._directory.doubted
+                self._expire()
             for entry in doubted:
                 self._bury(entry)
+
+    def _expire(self) -> None:
+        """Remove groups that nobody has joined for too long; with the lock held."""
+        empty = [(group, row.instance) for group, row in self._directory.rows.items() if row.view is None]
+        for group in self._empty.expired(empty, time.monotonic()):
+            try:
+                self._directory.ask(Remove(group), _now_ms())
+                self._trail.note("expire", group=group)
+            except Unavailable as error:
+                logger.warning("{}", error)
+                return
 
     def _bury(self, entry: GroupInfo) -> None:
         seats = [*zip(entry.members, entry.addresses, strict=True), *entry.others]
@@ -260,8 +293,9 @@ class RegistryServer:
         with self._lock:
             try:
                 # Instance and view are named, so that a group that has registered anew meanwhile is not buried.
-                if not self._closed:
-                    self._directory.bury(entry.definition.group, entry.instance, entry.view, dead)
+                group, instance = entry.definition.group, entry.instance
+                if not self._closed and self._directory.bury(group, instance, entry.view, dead):
+                    self._trail.note("dead", group=group, instance=instance, processes=dead)
             except Unavailable as error:
                 logger.warning("{}", error)
 
@@ -275,6 +309,7 @@ class RegistryServer:
                 refused = self._rights.refusal(request, who, self._directory.askers(request))
             if refused:
                 self._note(request, refused, began)
+                self._trail.refuse(type(request).__name__.lower(), refused.text, group=request.group)
                 raise NotPermitted(refused.text)
         with self._sequencing:
             answer = self._sequencer.ask(request)
@@ -310,31 +345,41 @@ class RegistryServer:
         with self._lock:
             if self._closed:
                 return Refusal("Unavailable", "the registry is closing")
+            known = group_of(request) in self._directory.rows
             try:
-                return self._carry_out(request, pyro.peer())
+                answer = self._carry_out(request, pyro.peer(), known)
             except Unavailable as error:  # of the disk
-                return Refusal("Unavailable", str(error))
+                answer = Refusal("Unavailable", str(error))
+        note_request(self._trail, request, answer, known=known)
+        return answer
 
     def _note(self, request: object, answer: object, began: float) -> None:
         """Count a request, and how long it took."""
         outcome = answer.code if isinstance(answer, Refusal) else "Unknown" if isinstance(answer, Unknown) else "ok"
         self._requests.note(type(request).__name__, outcome, time.perf_counter() - began)
 
-    def _carry_out(self, request: Request, who: Identity | None) -> Answer:
-        """Answer a request that its asker may put. Nobody is known on loopback, where all are the same user."""
+    def _note_refused_peer(self, reason: str, place: str, who: str) -> None:
+        self._trail.refuse("connect", reason, **{"by": who, "from": place})
+
+    def _carry_out(self, request: Request, who: Identity | None, known: bool) -> Answer:
+        """Answer a request that its asker may put; `known`: its group was in the directory before.
+
+        Nobody is known on loopback, where all are the same user.
+        """
+        if not known and (full := self._counts.refusal(request, who, self._directory.rows)):
+            return full
         if who is None:
             return self._directory.ask(request, _now_ms())
-        # Asked before the request is carried out: afterwards every
-        # group is known, and any member would count as its creator.
-        known = not isinstance(request, Create) or self._directory.knows(request.definition.group)
         # A last word is its signer's, whoever hands it in.
         proven = isinstance(request, Unregister) and self._is_proven(request)
         askers = None if proven else self._directory.askers(request)
-        if refused := self._rights.refusal(request, who, askers, known=known):
+        if refused := self._rights.refusal(request, who, askers, known=known or not isinstance(request, Create)):
             return refused
         answer = self._directory.ask(request, _now_ms())
         if isinstance(request, Create) and not known:
             self._rights.note_creation(request, answer, who)
+        if not known:
+            self._counts.note(request, who, self._directory.rows)
         return answer
 
     def _is_proven(self, request: Unregister) -> bool:

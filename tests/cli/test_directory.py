@@ -347,3 +347,26 @@ def test_a_group_is_made_with_its_failure_detection(registry: str, capfd: pytest
     assert "nor 2 to 120 seconds" in capfd.readouterr().err
     assert run(registry, "join news --name bob --detection wan") == 2
     assert "--detection is for --create" in capfd.readouterr().err
+
+
+def test_many_groups_are_removed_by_one_command(
+    registry: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remove(*words: str, typed: str = "") -> tuple[int, str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        status = app.run(["remove", *words, "--registry", registry])
+        return status, capfd.readouterr().err
+
+    for group in ("test-1", "test-2", "test-3", "news", "letters"):
+        assert app.run(["create", group, "--registry", registry]) == 0
+    capfd.readouterr()
+    status, shown = remove("test-*", "news", typed="\n")
+    assert (status, "3 empty groups fit test-*; 0 that fit have members" in shown) == (1, True)
+    assert "nothing was changed" in shown
+    status, shown = remove("test-*", "news", "nope", typed="3\n")
+    assert (status, shown.count("is removed")) == (1, 4)
+    assert "there is no group 'nope' here" in shown
+    assert remove("*", "--yes") == (
+        0,
+        "gcom: 1 empty groups fit *; 0 that fit have members\ngcom: group 'letters' is removed\n",
+    )

@@ -8,11 +8,13 @@ from gcom.cli.output import Output, notice
 from gcom.cli.prompts import is_confirmed
 from gcom.cli.rows import describe
 from gcom.core.messages.registry import GroupInfo
+from gcom.errors import GroupInUse, NotPermitted, UnknownGroup
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.user_process.life import is_dead
 from gcom.values import limits
 from gcom.values.definition import Definition, Netsplit
 from gcom.values.names import Process, name_of, place_of
+from gcom.values.rights import matches
 
 STARTING = "the registry is starting: it gives no name away until the groups that are there had time to register"
 _LEASE_S = limits.LEASE_MS // 1000
@@ -100,6 +102,32 @@ def create(directory: DirectoryClient, output: Output, wanted: Definition, as_js
         output.flush()
     else:
         notice(f"group {wanted.group!r} is there: {describe(entry.definition)}")
+
+
+def remove(directory: DirectoryClient, words: Sequence[str], yes: bool) -> int:
+    """Remove groups by name, and the empty ones that patterns fit; return the exit status."""
+    patterns = [word for word in words if "*" in word]
+    known = directory.groups() if patterns else ()
+    fit = [it for it in known if any(matches(pattern, it.definition.group) for pattern in patterns)]
+    groups = [it.definition.group for it in fit if not it.members]
+    if patterns:
+        notice(f"{len(groups)} empty groups fit {' '.join(patterns)}; {len(fit) - len(groups)} that fit have members")
+        if groups and not yes and not is_confirmed(str(len(groups)), "their number"):
+            notice("nothing was changed")
+            return 1
+    named = [word for word in words if word not in patterns]
+    failed = 0
+    for group in dict.fromkeys((*named, *groups)):
+        try:
+            directory.remove(group)
+            notice(f"group {group!r} is removed")
+        except (GroupInUse, NotPermitted, UnknownGroup) as error:
+            # Of several the rest is removed all the same.
+            if len(words) == 1 and not patterns:
+                raise
+            failed += 1
+            notice(str(error))
+    return 1 if failed else 0
 
 
 def fork(directory: DirectoryClient, group: str, yes: bool, force: bool) -> int:

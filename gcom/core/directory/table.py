@@ -11,7 +11,7 @@ one, that is not proven dead (docs/protocols/continuity.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -85,8 +85,7 @@ class Directory:
         self._ties = witness if durable else None
         self._witness = witness or Witness((), lambda record: None)
         self._store = store or Store()
-        # Without leases: who lives is told by the members, within a second, and until the grace is over no name is
-        # given away.
+        # Without leases: who lives is told by the members within a second, and no name is given away before.
         self._rows = {row.definition.group: row for row in self._store.rows()}
         self._tombstones = RegistryTombstones(self._store)
         self._contests = Contests(mint)
@@ -113,9 +112,10 @@ class Directory:
 
     # requests
 
-    def knows(self, group: str) -> bool:
-        """Return whether a group of that name is in the table."""
-        return group in self._rows
+    @property
+    def rows(self) -> Mapping[str, Row]:
+        """The entries by group, to be looked at alone."""
+        return self._rows
 
     def askers(self, request: Request | SequencerRequest) -> Askers:
         """Return the processes of which one must ask this, or None where anybody may."""
@@ -155,7 +155,7 @@ class Directory:
     def _on_create(self, request: Create) -> Answer:
         wanted = request.definition
         row = self._rows.get(wanted.group)
-        # A vote that does not outlive the registry could be given twice, to two halves.
+        # A vote that does not outlive the registry could be given twice.
         if row is None and wanted.tie_breaker is TieBreaker.REGISTRY and self._ties is None:
             return NO_TIE_BREAKER
         if row is None:
@@ -442,8 +442,7 @@ class Directory:
 
     def _put(self, row: Row) -> GroupInfo:
         before = self._rows.get(row.definition.group)
-        # On the disk before it is answered, and only if something durable has changed: a lease is renewed every
-        # second.
+        # On the disk before it is answered, and only if something durable has changed: not for each renewal.
         if before is None or before.durable != row.durable:
             self._store.save(row)
         self._rows[row.definition.group] = row

@@ -49,7 +49,7 @@ from gcom.runtime.pyro.places import (  # noqa: E402
 )
 from gcom.runtime.pyro.secret import UserSecret  # noqa: E402
 from gcom.runtime.pyro.server import Server, settings  # noqa: E402
-from gcom.runtime.pyro.tls import peer, peer_serial  # noqa: E402
+from gcom.runtime.pyro.tls import peer, peer_place, peer_serial  # noqa: E402
 from gcom.runtime.pyro.wire import CALL_BYTES_MAX, NODE, pack, unpack  # noqa: E402
 
 DIRECTORY = "gcom.directory"  # the objects that a registry serves
@@ -88,6 +88,7 @@ __all__ = [
     "own_host",
     "pack",
     "peer",
+    "peer_place",
     "peer_serial",
     "place",
     "public_address",

@@ -13,13 +13,14 @@ import select
 import socket
 import threading
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 
 from loguru import logger
 from Pyro5 import protocol
 
-from gcom.runtime.pyro.tls import PeerSocket
+from gcom.runtime.pyro.tls import PeerSocket, place_of_peer
 from gcom.runtime.pyro.wire import NOT_TRUSTED, RefusedMessage, WireMessage, pack, read, write
 
 LEAVE_BYTES_MAX = 4 * 1024 * 1024  # so much of what a peer still sends is read at most: a few of its messages
@@ -31,12 +32,15 @@ class Refusals:
     """Counts of what was refused, logged now and then in our words alone: a peer's text never reaches the log."""
 
     def __init__(self) -> None:
+        self.observer: Callable[[str, str, str], None] | None = None  # called with reason, peer's place and names
         self.counts: Counter[str] = Counter()
         self._told: Counter[str] = Counter()
         self._told_at = -REPORT_S
         self._lock = threading.Lock()
 
-    def add(self, reason: str) -> None:
+    def add(self, reason: str, sock: PeerSocket | None = None) -> None:
+        if self.observer is not None and sock is not None:
+            self.observer(reason, place_of_peer(sock), str(getattr(sock, "peer", "")))
         with self._lock:
             self.counts[reason] += 1
             now = monotonic()

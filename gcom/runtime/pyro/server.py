@@ -127,11 +127,11 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             if self._introduce(conn, deadline):
                 return True
         except RefusedMessage as refused:
-            self._refusals.add(refused.reason)
+            self._refusals.add(refused.reason, conn.sock)
         except TimeoutError:
-            self._refusals.add("silent")
+            self._refusals.add("silent", conn.sock)
         except ssl.SSLError as error:
-            self._refusals.add(tls.refusal(error))
+            self._refusals.add(tls.refusal(error), conn.sock)
             parting.take_leave(conn.sock, self._handshake_s)  # the alert that was sent says why
         except (EOFError, OSError):
             pass  # it went away
@@ -154,7 +154,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
 
     def _refuse(self, conn: Any, reason: str, words: str, seq: int = 0) -> None:
         """Count a refusal, and tell the peer; the caller then ends the connection."""
-        self._refusals.add(reason)
+        self._refusals.add(reason, conn.sock)
         parting.refuse(conn.sock, words, self._handshake_s, seq)
 
     def _introduce(self, conn: Any, deadline: float) -> bool:
@@ -168,7 +168,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             with tls.serving(conn.gcom_peer, sock):
                 answer = self._welcome(hello)
         except RefusedMessage as refused:
-            self._refusals.add(refused.reason)
+            self._refusals.add(refused.reason, sock)
             write(sock, protocol.MSG_CONNECTFAIL, 0, hello.seq, *stock.rejection(str(refused), hello.serializer))
             parting.take_leave(sock, self._handshake_s)
             return False
@@ -250,7 +250,7 @@ class _Daemon(pyro_server.Daemon):  # type: ignore[misc]
             finally:
                 self._connections.end(conn, is_new)
         except RefusedMessage as refused:
-            self._refusals.add(refused.reason)
+            self._refusals.add(refused.reason, conn.sock)
             with contextlib.suppress(OSError):
                 conn.gcom_requests.flush()  # what was asked before is answered
             raise errors.SecurityError(refused.reason) from refused
@@ -406,6 +406,10 @@ class Server:
     def refused(self) -> Counter[str]:
         """Counts of what was refused, by reason."""
         return self._refusals.counts
+
+    def observe_refusals(self, observer: Callable[[str, str, str], None]) -> None:
+        """Have each refused peer told, with the reason, where it dialled from, and the names that it showed."""
+        self._refusals.observer = observer
 
     @property
     def connections(self) -> int:

@@ -26,7 +26,7 @@ from gcom.values.identity import Identity
 _READ_BYTES = 128 * 1024  # half of the largest frame: two reads, where a small buffer would take many
 _PLAIN_GCOM = b"P"  # of PYRO; a TLS handshake begins with 22
 _PEER: ContextVar[Identity | None] = ContextVar("peer", default=None)
-_SERIAL: ContextVar[int] = ContextVar("serial", default=0)
+_SOCKET: ContextVar[PeerSocket | None] = ContextVar("socket", default=None)
 # The identity of the peer whose request this thread serves; None for a process of this very user. Asked for twice per
 # request, so it is the variable's own method.
 peer = _PEER.get
@@ -275,21 +275,36 @@ class PlainSpoken(Exception):
 
 @contextmanager
 def serving(who: Identity | None, sock: PeerSocket) -> Iterator[None]:
-    """Have `peer` and `peer_serial` tell whose request is being served, while it is."""
+    """Have `peer`, `peer_serial` and `peer_place` tell whose request is being served, while it is."""
     # A context variable, for a server's threads serve many connections, and a request may be looked at far from its
     # socket.
     token = _PEER.set(who)
-    serial = _SERIAL.set(sock.serial if isinstance(sock, SecureSocket) else 0)
+    served = _SOCKET.set(sock)
     try:
         yield
     finally:
         _PEER.reset(token)
-        _SERIAL.reset(serial)
+        _SOCKET.reset(served)
 
 
 def peer_serial() -> int:
     """Return the serial number of the certificate of the peer whose request this thread serves; 0 if there is none."""
-    return _SERIAL.get()
+    sock = _SOCKET.get()
+    return sock.serial if isinstance(sock, SecureSocket) else 0
+
+
+def peer_place() -> str:
+    """Return the `host:port` that the peer whose request this thread serves dialled from; empty if there is none."""
+    return place_of_peer(_SOCKET.get())
+
+
+def place_of_peer(sock: PeerSocket | None) -> str:
+    """Return the `host:port` at the other end of a connection; empty if there is none."""
+    try:
+        host, port, *_ = sock.getpeername() if sock else ("", 0)
+    except OSError:  # it went away
+        return ""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}" if host else ""
 
 
 def refusal(error: ssl.SSLError) -> str:

@@ -53,6 +53,14 @@ Rights = Annotated[
         show_default=False,
     ),
 ]
+GroupsMax = Annotated[str | None, typer.Option(metavar="N", help="Groups in all. [default: 10000]")]
+GroupsEach = Annotated[
+    str | None, typer.Option(metavar="N", help="Groups that one member may have, off loopback. [default: 500]")
+]
+EmptyDays = Annotated[
+    str | None,
+    typer.Option(metavar="N", help="Remove a group that nobody joins for so many days; 0: never. [default: 7]"),
+]
 # As a member's: one flag has one meaning in both programs.
 Metrics = options.Metrics
 Config = Annotated[

@@ -16,6 +16,7 @@ from gcom.runtime import pyro
 from gcom_registry.operation.logs import ServiceOutput
 from gcom_registry.operation.notify import notify, watchdog
 from gcom_registry.operation.settings import BadSettings, ServiceSettings
+from gcom_registry.quotas import DAY_S, GroupQuotas
 from gcom_registry.rights_file import FILE, RightsFile
 from gcom_registry.server import DRAIN_S, RegistryServer
 
@@ -130,15 +131,24 @@ def rights_file(wanted: ServiceSettings) -> RightsFile:
         raise BadSettings(str(error)) from error
 
 
+def quotas(wanted: ServiceSettings) -> GroupQuotas:
+    """Return the quotas of groups."""
+    in_all, each, days = (int(wanted[key]) for key in ("groups_max", "groups_each", "empty_days"))
+    return GroupQuotas(in_all, each, days * DAY_S)
+
+
 def _server(wanted: ServiceSettings, output: ServiceOutput) -> RegistryServer:
     secure, place, data = is_secure(wanted), place_of(wanted), wanted.get("data")
     if not secure:
-        return RegistryServer(place.host, place.ports[0], _folder(data, place.ports[0], output))
+        folder = _folder(data, place.ports[0], output)
+        return RegistryServer(place.host, place.ports[0], folder, quotas=quotas(wanted))
     from gcom_registry.secure import secure_server
 
     rights = rights_file(wanted)
     folder = _folder(data, place.ports[0], output)
-    return secure_server(place, folder, authority_folder(data), own_certificate(wanted), output.tell, rights)
+    return secure_server(
+        place, folder, authority_folder(data), own_certificate(wanted), output.tell, rights, quotas(wanted)
+    )
 
 
 def _folder(data: str | None, port: int, output: ServiceOutput) -> Path | None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from gcom.certificates import private_files
 from gcom.errors import BadValue
 from gcom.runtime import pyro
+from gcom.values.limits import DIRECTORY_GROUPS_MAX as GROUPS_MAX
 
 PREFIX = "GCOM_SERVE_"
 CONFIG_VARIABLE = f"{PREFIX}CONFIG"
@@ -57,6 +58,14 @@ def _port(text: str) -> None:
         raise BadValue(f"port {text!r} is not 0 to 65535")
 
 
+def _whole(least: int, most: int) -> Callable[[str], None]:
+    def check(text: str) -> None:
+        if not (text.isascii() and text.isdigit()) or not least <= int(text) <= most:
+            raise BadValue(f"{text!r} is no whole number from {least} to {most}")
+
+    return check
+
+
 def _one_of(words: Iterable[str]) -> Callable[[str], None]:
     def check(text: str) -> None:
         if text not in words:
@@ -77,6 +86,11 @@ SETTINGS = (
     Setting("port", f"{PREFIX}PORT", "7411", "the port; 0 takes any free one", _port),
     Setting("data", f"{PREFIX}DATA", "", "the folder of names and votes; none keeps nothing"),
     Setting("rights", f"{PREFIX}RIGHTS", "", "the file of who may do what, off loopback"),
+    Setting("groups_max", f"{PREFIX}GROUPS_MAX", f"{GROUPS_MAX}", "groups in all", _whole(1, GROUPS_MAX)),
+    Setting("groups_each", f"{PREFIX}GROUPS_EACH", "500", "groups of one member, off loopback", _whole(1, GROUPS_MAX)),
+    Setting(
+        "empty_days", f"{PREFIX}EMPTY_DAYS", "7", "days until an empty group is removed; 0: never", _whole(0, 3650)
+    ),
     Setting("metrics", f"{PREFIX}METRICS", "", "where to serve /metrics, /healthz and /readyz: [HOST:]PORT"),
     Setting("log_format", f"{PREFIX}LOG_FORMAT", "text", "text, or json: one object a line", _one_of(LOG_FORMATS)),
     Setting("log_level", f"{PREFIX}LOG_LEVEL", "WARNING", "the least that is logged", _one_of(LOG_LEVELS)),

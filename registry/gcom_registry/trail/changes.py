@@ -1,0 +1,83 @@
+"""Changes of the directory as events of the trail: what was asked for, and what became of each group's membership."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gcom.core.directory.rows import DissolvedInstance, Row, Store
+from gcom.core.messages.registry import Answer, Create, Fork, Refusal, Remove, Request, Unregister
+from gcom.values.names import Process, name_of, place_of
+from gcom_registry.trail.file import Trail
+
+# Of these every refusal is told: an operator looks for them. Other requests are repeated by themselves until they fit.
+_ASKED_FOR = {Create: "create", Remove: "remove", Fork: "fork"}
+_FORBIDDEN = frozenset(["NotPermitted", "NotInvited"])
+
+
+def note_request(trail: Trail, request: Request, answer: Answer, *, known: bool) -> None:
+    """Note a request that was carried out or refused; `known`: its group was in the directory before."""
+    event = _ASKED_FOR.get(type(request))
+    if isinstance(answer, Refusal):
+        if answer.code in _FORBIDDEN or event:
+            trail.refuse(event or type(request).__name__.lower(), answer.text, group=group_of(request))
+    elif isinstance(request, Unregister):
+        if known:
+            trail.note("leave", group=request.group, member=name_of(request.process), process=request.process)
+    elif event and not (isinstance(request, Create) and known):
+        trail.note(event, group=group_of(request))
+
+
+def group_of(request: Request) -> str:
+    """Return the name of the group that a request is about; empty for one that names none."""
+    definition = getattr(request, "definition", None)
+    return str(definition.group if definition else getattr(request, "group", ""))
+
+
+class TrailStore(Store):
+    """A store, and the trail of what it is given: members that come and go, and groups that end."""
+
+    def __init__(self, kept: Store, trail: Trail) -> None:
+        self._kept, self._trail = kept, trail
+        self._seen: dict[str, Row] = {}
+
+    def rows(self) -> Iterable[Row]:
+        for row in self._kept.rows():
+            self._seen[row.definition.group] = row
+            yield row
+
+    def dissolved(self) -> Iterable[DissolvedInstance]:
+        return self._kept.dissolved()
+
+    def save(self, row: Row) -> None:
+        self._kept.save(row)
+        group = row.definition.group
+        before, self._seen[group] = self._seen.get(group), row
+        self._note_members(before, row)
+
+    def _note_members(self, before: Row | None, row: Row) -> None:
+        was, now = _members(before), _members(row)
+        where = {"group": row.definition.group, "instance": row.instance, "view": row.number}
+        for process in (it for it in now if it not in was):
+            address = place_of(now[process])
+            self._trail.note("join", **where, member=name_of(process), process=process, address=address)
+        out = dict(row.older)
+        for process in (it for it in was if it not in now):
+            event = "out" if process in out else "leave"
+            self._trail.note(event, **where, member=name_of(process), process=process)
+
+    def drop(self, group: str) -> None:
+        self._kept.drop(group)
+        row = self._seen.pop(group, None)
+        if row and row.view:
+            self._trail.note("end", group=group, instance=row.instance, view=row.number, members=list(row.view.members))
+
+    def bury(self, gone: DissolvedInstance) -> None:
+        self._kept.bury(gone)
+
+    def forget(self, group: str) -> None:
+        self._kept.forget(group)
+
+
+def _members(row: Row | None) -> dict[Process, str]:
+    view = row.view if row else None
+    return dict(zip(view.members, view.addresses, strict=True)) if view else {}
