@@ -20,7 +20,7 @@ from gcom.errors import BadValue, MalformedFrame, Unavailable
 from gcom.runtime import pyro
 from gcom.topics.crash_points import VARIABLE
 from gcom.topics.served import codec, operations, requests
-from gcom.topics.served.client import RemoteStore
+from gcom.topics.served.client import RemoteTopicStore
 from gcom.topics.served.serving import TopicsServer
 from gcom.topics.storage import appends
 from gcom.topics.storage.transaction import job
@@ -95,7 +95,7 @@ def test_a_server_that_is_killed_and_started_again(tmp_path: Path) -> None:
 
 def test_a_client_whose_server_is_gone(served: TopicsServer) -> None:
     """What was never sent is Unavailable, and what may have arrived is ReceiptUnknown."""
-    store = topics.TopicStore(RemoteStore(f"gcom://{served.address}", timeout_s=0.5), "x")
+    store = topics.TopicStore(RemoteTopicStore(f"gcom://{served.address}", timeout_s=0.5), "x")
     orders = store.topic("orders")
     orders.send("a")
     served.close()

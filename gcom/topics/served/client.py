@@ -129,7 +129,7 @@ class _Waiting(NamedTuple):
     future: Future[Any]
 
 
-class RemoteStore:
+class RemoteTopicStore:
     """The way to a store at servers, as `StoreAccess` says."""
 
     def __init__(self, place: str, timeout_s: float = TIMEOUT_S) -> None:
@@ -299,7 +299,7 @@ class RemoteStore:
 class RemoteTopic:
     """The way to one topic of a store at servers."""
 
-    def __init__(self, store: RemoteStore, topic: str) -> None:
+    def __init__(self, store: RemoteTopicStore, topic: str) -> None:
         self.root, self.name, self.durable = store, store.name, store.durable
         self._topic = topic
 
