@@ -11,7 +11,7 @@ from gcom.errors import BadValue
 from gcom.values.definition import Definition
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # the page of all benches measures it daily
 def test_each_size_is_measured() -> None:
     told: list[str] = []
     setup = ScaleSetup(Definition("bench"), 3, (2, 3), 100, 50.0, 0.3)
