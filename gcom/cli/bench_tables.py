@@ -33,6 +33,7 @@ from gcom.bench.processes import usage
 from gcom.bench.scale import sizes as group_sizes
 from gcom.bench.security import hostile as hostile_bench
 from gcom.bench.security import tls as tls_bench
+from gcom.bench.sessions import measuring as sessions_bench
 from gcom.bench.throughput.load import percentile
 from gcom.bench.topics import measuring as topics_bench
 from gcom.cli.output import Output, notice
@@ -133,6 +134,11 @@ def idle(setup: idle_cost.IdleSetup, output: Output, as_json: bool) -> int:
 
 def topics(setup: topics_bench.TopicsBenchSetup, output: Output, as_json: bool) -> int:
     _measured(partial(topics_bench.measure, setup), None, _topics_table, output, as_json)
+    return 0
+
+
+def sessions(setup: sessions_bench.SessionBenchSetup, output: Output, as_json: bool) -> int:
+    _measured(partial(sessions_bench.measure, setup), None, _sessions_table, output, as_json)
     return 0
 
 
@@ -307,6 +313,18 @@ def _topics_table(outcome: topics_bench.TopicsBenchResult) -> Table:
     table = _table(title, ("", "value", "to reach", " "), ("", " "))
     for it in outcome.figures:
         table.add_row(it.name, f"{it.value:,.2f}", f"{it.bound:,g}", _met(it.met))
+    return table
+
+
+def _sessions_table(outcome: sessions_bench.SessionBenchResult) -> Table:
+    titles = ("", "value", "to reach", " ", "reads per s", "of none", "writes per s", "of none ")
+    table = _table("Sessions: a store of three replicas, one of them in this process", titles, ("", " "))
+    for it in outcome.figures:
+        table.add_row(it.name, f"{it.value:,.2f}", f"{it.bound:,g}", _met(it.met))
+    for price in outcome.prices:
+        shares = f"{price.reads_share:.0%}", f"{price.writes_share:.0%}"
+        name = "no guarantee" if price.guarantee == "none" else price.guarantee
+        table.add_row(name, "", "", "", f"{price.reads_per_s:,.0f}", shares[0], f"{price.writes_per_s:,.0f}", shares[1])
     return table
 
 

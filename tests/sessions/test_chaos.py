@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 
 from gcom.bank.accounts import Bank
-from gcom.bank.chaos import ChaosPlan, ChaosResult, ChaoticCustomer, Ledger
+from gcom.demo.bank.chaos import ChaosPlan, ChaosResult, ChaoticCustomer, Ledger
 from gcom.errors import BadValue
 from tests.running import Child, environment
 

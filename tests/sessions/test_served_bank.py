@@ -19,9 +19,9 @@ import pytest
 import gcom
 from gcom.bank.branch_server import BRANCH, BranchServer
 from gcom.bank.orders import BankOrder, BankOrders, Customer, orders_of
-from gcom.bank.serving import BranchProcesses, ServedBank
 from gcom.bank.visits import ServedBranches
 from gcom.bench.processes.children import Children
+from gcom.demo.bank.serving import BranchProcesses, ServedBank
 from gcom.runtime import pyro
 from tests.running import Child, environment
 from tests.runtime.nodes import until

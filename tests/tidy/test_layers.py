@@ -46,7 +46,7 @@ VALUES = ("gcom.errors", "gcom.values")
 BELOW_RUNTIME = (*VALUES, "gcom.core", "gcom.trace")
 SECURE = (*BELOW_RUNTIME, "gcom.certificates")  # the simulator knows no certificates
 AIO = (*SECURE, "gcom.runtime", "gcom.aio")
-BANK = ("gcom.replicated", "gcom.sessions", "gcom.runtime", "gcom.bench.processes", "gcom.bank")
+BANK = ("gcom.replicated", "gcom.sessions", "gcom.runtime", "gcom.bank")
 PROGRAMS = (
     *SECURE,
     "gcom",
@@ -105,13 +105,14 @@ LAYERS = (
     Layer("gcom.bank", (*VALUES, "gcom", *BANK), STDLIB),
     Layer(
         "gcom.demo",
-        (*BELOW_RUNTIME, "gcom", "gcom.runtime", "gcom.bench", "gcom.topics", "gcom.demo"),
+        (*BELOW_RUNTIME, "gcom", "gcom.bench", "gcom.topics", "gcom.demo", *BANK),
         STDLIB | {"loguru", "rich"},
     ),
     Layer("gcom.bench.throughput.frames", ("gcom.bench",), STDLIB | {"Pyro5", "msgpack"}),  # the baseline is bare Pyro5
     Layer("gcom.bench.throughput.pysyncobj", ("gcom.bench", "gcom.errors"), STDLIB | {"pysyncobj"}),
     Layer("gcom.bench.performance.plots", (*VALUES, "gcom.bench"), STDLIB | {"matplotlib"}),
     Layer("gcom.bench.latency.echo", ("gcom.bench",), STDLIB | {"Pyro5"}),  # the baseline is bare Pyro5
+    Layer("gcom.bench.sessions", (*VALUES, "gcom", "gcom.bank", "gcom.sessions", "gcom.bench"), STDLIB),
     Layer(
         "gcom.bench",
         (*SECURE, "gcom", "gcom.runtime", "gcom.topics", "gcom.bench"),

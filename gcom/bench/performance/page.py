@@ -14,6 +14,7 @@ from gcom.bench.performance import plots
 from gcom.bench.performance.computer import Computer
 from gcom.bench.performance.plan import Findings
 from gcom.bench.scale.sizes import ScaleResult
+from gcom.bench.sessions.measuring import SessionBenchResult
 from gcom.bench.throughput.load import percentile
 from gcom.bench.throughput.turns import ThroughputResult
 from gcom.errors import BadValue
@@ -98,6 +99,8 @@ def page(findings: Findings, machine: Computer, pictures: dict[str, str], quick:
             "after it, in a view without the dead; 5 members, TOTAL, all sending.",
             _failover(findings.failover),
         ]
+    if findings.sessions:
+        parts += ["## Sessions", *sessions_parts(findings.sessions)]
     parts += [
         "## Others",
         "Measured on another day on a machine of 2 cores, beside other work: 3 members, and not in turns with the "
@@ -183,6 +186,30 @@ def _failover(results: Sequence[FailoverResult]) -> str:
         shown = ["never" if value is None else f"{value:.0f}" for value in spread.values()]
         rows.append([str(it.kill), f"{len(it.trials)}", *shown])
     return _table(["killed", "trials", "median ms", "p90 ms", "worst ms"], rows)
+
+
+def sessions_parts(result: SessionBenchResult) -> list[str]:
+    """Return the section about sessions, without its title."""
+    figures = [
+        [it.name, f"{it.value:,.2f}", f"{it.bound:,g}", "reached" if it.met else "short"] for it in result.figures
+    ]
+    prices = [
+        [
+            it.guarantee,
+            f"{it.reads_per_s:,.0f}",
+            f"{it.reads_share:.2f}",
+            f"{it.writes_per_s:,.0f}",
+            f"{it.writes_share:.2f}",
+        ]
+        for it in result.prices
+    ]
+    return [
+        "A store of three replicas, one of them in the process that measures. A round trip is a remote read without "
+        "any guarantee.",
+        _table(["", "value", "to reach", ""], figures),
+        "The price of each guarantee: one session, beside one without any, in turns.",
+        _table(["guarantee", "reads/s", "of none", "writes/s", "of none"], prices),
+    ]
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

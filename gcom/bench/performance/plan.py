@@ -15,6 +15,8 @@ from gcom.bench.latency import turns as latency_turns
 from gcom.bench.latency.turns import LatencyResult, LatencySetup
 from gcom.bench.scale import sizes as group_sizes
 from gcom.bench.scale.sizes import ScaleResult, ScaleSetup
+from gcom.bench.sessions import measuring as sessions_bench
+from gcom.bench.sessions.measuring import SessionBenchResult, SessionBenchSetup
 from gcom.bench.throughput import turns as throughput_turns
 from gcom.bench.throughput.turns import ThroughputResult, ThroughputSetup
 from gcom.values.definition import Definition, Multicast, Ordering
@@ -30,13 +32,14 @@ IDLE = ((3, 1), (5, 20))  # members, and groups that all of them are in
 
 @dataclass(frozen=True, slots=True)
 class PerformancePlan:
-    """The setups of all measurements; `failover` is None where there is no time for kills."""
+    """The setups of all measurements; `failover` and `sessions` are None where there is no time for them."""
 
     single: tuple[LatencySetup, ...]
     idle: tuple[IdleSetup, ...]
     floods: tuple[ThroughputSetup, ...]
     scale: ScaleSetup
     failover: FailoverSetup | None
+    sessions: SessionBenchSetup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Findings:
     floods: tuple[ThroughputResult, ...]
     scale: ScaleResult
     failover: tuple[FailoverResult, ...]
+    sessions: SessionBenchResult | None = None
 
     @property
     def wrong(self) -> list[str]:
@@ -62,6 +66,8 @@ class Findings:
         yield from (it.row() for it in self.floods)
         yield from (step.row(self.scale.setup) for step in self.scale.steps)
         yield from (it.row() for it in self.failover)
+        if self.sessions:
+            yield self.sessions.row()
 
 
 def plan(quick: bool) -> PerformancePlan:
@@ -76,7 +82,8 @@ def plan(quick: bool) -> PerformancePlan:
     sizes = (3, 8) if quick else (2, 3, 5, 8, 16, 32)
     scale = ScaleSetup(FIFO, max(sizes), sizes, 100, 100.0, 1.0 if quick else 5.0)
     kills = None if quick else FailoverSetup(TOTAL, 5, 5, tuple(Kill))
-    return PerformancePlan(tuple(single), idle, tuple(floods), scale, kills)
+    sessions = SessionBenchSetup(2_000 if quick else 20_000)
+    return PerformancePlan(tuple(single), idle, tuple(floods), scale, kills, sessions)
 
 
 def _flood(
@@ -93,6 +100,7 @@ def measure(wanted: PerformancePlan, tell: Tell = lambda _text: None) -> Finding
         tuple(_flooded(setup, tell) for setup in wanted.floods),
         ScaleResult(wanted.scale, tuple(group_sizes.measure(wanted.scale, tell))),
         tuple(_killed(wanted.failover, tell)) if wanted.failover else (),
+        sessions_bench.measure(wanted.sessions, tell) if wanted.sessions else None,
     )
 
 

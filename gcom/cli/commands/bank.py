@@ -17,9 +17,9 @@ from gcom.errors import BadValue
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gcom.bank.chaos import ChaosResult
     from gcom.bank.customers import CustomerResult
     from gcom.bank.orders import BankOrders
+    from gcom.demo.bank.chaos import ChaosResult
 
 app = typer.Typer(help="Run a bank of branches, whose customers see their own money at each.", rich_markup_mode=None)
 
@@ -76,8 +76,8 @@ def run(
 
 
 def _run_served(asked: BankOrders, output: Path | None, base_port: int, stop_when_done: bool) -> int:
-    from gcom.bank.serving import ServedBank
     from gcom.bank.visits import ServedBranches
+    from gcom.demo.bank.serving import ServedBank
 
     bank = ServedBank(asked, base_port)
     branches = ServedBranches({it: f"127.0.0.1:{bank.port(it)}" for it in asked.branches})
@@ -138,8 +138,8 @@ def serve(
       gcom bank run input.json --base-port 50047 --stop-when-done     in another terminal
     """
     from gcom.bank import orders
-    from gcom.bank.serving import ServedBank
-    from gcom.bank.serving import serve as serve_bank
+    from gcom.demo.bank.serving import ServedBank
+    from gcom.demo.bank.serving import serve as serve_bank
 
     bank = ServedBank(orders.read(input), base_port, overdraft, data and data.resolve(), log_dir and log_dir.resolve())
     serve_bank(bank, notice)
@@ -168,7 +168,7 @@ def demo(
       gcom bank demo --branches 3 --customers 10 --chaos 20
       gcom bank demo --log-dir logs && gcom audit logs
     """
-    from gcom.bank import chaos as havoc
+    from gcom.demo.bank import chaos as havoc
 
     plan = havoc.ChaosPlan(branches, customers, chaos, seed)
     result = havoc.run(plan, havoc.bank_of(plan, data and data.resolve(), log_dir and log_dir.resolve()), notice)

@@ -284,6 +284,26 @@ def topics(
     return bench_tables.topics(TopicsBenchSetup(size, commits), Output(), as_json)
 
 
+@app.command()
+def sessions(
+    reads: Annotated[int, typer.Option(metavar="N", help="Reads for each figure.")] = 20_000,
+    as_json: options.Json = False,
+) -> int:
+    """Measure sessions: reads and writes under each guarantee beside none, a move to another replica, and a bank.
+
+    The store has three replicas: this process, and two others. The bounds decide no exit status.
+
+    \b
+    Examples:
+      gcom bench sessions
+      gcom bench sessions --reads 2000 --json
+    """
+    from gcom.bench.sessions.measuring import SessionBenchSetup
+    from gcom.cli import bench_tables
+
+    return bench_tables.sessions(SessionBenchSetup(reads), Output(), as_json)
+
+
 @app.command(cls=extras.BenchOfAudit)
 def audit(
     deliveries: Annotated[int, typer.Option(metavar="N", help="Of all members together.")] = 10_000_000,

@@ -21,8 +21,8 @@ import gcom.sessions
 from gcom.bank.accounts import Bank, Overdrawn
 from gcom.bank.branches import GROUP
 from gcom.bank.orders import BRANCHES_MAX, orders_of
-from gcom.bank.serving import BranchProcesses, ServedBank
 from gcom.bench.processes.children import Children
+from gcom.demo.bank.serving import BranchProcesses, ServedBank
 from gcom.errors import BadValue, GComError, GComTimeout
 from gcom.replicated import OutcomeUnknown
 from gcom.sessions import ClientSession, RemoteStore

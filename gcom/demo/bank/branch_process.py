@@ -1,4 +1,4 @@
-"""`python -m gcom.bank.branch_process`: one branch, told on standard input what it is, until that ends."""
+"""`python -m gcom.demo.bank.branch_process`: one branch, told on standard input what it is, until that ends."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class BranchProcesses:
 
     def _start(self, name: str) -> None:
         bank, branch = self._bank, self._names[name]
-        self._children.start(name, "gcom.bank.branch_process")
+        self._children.start(name, "gcom.demo.bank.branch_process")
         self._children.tell(
             name,
             "serve",
