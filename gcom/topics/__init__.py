@@ -59,8 +59,7 @@ def open(place: str | _Path) -> TopicStore:
     if isinstance(place, str) and place.startswith("gcom://"):
         from gcom.topics.served.client import RemoteStore  # a file or a database needs no network
 
-        remote = RemoteStore(place)
-        return TopicStore(remote, remote.id)
+        return TopicStore(RemoteStore(place))
     if isinstance(place, str) and "://" in place:
         raise _BadValue(f"cannot open {place!r}: expected the path of a file, postgresql://… or gcom://HOST:PORT")
     return TopicStore.of(_SqliteDatabase(_Path(place)), _WORDS)
