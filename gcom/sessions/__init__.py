@@ -9,7 +9,7 @@ with gcom.connect("alice") as node, gcom.sessions.open(node, "bank", Bank) as st
 from __future__ import annotations
 
 from gcom.sessions.errors import BadToken, SessionForked, SessionTimeout, SessionUnknown, WriteMissing
-from gcom.sessions.remote import RemoteStore
+from gcom.sessions.remote import RemoteSessionStore
 from gcom.sessions.session import ClientSession
 from gcom.sessions.store import SessionStore, open
 from gcom.sessions.tokens import GUARANTEES, SessionToken
@@ -18,7 +18,7 @@ __all__ = [
     "GUARANTEES",
     "BadToken",
     "ClientSession",
-    "RemoteStore",
+    "RemoteSessionStore",
     "SessionForked",
     "SessionStore",
     "SessionTimeout",

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import gcom
 from gcom.replicated.machine import Machine
 from gcom.sessions import store as stores
-from gcom.sessions.remote import RemoteStore
+from gcom.sessions.remote import RemoteSessionStore
 from gcom.sessions.session import ClientSession
 from gcom.sessions.tokens import GUARANTEES
 
@@ -94,7 +94,7 @@ class _AsyncState:
 class AsyncStore:
     """A store of sessions: a replica of this process, or others' replicas."""
 
-    def __init__(self, pool: ThreadPoolExecutor, store: stores.SessionStore[Any] | RemoteStore[Any]) -> None:
+    def __init__(self, pool: ThreadPoolExecutor, store: stores.SessionStore[Any] | RemoteSessionStore[Any]) -> None:
         self._pool = pool
         self._store = store
 

@@ -147,7 +147,7 @@ class _Asking:
         return GComTimeout(f"no replica of {group!r} answered after {self._request.timeout_s:g} s: {reason}")
 
 
-class RemoteStore(Generic[M]):
+class RemoteSessionStore(Generic[M]):
     """A replicated state of others, with sessions in it. Any thread may use it."""
 
     def __init__(self, kind: MachineKind, replica: RemoteReplica, choice: ReplicaChoice, timeout_s: float) -> None:
@@ -194,7 +194,7 @@ def connect(
     timeout_s: float,
     patience_s: float,
     certificates: CertificateFiles | None,
-) -> RemoteStore[M]:
+) -> RemoteSessionStore[M]:
     """Return the store of a replicated state whose members others are; `open` says more."""
     if not 0 < patience_s < float("inf"):
         raise BadValue(f"patience_s must be a number of seconds above 0; got {patience_s!r}")
@@ -210,4 +210,4 @@ def connect(
     finally:
         if not done:
             replica.close()
-    return RemoteStore(kind, replica, choice, timeout_s)
+    return RemoteSessionStore(kind, replica, choice, timeout_s)

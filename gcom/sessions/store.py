@@ -15,7 +15,7 @@ from gcom.replicated import ReplicatedState
 from gcom.replicated.machine import Machine, MachineKind
 from gcom.sessions.access import LocalReplica
 from gcom.sessions.errors import BadToken
-from gcom.sessions.remote import SCHEME, RemoteStore, connect
+from gcom.sessions.remote import SCHEME, RemoteSessionStore, connect
 from gcom.sessions.serving import SessionService
 from gcom.sessions.session import ClientSession
 from gcom.sessions.table import SessionRecords
@@ -121,12 +121,12 @@ def open(
     timeout_s: float = 10.0,
     patience_s: float = PATIENCE_S,
     certificates: CertificateFiles | None = None,
-) -> RemoteStore[M]: ...
+) -> RemoteSessionStore[M]: ...
 
 
 def open(
     node: gcom.Node | str, name: str, machine: type[M] | Callable[[], M], *, timeout_s: float = 10.0, **options: Any
-) -> SessionStore[M] | RemoteStore[M]:
+) -> SessionStore[M] | RemoteSessionStore[M]:
     """Enter the replicated state of that name, and return it as a store with sessions.
 
         with gcom.connect("alice") as node, gcom.sessions.open(node, "bank", Bank) as store:

@@ -57,10 +57,9 @@ def open(place: str | _Path) -> TopicStore:
     if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
         return _open_postgres(place)
     if isinstance(place, str) and place.startswith("gcom://"):
-        from gcom.topics.served.client import RemoteTopicStore  # a file or a database needs no network
+        from gcom.topics.served.client import RemoteStore  # a file or a database needs no network
 
-        remote = RemoteTopicStore(place)
-        return TopicStore(remote, remote.id)
+        return TopicStore(RemoteStore(place))
     if isinstance(place, str) and "://" in place:
         raise _BadValue(f"cannot open {place!r}: expected the path of a file, postgresql://… or gcom://HOST:PORT")
     return TopicStore.of(_SqliteDatabase(_Path(place)), _WORDS)

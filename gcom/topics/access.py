@@ -20,6 +20,11 @@ class StoreAccess(Protocol):
         ...
 
     @property
+    def id(self) -> str:
+        """Return the id of the store: no other store has it."""
+        ...
+
+    @property
     def durable(self) -> str:
         """Return what a commit survives, for receipts."""
         ...

@@ -97,11 +97,11 @@ class Topic:
         start = self.read(after).next_offset
         terms = Terms(competing, tries, int(ack_wait_s * 1000), dead or "", where or {})
         sub = self.access.call(job(subscriptions.ensure, self._number, self.name, name, shards, start))
-        return Subscription(self.access, sub, terms, self._store.id, self._store.open_producer)
+        return Subscription(self.access, sub, terms, self._store.open_producer)
 
     def link(self, target: Topic, name: str) -> TopicLink:
         """Return a link that brings each message of this topic to another one, of any store, once; `run` it."""
-        producer = target.producer(f"link:{self._store.id}/{self._number}/{name}")
+        producer = target.producer(f"link:{self.access.id}/{self._number}/{name}")
         return TopicLink(lambda after: self.read(after, follow=True), producer)
 
     def unsubscribe(self, name: str) -> bool:
@@ -152,15 +152,16 @@ class Topic:
 class TopicStore:
     """An open store. It may be used by any thread, and opened by several processes at once."""
 
-    def __init__(self, access: StoreAccess, id: str) -> None:
-        self.access, self.id = access, id
+    def __init__(self, access: StoreAccess) -> None:
+        self.access = access
 
     @classmethod
     def of(cls, database: Database, words: dict[str, str]) -> Self:
         """Return the store in a database, whose tables are made if they are not there."""
         commits = Commits(database, words)
         try:
-            return cls(commits, commits.call(job(schema.prepare, words, database.name)))
+            commits.id = commits.call(job(schema.prepare, words, database.name))
+            return cls(commits)
         except GComError:
             commits.close()
             raise
@@ -201,7 +202,11 @@ class TopicStore:
         if not names or to in names:
             raise BadValue(f"a function needs other inputs than its output; got {names} to {to!r}")
         subs = [self.topic(it).subscribe(f"function:{word}", after="earliest") for it in names]
-        return TopicFunction(process, subs, self.topic(to).target if to is not None else None, word)
+        output = self.topic(to) if to is not None else None
+        stores = {it.access.id for it in subs} | ({output.access.id} if output is not None else set())
+        if len(stores) > 1:
+            raise BadValue(f"topics {', '.join(names)} and {to!r} are not in one store: use run() and its outbox")
+        return TopicFunction(process, subs, output.target if output is not None else None, word)
 
     def transaction(self) -> TopicTransaction:
         """Return a block whose sends and acknowledgements all take place at its end, or none of them."""
@@ -281,7 +286,7 @@ class TopicTransaction:
 
     def _check(self, access: StoreAccess, what: str) -> None:
         self._ways.append(access)
-        if access.root is not self._access.root:
+        if access.root is not self._access.root or access.id != self._ways[0].id:
             raise BadValue(
                 f"{what} is of another store: a transaction has one store; between stores use the outbox of run()"
             )

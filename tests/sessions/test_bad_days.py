@@ -19,12 +19,12 @@ from gcom.bank.accounts import BadMoney, Bank
 from gcom.cli.app import run
 from gcom.errors import BadValue, GComTimeout
 from gcom.replicated import OutcomeUnknown, Refused
-from gcom.sessions import BadToken, RemoteStore, SessionStore, SessionTimeout, SessionToken
+from gcom.sessions import BadToken, RemoteSessionStore, SessionStore, SessionTimeout, SessionToken
 from gcom.sessions import table as tables
 from tests.runtime.nodes import until
 from tests.sessions.stores import Branches, held_back
 
-Store = SessionStore[Bank] | RemoteStore[Bank]
+Store = SessionStore[Bank] | RemoteSessionStore[Bank]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import gcom.sessions
 from gcom.bank.accounts import Bank, Overdrawn
 from gcom.errors import NotPermitted, Untrusted
 from gcom.replicated import OutcomeUnknown
-from gcom.sessions import BadToken, RemoteStore, SessionForked, SessionTimeout, SessionToken, SessionUnknown
+from gcom.sessions import BadToken, RemoteSessionStore, SessionForked, SessionTimeout, SessionToken, SessionUnknown
 from tests.running import Child, environment
 from tests.runtime.authorities import TestAuthority
 from tests.runtime.nodes import until
@@ -36,14 +36,14 @@ def branch_processes(*names: str) -> Iterator[tuple[str, dict[str, Child]]]:
         yield registry.address, children
 
 
-def opened(registry: str, timeout_s: float = 10.0, patience_s: float = 1.0) -> RemoteStore[Bank]:
+def opened(registry: str, timeout_s: float = 10.0, patience_s: float = 1.0) -> RemoteSessionStore[Bank]:
     return gcom.sessions.open(f"gcom://{registry}", "bank", Bank, timeout_s=timeout_s, patience_s=patience_s)
 
 
 class Saver(Thread):
     """A customer that deposits one after another, and looks at its account each time, in one session."""
 
-    def __init__(self, store: RemoteStore[Bank], account: int) -> None:
+    def __init__(self, store: RemoteSessionStore[Bank], account: int) -> None:
         super().__init__(daemon=True)
         self._store = store
         self._account = account

@@ -20,7 +20,7 @@ from gcom.errors import BadValue, MalformedFrame, Unavailable
 from gcom.runtime import pyro
 from gcom.topics.crash_points import VARIABLE
 from gcom.topics.served import codec, operations, requests
-from gcom.topics.served.client import RemoteTopicStore
+from gcom.topics.served.client import RemoteStore
 from gcom.topics.served.serving import TopicsServer
 from gcom.topics.storage import appends
 from gcom.topics.storage.transaction import job
@@ -95,7 +95,7 @@ def test_a_server_that_is_killed_and_started_again(tmp_path: Path) -> None:
 
 def test_a_client_whose_server_is_gone(served: TopicsServer) -> None:
     """What was never sent is Unavailable, and what may have arrived is ReceiptUnknown."""
-    store = topics.TopicStore(RemoteTopicStore(f"gcom://{served.address}", timeout_s=0.5), "x")
+    store = topics.TopicStore(RemoteStore(f"gcom://{served.address}", timeout_s=0.5))
     orders = store.topic("orders")
     orders.send("a")
     served.close()
@@ -111,7 +111,7 @@ def test_a_numbered_call_is_carried_out_once(served: TopicsServer) -> None:
     with topics.open(f"gcom://{served.address}") as store, closing(caller(served)) as peer:
         orders = store.topic("orders")
         words = operations.written(job(appends.add, orders.target, [Entry(0, b"plain")]))
-        ask(peer, requests.request(requests.GREET, "a client"))
+        ask(peer, requests.request(requests.GREET, "a client", "", False))
 
         def add(number: int, upto: int) -> object:
             call = requests.WrittenCall(number, "orders", str(words[0]), words[1])
@@ -124,7 +124,7 @@ def test_a_numbered_call_is_carried_out_once(served: TopicsServer) -> None:
         assert isinstance(found, list)
         assert found[:2] == [requests.FAILED, "CallForgotten"]
         assert orders.info.count == 2
-        ask(peer, requests.request(requests.LEAVE, "a client"))
+        ask(peer, requests.request(requests.LEAVE, "a client", ""))
         assert "CallForgotten" in str(add(3, 2))
         assert orders.info.count == 2
 
@@ -157,7 +157,7 @@ def test_malformed_requests_are_refused_and_the_server_goes_on(served: TopicsSer
             pass
         else:
             assert [it[0] for it in answer[2:]] == [requests.FAILED] * (len(words) - 3)  # type: ignore[index]
-        assert ask(peer, requests.request(requests.GREET, "a client"))[0] == served.store.name
+        assert ask(peer, requests.request(requests.GREET, "a client", "", False))[2] == "file"
 
 
 @pytest.mark.parametrize("data", [b"", b"\xc1", b"\xc7\x01\x63a", b"\xd4\x00\x01", b"\x91" * 3000 + b"\x01"])

@@ -167,36 +167,75 @@ def delete(
     return 0
 
 
+ListenAt = Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help="Where clients reach it.")]
+ServerName = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="Its name among the servers of a cluster.")
+]
+ClusterName = Annotated[str, typer.Option("--cluster", metavar="NAME", help="The name that all its servers give.")]
+
+
 @app.command()
 def serve(
     store: Annotated[
         str, typer.Option("--store", metavar="PLACE", help="A file, or postgresql://…", envvar="GCOM_STORE")
     ],
-    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where clients reach it.")] = "127.0.0.1:4711",
+    listen: ListenAt = "127.0.0.1:4711",
+    name: ServerName = None,
+    cluster: ClusterName = "main",
+    registry: options.Registry = None,
     as_json: options.Json = False,
 ) -> None:
     """Serve the topics of a store to clients, until Ctrl-C: topics.open("gcom://HOST:PORT").
 
-    Clients of this user reach it on this machine. From other machines they need certificates (gcom accept), and name
-    the server by the name in its certificate: gcom://NAME@HOST:PORT.
+    With --name it is one of several servers, which share the topics: each topic has one owner, and any server may be
+    asked. Servers of one PostgreSQL database take over from each other. Clients of this user reach a server on this
+    machine. From other machines they need certificates (gcom accept), and name it: gcom://NAME@HOST:PORT.
 
     \b
     Examples:
       gcom topics serve --store app.db
-      gcom topics serve --store postgresql://gcom@db/app --listen 10.0.0.5:4711
+      gcom topics serve --store postgresql://gcom@db/app --name a --registry 127.0.0.1:7411 --listen 127.0.0.1:4711
     """
+    from gcom.topics.served.serving import TopicsCluster, TopicsServer
+
+    among = TopicsCluster(name, registry, cluster) if name is not None else None
+    with TopicsServer(store, listen, among) as server:
+        _serving(f"serving {store}", server.address, as_json)
+
+
+@app.command()
+def proxy(
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Its name in the cluster.")],
+    listen: ListenAt = "127.0.0.1:4711",
+    cluster: ClusterName = "main",
+    registry: options.Registry = None,
+    as_json: options.Json = False,
+) -> None:
+    """Be a proxy of the servers of a cluster, until Ctrl-C: it brings each call to the owner of its topic.
+
+    Proxies come and go as they like: they keep nothing.
+
+    \b
+    Example:
+      gcom topics proxy --name p --registry 127.0.0.1:7411 --listen 127.0.0.1:4712
+    """
+    from gcom.topics.served.serving import TopicsCluster, TopicsServer
+
+    with TopicsServer(None, listen, TopicsCluster(name, registry, cluster)) as server:
+        _serving(f"a proxy of cluster {cluster}", server.address, as_json)
+
+
+def _serving(what: str, address: str, as_json: bool) -> None:
+    """Say where a server is, and wait for the signal that ends it."""
     from threading import Event
 
-    from gcom.topics.served.serving import TopicsServer
-
-    with TopicsServer(store, listen) as server:
-        output = Output()
-        if as_json:
-            output.row({"type": "serving", "store": server.store.name, "address": server.address})
-        else:
-            output.text(f"serving {server.store.name} at gcom://{server.address}")
-        output.flush()
-        Event().wait()
+    output = Output()
+    if as_json:
+        output.row({"type": "serving", "what": what, "address": address})
+    else:
+        output.text(f"{what} at gcom://{address}")
+    output.flush()
+    Event().wait()
 
 
 @app.command()

@@ -25,7 +25,7 @@ from gcom.bench.processes.children import Children
 from gcom.demo.bank.serving import BranchProcesses, ServedBank
 from gcom.errors import BadValue, GComError, GComTimeout
 from gcom.replicated import OutcomeUnknown
-from gcom.sessions import ClientSession, RemoteStore
+from gcom.sessions import ClientSession, RemoteSessionStore
 
 CUSTOMERS_MAX = 500
 SAVINGS = 1_000_000  # plus a customer's number: its account that others send money to
@@ -113,7 +113,7 @@ class ChaoticCustomer(Thread):
     """A customer with one session, which moves between two stores, as between two machines."""
 
     def __init__(
-        self, number: int, plan: ChaosPlan, stores: tuple[RemoteStore[Bank], ...], ledger: Ledger, over: Event
+        self, number: int, plan: ChaosPlan, stores: tuple[RemoteSessionStore[Bank], ...], ledger: Ledger, over: Event
     ) -> None:
         super().__init__(name=f"customer {number}", daemon=True)
         self._number = number
@@ -266,7 +266,7 @@ def _watch(
             tell(f"{now - began:.0f} of {plan.seconds:g} s: {ledger.counts['orders']:,} orders, {wrong}")
 
 
-def _compare(plan: ChaosPlan, store: RemoteStore[Bank], ledger: Ledger, havoc: Havoc) -> ChaosResult:
+def _compare(plan: ChaosPlan, store: RemoteSessionStore[Bank], ledger: Ledger, havoc: Havoc) -> ChaosResult:
     with store.session() as auditor:
         for number in range(1, plan.customers + 1):
             if number not in ledger.own:

@@ -34,10 +34,10 @@ RUN_BATCH = 256
 class Subscription(Consumer):
     """A consumer of a subscription: iterate over it, or have its effects once with `run`."""
 
-    def __init__(self, access: StoreAccess, sub: Sub, terms: Terms, store_id: str, producer: OpenProducer) -> None:
+    def __init__(self, access: StoreAccess, sub: Sub, terms: Terms, producer: OpenProducer) -> None:
         super().__init__(access, sub, terms)
         self._producer = producer
-        self._key = f"{store_id}/{sub.topic}/{sub.name}"  # in an inbox: no other store or topic has it
+        self._key = f"{access.id}/{sub.topic}/{sub.name}"  # in an inbox: no other store or topic has it
 
     def run(self, handler: EffectHandler, db: Any, *, batch: int = RUN_BATCH, follow: bool = True) -> int:
         """Call `handler(tx, messages, out)` for batches, each once; return how many messages that were.

@@ -14,8 +14,9 @@ from gcom.topics.served.requests import CallForgotten
 from gcom.topics.storage import subscriptions, topics
 from gcom.topics.storage.subscriptions import HandedOut, Sub
 from gcom.topics.storage.transaction import StoreCall, Transaction
+from gcom.topics.values import SEQUENCE_MAX
 
-KEPT_MS = 30 * 24 * 3600 * 1000  # of a client that was killed, since its last call
+KEPT_MS = 30 * 24 * 3600 * 1000  # of a client, since its last call
 _TABLE = """CREATE TABLE IF NOT EXISTS gcom_caller (
     client TEXT NOT NULL, number BIGINT NOT NULL, upto BIGINT NOT NULL, at_ms BIGINT NOT NULL, reply {bytes},
     PRIMARY KEY (client, number))"""
@@ -40,8 +41,9 @@ def greet(tx: Transaction, client: str) -> None:
 
 
 def forget(tx: Transaction, client: str) -> None:
-    """Forget a client, which has all its answers."""
-    tx.change("DELETE FROM gcom_caller WHERE client = ?", client)
+    """Refuse whatever arrives of a client, which has all its answers; what is kept of it goes."""
+    tx.change("DELETE FROM gcom_caller WHERE client = ? AND number > 0", client)
+    tx.change("UPDATE gcom_caller SET upto = ? WHERE client = ?", SEQUENCE_MAX, client)
 
 
 def once(tx: Transaction, client: str, number: int, upto: int, call: StoreCall[Any]) -> Any:

@@ -13,7 +13,7 @@ from collections import deque
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from threading import Condition, Event, Thread
+from threading import Condition, Lock, Thread
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,97 +28,20 @@ from gcom.errors import (
     Unavailable,
 )
 from gcom.runtime import pyro
-from gcom.runtime.security.process import credentials_for
 from gcom.topics.errors import ReceiptUnknown, StoreClosed
-from gcom.topics.served import operations, parts, requests
-from gcom.topics.served.requests import DONE, GONE, SCHEME
+from gcom.topics.served import operations, requests
+from gcom.topics.served.line import ATTEMPT_S, PAUSE_S, PAUSE_S_MAX, ServerLine, addresses_of
+from gcom.topics.served.requests import DONE, GONE, LOST
 from gcom.topics.storage.transaction import StoreCall
-from gcom.values import names
-from gcom.values.names import Address
 
 TIMEOUT_S = 30.0  # for a call, with all that is tried again
-ATTEMPT_S = 10.0
-PAUSE_S, PAUSE_S_MAX = 0.01, 0.2  # before something is tried again
 LONG_POLL_S = 0.25  # then it looks again whether others changed the database
 REQUEST_BYTES = 4 * 1024 * 1024  # of calls that are sent together
 CALLS_MAX = 1024  # that are sent together
 WAITING_MAX = 4096  # then `submit` waits
-CALLERS_KEPT = 8
 _UNTRIED = ("StoreStopped", "StoreBusy")  # which say nothing of an earlier try
 
 T = TypeVar("T")
-
-
-class ServerAddress(NamedTuple):
-    """Where a server is; `member` is the name in its certificate, where it speaks TLS."""
-
-    address: Address
-    member: str
-
-
-def addresses_of(place: str) -> list[ServerAddress]:
-    """Return the servers in `gcom://[NAME@]HOST:PORT[,…]`; raise BadValue."""
-    found = []
-    for text in place.removeprefix(SCHEME).rstrip("/").split(","):
-        member, _, address = text.rpartition("@")
-        found.append(ServerAddress(names.address(address), member))
-    return found
-
-
-class ServerLine:
-    """Connections to servers, tried in order: the one that last answered first. Each call takes a free connection."""
-
-    def __init__(self, place: str, timeout_s: float) -> None:
-        self.addresses, self.timeout_s = addresses_of(place), timeout_s
-        self._first = 0  # the address that last answered
-        self._free: deque[tuple[int, pyro.Caller]] = deque()
-        self._credentials = credentials_for(self.addresses[0].address)
-        self.closing = Event()
-
-    def _caller(self) -> tuple[int, pyro.Caller]:
-        with suppress(IndexError):
-            while True:
-                at, caller = self._free.pop()
-                if at == self._first:
-                    return at, caller
-                caller.close()
-        at = self._first
-        address, member = self.addresses[at]
-        if isinstance(self._credentials, pyro.Credentials) and not member:
-            raise BadValue(f"{SCHEME}{address} needs the name in the server's certificate: {SCHEME}NAME@{address}")
-        return at, pyro.Caller(address, requests.OBJECT, self._credentials, member or None)
-
-    def once(self, request: bytes, timeout_s: float) -> list[Any]:
-        """Ask one server; return the values of its answer. Raises Unavailable, PeerError, and what the server told."""
-        at, caller = self._caller()
-        try:
-            found = parts.exchanged(request, lambda data: caller.call(data, timeout_s))
-        except GComError as error:
-            caller.close()
-            if isinstance(error, Unavailable) and self._first == at:
-                self._first = (at + 1) % len(self.addresses)
-            raise
-        if len(self._free) < CALLERS_KEPT and not self.closing.is_set():
-            self._free.append((at, caller))
-        else:
-            caller.close()
-        return requests.read_answer(found)
-
-    def ask(self, request: bytes, wait_s: float = 0.0) -> list[Any]:
-        """Ask until some server answers, for as long as `timeout_s`. Raises Unavailable, and what the server told."""
-        deadline, pause_s = monotonic() + self.timeout_s, PAUSE_S
-        while True:
-            try:
-                return self.once(request, wait_s + ATTEMPT_S)
-            except Unavailable:
-                if monotonic() + pause_s > deadline or self.closing.wait(pause_s):
-                    raise
-                pause_s = min(PAUSE_S_MAX, 2 * pause_s)
-
-    def close(self) -> None:
-        self.closing.set()
-        while self._free:
-            self._free.pop()[1].close()
 
 
 class _Waiting(NamedTuple):
@@ -129,14 +52,22 @@ class _Waiting(NamedTuple):
     future: Future[Any]
 
 
-class RemoteTopicStore:
+class StoreFacts(NamedTuple):
+    """What a server tells of the store of a topic."""
+
+    name: str
+    id: str
+    durable: str
+
+
+class RemoteStore:
     """The way to a store at servers, as `StoreAccess` says."""
 
     def __init__(self, place: str, timeout_s: float = TIMEOUT_S) -> None:
         self.name = place
         self.commits = 0  # how often a server had news
         self._life, self._server_commits = "", 0
-        self._line = ServerLine(place, timeout_s)
+        self._line = ServerLine(addresses_of(place), timeout_s)
         self._client = secrets.token_hex(8)
         self._number = 0
         self._upto = 0  # numbered calls up to here have their answers
@@ -144,15 +75,34 @@ class RemoteTopicStore:
         self._changed = Condition()
         self._process = os.getpid()
         self._closing = False
-        name, self.id, self.durable = self._line.ask(requests.request(requests.GREET, self._client))
-        self.place = str(name)  # of the store, where its server is
+        self._greeted: dict[str, StoreFacts] = {}  # by topic: the servers know this client
+        self._greeting = Lock()
         self._thread = Thread(target=self._run, name=f"gcom-topics {place}", daemon=True)
         self._thread.start()
 
     @property
     def root(self) -> object:
-        """Return the store."""
+        """Return the servers."""
         return self
+
+    @property
+    def id(self) -> str:
+        """Return the id of a store that a server has."""
+        return self.facts("").id
+
+    @property
+    def durable(self) -> str:
+        """Return what a commit survives there."""
+        return self.facts("").durable
+
+    def facts(self, topic: str, *, writes: bool = False) -> StoreFacts:
+        """Return what is told of the store of a topic, which from then on knows this client."""
+        with self._greeting:
+            found = self._greeted.get(topic)
+            if found is None:
+                told = self._line.ask(requests.request(requests.GREET, self._client, topic, writes))
+                found = self._greeted[topic] = StoreFacts(*map(str, told))
+        return found
 
     def of(self, topic: str) -> RemoteTopic:
         """Return the way to one topic."""
@@ -182,6 +132,8 @@ class RemoteTopicStore:
         """Have a job of a topic carried out, behind those before it. Waits while too many wait already."""
         operations.check_named(job)
         name, arguments = operations.written(job)
+        if operations.is_numbered(str(name)):
+            self.facts(topic, writes=True)
         future: Future[T] = Future()
         with self._changed:
             self._check_open()
@@ -239,8 +191,9 @@ class RemoteTopicStore:
         self._thread.join(self._line.timeout_s + ATTEMPT_S)
         late = self._thread.is_alive()
         if not late:
-            with suppress(GComError):  # without it the server forgets this client in a month
-                self._line.once(requests.request(requests.LEAVE, self._client), 1.0)
+            for topic in {it.id: topic for topic, it in self._greeted.items()}.values():
+                with suppress(GComError):  # without it the server forgets this client in a month
+                    self._line.once(requests.request(requests.LEAVE, self._client, topic), 1.0)
         self._line.close()
         if late:
             raise GComTimeout(f"timed out after {self._line.timeout_s:g} s: {self.name!r} does not answer")
@@ -278,9 +231,9 @@ class RemoteTopicStore:
                 life, commits, *answers = self._line.once(request, ATTEMPT_S)
                 if len(answers) != len(taken):
                     raise MalformedFrame("the server answered another number of calls")
-                taken = [it for it, answer in zip(taken, answers, strict=True) if not _told(it, answer, unknown)]
                 self._heard(life, commits)
-                unknown = unknown or bool(taken)
+                taken, doubt = _untold(taken, answers, unknown)
+                unknown, why = unknown or doubt is not None, doubt or why
             except MessageTooLarge as error:
                 why = error
                 break
@@ -299,9 +252,19 @@ class RemoteTopicStore:
 class RemoteTopic:
     """The way to one topic of a store at servers."""
 
-    def __init__(self, store: RemoteTopicStore, topic: str) -> None:
-        self.root, self.name, self.durable = store, store.name, store.durable
+    def __init__(self, store: RemoteStore, topic: str) -> None:
+        self.root, self.name = store, store.name
         self._topic = topic
+
+    @property
+    def id(self) -> str:
+        """Return the id of the topic's store."""
+        return self.root.facts(self._topic).id
+
+    @property
+    def durable(self) -> str:
+        """Return what a commit survives there."""
+        return self.root.facts(self._topic).durable
 
     @property
     def commits(self) -> int:
@@ -337,25 +300,37 @@ class RemoteTopic:
         self.root.close()
 
 
-def _told(it: _Waiting, answer: Any, unknown: bool) -> bool:
-    """Tell a call's answer; False where it must be sent again. `unknown`: an earlier answer was lost."""
+def _untold(taken: list[_Waiting], answers: list[Any], unknown: bool) -> tuple[list[_Waiting], GComError | None]:
+    """Tell answers to calls; return the calls that must be sent again, and a reason if one may be carried out."""
+    again, doubt, topics = list[_Waiting](), None, set[str]()
+    for it, answer in zip(taken, answers, strict=True):
+        match answer:
+            case [kind, text] if kind in (GONE, LOST):
+                again.append(it)
+                topics.add(it.words.topic)
+                doubt = Unavailable(str(text)) if kind == LOST else doubt
+            # 1. A call is not carried out, for its server has the topic no more. 2. The next one's server has it, and
+            # refuses what follows a gap. 3. Both are sent again, in their order.
+            case [_, _, _] if it.words.topic in topics:
+                again.append(it)
+            case _:
+                _tell(it, answer, unknown)
+    return again, doubt
+
+
+def _tell(it: _Waiting, answer: Any, unknown: bool) -> None:
+    """Tell a call's answer. `unknown`: an earlier answer was lost."""
     match answer:
         case [kind, result] if kind == DONE:
             try:
                 it.future.set_result(operations.read_result(it.call, result))
             except MalformedFrame as error:
                 it.future.set_exception(error)
-            return True
-        case [kind, _] if kind == GONE:
-            return False
-        case [_, "ReceiptUnknown", _]:
-            return False
         case [_, name, text]:
             told = requests.read_error(name, text)
             it.future.set_exception(_failure(True, "the server", told) if unknown and name in _UNTRIED else told)
-            return True
-    it.future.set_exception(MalformedFrame("not an answer to a call"))
-    return True
+        case _:
+            it.future.set_exception(MalformedFrame("not an answer to a call"))
 
 
 def _failure(unknown: bool, name: str, why: GComError) -> GComError:

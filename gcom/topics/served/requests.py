@@ -13,8 +13,9 @@ from gcom.topics.served import codec
 OBJECT = "gcom.topics"  # on a server
 VERSION = 1  # of requests; raised when any of them changes
 SCHEME = "gcom://"
-CALL, ASK, NEWS, GREET, LEAVE = "call", "ask", "news", "greet", "leave"
-DONE, FAILED, GONE = 0, 1, 2  # how an answer begins; GONE: by a server that closes, or has the topic no more
+CALL, ASK, NEWS, GREET, LEAVE, FORWARDED = "call", "ask", "news", "greet", "leave", "forwarded"
+DONE, FAILED = 0, 1  # how an answer begins
+GONE, LOST = 2, 3  # not carried out, by a server that closes or has the topic no more; carried out or not
 
 
 class WrittenCall(NamedTuple):
@@ -78,7 +79,7 @@ def read_answer(data: bytes) -> list[Any]:
             return values
         case [1, name, text]:
             raise read_error(name, text)
-        case [2, text]:
+        case [2 | 3, text]:
             raise Unavailable(str(text))
     raise MalformedFrame("not an answer of topics")
 

@@ -45,6 +45,7 @@ class Commits:
     def __init__(self, database: Database, words: dict[str, str]) -> None:
         self._database, self.words = database, words
         self.name, self.durable = database.name, database.durable
+        self.id = ""  # of the store, once its tables are there
         self._waiting: deque[Task] = deque()
         self._changed = Condition()
         self._process = os.getpid()
@@ -67,6 +68,11 @@ class Commits:
     def call(self, job: StoreJob[T]) -> T:
         """Carry out a job in a committed transaction; return its result."""
         return self.submit(job).result()
+
+    @property
+    def is_file(self) -> bool:
+        """Tell whether no server on another machine can open this store."""
+        return self.durable == "file"
 
     def ask(self, job: StoreJob[T]) -> T:
         """Return the result of a job that reads."""

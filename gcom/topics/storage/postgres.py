@@ -23,6 +23,7 @@ from gcom.topics.storage.transaction import SqlRow, SqlValue, Transaction
 
 CONNECT_S = 10
 READERS_KEPT = 8
+IDLE_MS = 2000  # of a process in the middle of a transaction
 WORDS = {
     "id": "BIGINT PRIMARY KEY",
     "bytes": "BYTEA",
@@ -110,6 +111,8 @@ class PostgresDatabase:
             # Statements are prepared at their first use: each of them is used for every message.
             connection = psycopg.connect(self._place, autocommit=True, connect_timeout=CONNECT_S, prepare_threshold=1)
             connection.execute("SET synchronous_commit = on")
+            # A process that is stopped in a transaction keeps its rows locked: the server ends it, and others go on.
+            connection.execute(f"SET idle_in_transaction_session_timeout = {IDLE_MS}")
             connection.execute("SET client_min_messages = warning")
         except psycopg.Error as error:
             raise self._worded(error) from error

@@ -1,0 +1,170 @@
+"""Several servers and proxies: one owner for each topic, and nothing lost or doubled while owners die and move."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+
+import pytest
+
+import gcom
+from gcom import topics
+from gcom.errors import BadValue, Unavailable
+from gcom.topics.served import fence
+from gcom.topics.served.client import RemoteStore
+from gcom.topics.served.serving import TopicsCluster, TopicsServer
+from gcom.topics.storage.transaction import job
+from tests.running import LIMIT_S, Child
+from tests.topics.conftest import Server
+
+
+class Servers:
+    """`gcom topics serve` and `gcom topics proxy` as processes, by name."""
+
+    def __init__(self, made: ExitStack, registry: str, store: str) -> None:
+        self._made, self._registry, self.store = made, registry, store
+        self.children: dict[str, Child] = {}
+        self.addresses: dict[str, str] = {}
+
+    def start(self, name: str, *, proxy: bool = False, store: str | None = None) -> None:
+        what = ["proxy"] if proxy else ["serve", "--store", store or self.store]
+        at = self.addresses.get(name, "127.0.0.1:0")
+        words = ["topics", *what, "--name", name, "--registry", self._registry, "--listen", at, "--json"]
+        child = self._made.enter_context(Child([sys.executable, "-m", "gcom.cli", *words]))
+        (row,) = child.until(lambda: child.rows("serving"), "address")
+        self.children[name], self.addresses[name] = child, str(row["address"])
+
+    def place(self, *names: str) -> str:
+        return "gcom://" + ",".join(self.addresses[name] for name in names)
+
+
+@pytest.fixture
+def start(server: Server) -> Iterator[Callable[[], Servers]]:
+    """Makes the servers of one PostgreSQL database."""
+    with ExitStack() as made, gcom.embedded() as registry:
+        yield lambda: Servers(made, registry.address, server.new_place())
+
+
+def owners(servers: Servers) -> dict[str, str]:
+    """Return the names of the servers that last wrote topics, as the database has it."""
+    with topics.open(servers.store) as store:
+        return {topic: it.partition("#")[0] for topic, it in store.access.ask(job(fence.owners)).items()}
+
+
+class Sending(Thread):
+    """A producer that sends numbers until it is told to end, and the longest time that one of them took."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(daemon=True)
+        self.place, self.sent, self.longest_s, self.ending = place, 0, 0.0, Event()
+        self.start()
+
+    def run(self) -> None:
+        with topics.open(self.place) as store:
+            producer = store.topic("lines").producer("file")
+            while not self.ending.is_set():
+                began = monotonic()
+                assert producer.send(str(self.sent), seq=self.sent).offset == self.sent
+                self.longest_s, self.sent = max(self.longest_s, monotonic() - began), self.sent + 1
+
+    def some_more(self) -> None:
+        """Wait until it has sent some more."""
+        count, deadline = self.sent + 50, monotonic() + LIMIT_S
+        while self.sent < count:
+            assert self.is_alive(), f"it ended after {self.sent}"
+            assert monotonic() < deadline
+            self.join(0.01)
+
+    def end(self) -> list[str]:
+        """End it; return what must be in the topic."""
+        self.ending.set()
+        self.join(LIMIT_S)
+        assert not self.is_alive()
+        return [str(number) for number in range(self.sent)]
+
+
+def read(servers: Servers, topic: str = "lines") -> list[str]:
+    with topics.open(servers.store) as store:
+        return [it.text for it in store.topic(topic).read()]
+
+
+def test_owners_that_are_killed_paused_and_asked_to_end(start: Callable[[], Servers]) -> None:
+    """Through proxies, one of which dies: within a second after a kill; after a pause within the detector's time."""
+    servers = start()
+    for name in "abc":
+        servers.start(name)
+    for name in "pq":
+        servers.start(name, proxy=True)
+    sending = Sending(servers.place("p", "q"))
+    sending.some_more()
+    servers.children["p"].signal(signal.SIGKILL)
+    for what in (signal.SIGKILL, signal.SIGTERM):
+        owner = owners(servers)["lines"]
+        servers.children[owner].signal(what)
+        servers.children[owner].end()
+        sending.some_more()
+        assert owners(servers)["lines"] != owner
+        servers.start(owner)
+    assert sending.longest_s < 1.0
+    owner = owners(servers)["lines"]
+    servers.children[owner].signal(signal.SIGSTOP)
+    sending.some_more()
+    assert sending.longest_s < 10.0
+    assert owners(servers)["lines"] != owner
+    servers.children[owner].signal(signal.SIGCONT)
+    sending.some_more()
+    assert sending.end() == read(servers)
+
+
+def test_first_messages_through_two_proxies_have_one_owner_each(start: Callable[[], Servers]) -> None:
+    servers, count = start(), 60
+    for name in "ab":
+        servers.start(name)
+    for name in "pq":
+        servers.start(name, proxy=True)
+
+    def send(proxy: str) -> None:
+        with topics.open(servers.place(proxy)) as store:
+            for number in range(count):
+                store.topic(f"t{number}").producer(proxy).send(proxy, seq=1)
+
+    senders = [Thread(target=send, args=(name,), daemon=True) for name in "pq"]
+    for sender in senders:
+        sender.start()
+    for sender in senders:
+        sender.join(LIMIT_S)
+    found = owners(servers)
+    assert sorted(found) == sorted(f"t{number}" for number in range(count))
+    assert sorted(found.values()) == ["a"] * (count // 2) + ["b"] * (count // 2)
+    with topics.open(servers.store) as store:
+        for number in range(count):
+            assert sorted(it.text for it in store.topic(f"t{number}").read()) == ["p", "q"]
+
+
+def test_files_keep_their_topics_and_say_so(tmp_path: Path) -> None:
+    """Two files: new topics are shared out, each file is one store, and its topics end and return with its server."""
+    with gcom.embedded() as registry, ExitStack() as made:
+
+        def start(name: str) -> TopicsServer:
+            return TopicsServer(str(tmp_path / name), cluster=TopicsCluster(name, registry.address))
+
+        a, b = start("a"), made.enter_context(start("b"))
+        store = made.enter_context(topics.TopicStore(RemoteStore(f"gcom://{b.address}", timeout_s=1.0)))
+        for number in range(4):
+            store.topic(f"t{number}").send("x")
+        assert [it.name for it in store.topics()] == ["t0", "t1", "t2", "t3"]
+        with store.transaction() as tx:
+            tx.send(store.topic("t0"), "x")
+            with pytest.raises(BadValue, match="another store"):
+                tx.send(store.topic("t1"), "x")
+        a.close()
+        with pytest.raises(Unavailable, match="in the store of server 'a', which does not run"):
+            store.topic("t0").info  # noqa: B018 - a property
+        assert store.topic("t1").info.count == 1
+        made.enter_context(start("a"))
+        assert store.topic("t0").info.count == 2
