@@ -138,6 +138,12 @@ class Records:
             update = "UPDATE invitations SET certificate = ? WHERE secret = ?"
             base.execute(update, (certificate, _digest(secret)))
 
+    def copy(self, target: Path) -> None:
+        """Write a copy of the file, for this user alone."""
+        private_files.make_file(target)
+        with telling_storage(self._path), being_read(self._path) as base, closing(sqlite3.connect(target)) as copy:
+            base.backup(copy)
+
     def damage(self) -> str:
         """Return what is wrong with the file, in SQLite's words; empty if it is whole."""
         with self._reading() as base:
@@ -190,6 +196,17 @@ def _connected(path: Path) -> sqlite3.Connection:
         base.close()
         raise
     return base
+
+
+@contextmanager
+def being_read(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a file that is there, in a transaction that reads it; raises sqlite3.Error."""
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    with closing(sqlite3.connect(uri, timeout=BUSY_S, uri=True, isolation_level=None)) as base:
+        # Before a copy is made of it, which would wait without end for a file that another process has locked.
+        base.execute("BEGIN")
+        base.execute("SELECT count(*) FROM sqlite_schema")
+        yield base
 
 
 @contextmanager

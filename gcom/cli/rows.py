@@ -1,8 +1,9 @@
 """The output of a member for its user: deliveries as data, all else as notices, or everything as JSON.
 
 In plain form a delivery is one line `name: text`. A line break inside a text is shown as `\\n`, since it could pass for
-another sender's line; on a terminal, control characters are left out, since they could do anything to it. JSON is
-exact: text that was not UTF-8 is also given as base64.
+another sender's line; so are carriage return and escape (`\\r`, `\\x1b`), which `cat` would hand to a terminal. On a
+terminal, control characters are left out, since they could do anything to it. JSON is exact: text that was not UTF-8 is
+also given as base64.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import gcom
 from gcom.cli.output import Output, harmless, notice
 from gcom.cli.wording import many
 from gcom.values.names import name_of
+
+_SHOWN = ((b"\n", b"\\n"), (b"\r", b"\\r"), (b"\x1b", b"\\x1b"))
 
 
 class PlainRows:
@@ -33,10 +36,11 @@ class PlainRows:
         if self._output.terminal:
             data = harmless(message.text).encode("utf-8", "replace")
         else:
-            # To a file or a program the bytes go as they are; only a terminal obeys what stands in them.
+            # To a file or a program the bytes go as they are, but for what a terminal obeys that shows them later.
             data = payload if isinstance(payload, bytes) else payload.encode("utf-8", "replace")
-        if b"\n" in data:
-            data = data.replace(b"\n", b"\\n")
+        for raw, shown in _SHOWN:
+            if raw in data:
+                data = data.replace(raw, shown)
         self._output.line(prefix + data)
 
     def _prefix(self, process: str) -> bytes:

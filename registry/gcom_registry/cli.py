@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -194,6 +195,28 @@ def status(context: typer.Context, as_json: options.Json = False) -> None:
     print(json.dumps(told, ensure_ascii=False) if as_json else "\n".join(page(told)))
     # An answer alone does not say that newcomers may be sent to it: a probe that runs this command needs to know.
     sys.exit(EXIT_FAILED if told["unready"] else 0)
+
+
+@app.command()
+def backup(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the copy.", show_default=False)],
+) -> None:
+    """Copy all that the registry of these settings must not lose into a new folder, while it runs or not.
+
+    The copy has names and votes, and off loopback the authority with its keys, records and rules: keep it as secret as
+    these. To restore it, stop the registry, put the copy in the place of the data folder, and start the registry.
+
+    \b
+    Examples:
+      gcom-registry backup /backup/gcom-monday
+      gcom-registry backup --config /etc/gcom/registry.toml /backup/gcom-monday
+    """
+    from registry.operation.backup import back_up
+
+    with _complaining():
+        files = back_up(_settings(context), folder)
+    _warn(f"copied {', '.join(files)} to {str(folder)!r}: keep it secret")
 
 
 @app.command()

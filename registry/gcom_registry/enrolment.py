@@ -23,7 +23,7 @@ from gcom_registry.trail.file import Trail
 
 REVOKED_MAX = limits.FRAME_BYTES_MAX // SERIAL_BYTES // 2  # whoever revokes more within 30 days needs a new authority
 REACH_S = 2.0
-_OWN, ADDRESS = "registry", "address"
+OWN, ADDRESS = "registry", "address"
 
 
 class Upkeep:
@@ -178,7 +178,7 @@ def own_files(authority: Authority, hosts: Sequence[str] = ()) -> CertificateFil
 
     GCom goes by the identity, which no address changes; stock Pyro5 programs go by the host.
     """
-    folder = authority.folder / _OWN
+    folder = authority.folder / OWN
     files = identity_files.files_in(folder)
     # The key stays: instance ids are sealed by it (registry/gcom_registry/minting.py).
     path = Path(files.key)
@@ -203,7 +203,7 @@ def _is_good(authority: Authority, files: CertificateFiles, key: keys.Key, hosts
 
 def noted_files(authority: Authority) -> CertificateFiles:
     """Return the certificate that the registry made for itself when it started last; raises BadValue."""
-    return identity_files.files_in(authority.folder / _OWN)
+    return identity_files.files_in(authority.folder / OWN)
 
 
 def note_address(authority: Authority, address: Address) -> None:

@@ -197,7 +197,23 @@ class RegistryServer:
         )
 
     def _tell_status(self, data: bytes) -> bytes:
+        match pyro.unpack(data):
+            case {"ask": "backup"}:
+                return pyro.pack(self._back_up(pyro.peer()))
         return pyro.pack(self.look().as_row())
+
+    def _back_up(self, who: Identity | None) -> dict[str, object]:
+        if not (who is None or who.registries):
+            return {"refused": "a copy is for the registry's own commands alone"}
+        with self._lock:
+            if self._disk is None or self._closed:
+                return {"refused": "this registry keeps nothing, or is ending"}
+            try:
+                self._disk.copy()
+            except GComError as error:
+                return {"refused": str(error)}
+        self._trail.note("backup")
+        return {"copied": True}
 
     @property
     def stuck(self) -> str:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from gcom.certificates import private_files
-from gcom.certificates.storage import telling_storage
+from gcom.certificates.storage import being_read, telling_storage
 from gcom.core.codec.control import decode_decision, encode_decision
 from gcom.core.codec.registry import decode_row, encode_row
 from gcom.core.directory.rows import DissolvedInstance, Row, Store
@@ -22,7 +23,7 @@ from gcom.core.directory.witness import WitnessRecord
 from gcom.errors import GComError, LocalError, MalformedFrame, StorageUnavailable, VersionMismatch
 from gcom.runtime.user_process.process_events import tell_of_forks
 
-FILE, PROBE = "registry.db", ".probe"
+FILE, PROBE, COPY = "registry.db", ".probe", ".copy.db"
 PROBE_BYTES = 16 * 1024  # as many as a few rows take, with their journal
 _APPLICATION = 0x47434F4D  # GCOM
 # `dissolved` alone keeps its rowid: it is read back in the order of the burials.
@@ -204,6 +205,13 @@ class Disk(Store):
         """Keep the connection for ever, in the child of a fork: to close it there would end the parent's lock."""
         _OF_PARENTS.append(self._base)
 
+    def copy(self) -> None:
+        """Write a copy of the file beside it, as `copy_of`."""
+        target = Path(self.folder) / COPY
+        target.unlink(missing_ok=True)
+        with telling_storage(target):
+            copy_of(self._base, self._path, target)
+
     def close(self) -> None:
         self._base.close()
 
@@ -215,6 +223,28 @@ class Disk(Store):
             self._failure = f"the registry's disk does not take what it must keep: {error}"
         if self.trouble:
             raise StorageUnavailable(self.trouble)
+
+
+def copy_of(base: sqlite3.Connection, path: Path, target: Path) -> None:
+    """Write a copy of an open file, for a registry that starts from it later; raises sqlite3.Error, LocalError.
+
+    What was noted of a group after the copy is not in it, so the copy says of each that has members that it is
+    forgotten.
+    """
+    private_files.make_file(target)
+    with closing(sqlite3.connect(target)) as copy:
+        base.backup(copy)
+        marked = [
+            (encode_row(replace(row, forgot=True)), row.definition.group) for row in _rows(copy, path) if row.view
+        ]
+        with copy:
+            copy.executemany("UPDATE groups SET entry = ? WHERE name = ?", marked)
+
+
+def copy_closed(path: Path, target: Path) -> None:
+    """Write a copy, as `copy_of`, of a file that no registry has open."""
+    with telling_storage(path), being_read(path) as base:
+        copy_of(base, path, target)
 
 
 def inspect(folder: Path) -> tuple[int, int]:

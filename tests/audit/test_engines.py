@@ -137,6 +137,10 @@ def waiting(folder: str) -> Iterable[TaskRow]:
     return ()
 
 
+def nothing(item: int) -> tuple[TaskRow, ...]:  # noqa: ARG001 - a task has an item
+    return ()
+
+
 def test_a_process_that_is_killed_is_an_audit_that_could_not_run() -> None:
     pool = ProcessPool(2)
     try:
@@ -144,6 +148,16 @@ def test_a_process_that_is_killed_is_an_audit_that_could_not_run() -> None:
             pool.spread([1, 2, 3], killed)
     finally:
         pool.release()
+
+
+def test_a_long_folder_of_temporary_files_is_no_hindrance(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 25)
+    folder.mkdir()
+    code = "from gcom.audit.plan.pool import ProcessPool; from tests.audit.test_engines import nothing; "
+    code += "pool = ProcessPool(2); print(pool.spread([1, 2], nothing)); pool.release()"
+    env = {**os.environ, "TMPDIR": str(folder)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -60,6 +60,14 @@ def test_a_plain_delivery_is_one_line(payload: bytes | str) -> None:
     assert line.startswith(b"alice: ")
 
 
+@pytest.mark.parametrize("payload", ["a\r\x1b[2Jb\nc", b"a\r\x1b[2Jb\nc", b"\xff\x1b[2J"])
+def test_escape_and_carriage_return_are_shown_in_a_file_as_well(payload: bytes | str) -> None:
+    line = told(PlainRows, payload)
+    assert line.count(b"\\x1b[2J") == 1
+    assert b"\x1b" not in line
+    assert b"\r" not in line
+
+
 @given(TEXT | st.binary())
 def test_a_terminal_gets_no_control_characters(payload: bytes | str) -> None:
     shown = told(PlainRows, payload, terminal=True).decode().removeprefix("\x1b[1malice:\x1b[0m ")

@@ -161,6 +161,13 @@ def instructions() -> Iterator[tuple[str, str]]:
             yield name, words.strip()
 
 
+def test_no_key_and_nothing_that_was_made_here_goes_into_the_image() -> None:
+    ignored = set((ROOT / ".dockerignore").read_text().splitlines())
+    assert {"*.key", "*.pem", "*.db", ".git", ".venv"} <= ignored
+    made = [line for line in (ROOT / ".gitignore").read_text().splitlines() if line.startswith("/")]
+    assert {line.strip("/").removesuffix(".html") for line in made} <= {it.rstrip("*") for it in ignored}
+
+
 @pytest.mark.slow
 def test_the_container_runs_as_it_says(tmp_path: Path) -> None:
     """Its environment, command and health check, with a folder and ports of the test's."""

@@ -106,6 +106,7 @@ def test_who_may_not_join_is_refused_by_the_registry(world: World) -> None:
     bob = world.node("bob")
     with pytest.raises(NotPermitted, match="bob may not join in group 'board'"):
         bob.join("board", create=gcom.Definition("board"))
+    assert bob.groups() == ()  # none was left behind
     with bob.join("news", create=gcom.Definition("news")) as news:
         assert news.members
 

@@ -16,7 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing import active_children, get_context, parent_process
 from operator import attrgetter
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory, gettempdir
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from gcom.audit.plan.wire import pack, unpack
 from gcom.errors import AuditUnavailable
 
 CHAIN_BYTES = 64 << 20  # one segment of the default size
+FORK_SERVER_BYTES = 60  # of the folder; a socket's path may have 104, and its name takes some 35
 PROCESSES_MAX = 16  # each holds one segment, of some hundred megabytes in memory
 _SHARES = 4  # of the groups, that each process is given one after the other
 
@@ -49,7 +50,8 @@ class ProcessPool:
         self._folder = TemporaryDirectory(prefix="gcom-audit-")
         self._shares = processes * _SHARES
         self._others = {*active_children()}
-        context = get_context("forkserver")
+        # A fork server listens at a socket in the folder of temporary files, whose path has a bound.
+        context = get_context("forkserver" if len(os.fsencode(gettempdir())) <= FORK_SERVER_BYTES else "spawn")
         context.set_forkserver_preload([__name__])
         self._pool = ProcessPoolExecutor(processes, context, _begin)
 

@@ -224,6 +224,8 @@ def check_names(group: str, create: Definition | None) -> None:
 async def enter(host: Host, group: str, uses: Uses, create: Definition | None, timeout_s: float) -> Membership:
     """Become a member of a group (`Node.join`). Holds the lock."""
     deadline = monotonic() + timeout_s
+    if create is not None and host.rights is not None:
+        host.rights.raise_if_outside(host.name, group)  # else the group would be created, and stay empty
     # 1. A leader admits this process, and its INSTALL is lost. 2. It is silent to the others, and put out. 3. It
     # asks again, and is told so. It had nothing to lose: as another process it may be let in at once.
     for _ in range(JOIN_TRIES - 1):

@@ -200,6 +200,11 @@ class MemberRights:
             raise NotPermitted(text)
         return in_force
 
+    def raise_if_outside(self, name: str, group: str) -> None:
+        """Raise NotPermitted where this node, of that name, may not join."""
+        if not self._may(Right.JOIN, name, group):
+            raise NotPermitted(_words(Right.JOIN, name, group))
+
     def _judge_data(self, frame: Frame, name: str) -> None:
         may, key = self._may(Right.SEND, name, frame.group), (frame.group, frame.source)
         with self._lock:

@@ -19,6 +19,7 @@ from gcom_registry.operation.serving import authority_folder
 from gcom_registry.operation.settings import ServiceSettings
 from gcom_registry.status import RegistryStatus
 
+BACKUP_S = 60.0  # tens of megabytes at most, on a slow disk
 ASK_S = 5.0  # a registry that is paused is told as one that does not answer
 
 
@@ -57,6 +58,21 @@ def ask_rights(wanted: ServiceSettings, question: str) -> dict[str, Any] | None:
     if isinstance(told, dict) and told.keys() >= {"rules", "trouble"}:
         return told
     raise PeerError(f"malformed answer from {address} to a question for its rules: is it of another version?")
+
+
+def ask_backup(wanted: ServiceSettings) -> dict[str, Any] | None:
+    """Have the registry of the settings write a copy of its file beside it; None if none runs. Raises GComError."""
+    try:
+        # A folder that is named says where its registry is, so that --listen need not be said again.
+        noted = wanted.get("data") and (authority_folder(wanted.get("data")) / enrolment.ADDRESS).exists()
+        address, credentials = _noted(wanted) if noted else _address_and_credentials(wanted)
+        with closing(pyro.Caller(address, pyro.STATUS, credentials)) as caller:
+            told = pyro.unpack(caller.call(pyro.pack({"ask": "backup"}), BACKUP_S))
+    except pyro.ConnectionRefused:
+        return None
+    except (pyro.ConnectionLost, pyro.TimedOut) as error:
+        raise RegistryUnavailable(str(error)) from error
+    return told if isinstance(told, dict) else {}
 
 
 def directory(wanted: ServiceSettings) -> DirectoryClient:
