@@ -212,7 +212,7 @@ def backup(
       gcom-registry backup /backup/gcom-monday
       gcom-registry backup --config /etc/gcom/registry.toml /backup/gcom-monday
     """
-    from registry.operation.backup import back_up
+    from gcom_registry.operation.backup import back_up
 
     with _complaining():
         files = back_up(_settings(context), folder)

@@ -19,12 +19,12 @@ from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.security import enrolment
 from gcom.values import identity, names
 from gcom.values.definition import Definition
-from registry.operation.asking import status_of
-from registry.operation.backup import back_up
-from registry.operation.settings import ServiceSettings, settings
-from registry.secure import secure_server
-from registry.server import RegistryServer
-from registry.storage import COPY, FILE
+from gcom_registry.operation.asking import status_of
+from gcom_registry.operation.backup import back_up
+from gcom_registry.operation.settings import ServiceSettings, settings
+from gcom_registry.secure import secure_server
+from gcom_registry.server import RegistryServer
+from gcom_registry.storage import COPY, FILE
 from tests.runtime.nodes import until
 
 LIMIT_S = 60.0

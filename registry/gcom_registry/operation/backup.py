@@ -12,12 +12,12 @@ from pathlib import Path
 from gcom.certificates import private_files
 from gcom.certificates.authority import CERTIFICATE, KEY, RECORDS, Authority
 from gcom.errors import BadValue, PeerError
-from registry.enrolment import ADDRESS, OWN
-from registry.operation.asking import ask_backup
-from registry.operation.serving import authority_folder, data_folder
-from registry.operation.settings import ServiceSettings
-from registry.rights_file import FILE as RIGHTS
-from registry.storage import COPY, FILE, copy_closed
+from gcom_registry.enrolment import ADDRESS, OWN
+from gcom_registry.operation.asking import ask_backup
+from gcom_registry.operation.serving import authority_folder, data_folder
+from gcom_registry.operation.settings import ServiceSettings
+from gcom_registry.rights_file import FILE as RIGHTS
+from gcom_registry.storage import COPY, FILE, copy_closed
 
 
 def back_up(wanted: ServiceSettings, folder: Path) -> list[str]:
