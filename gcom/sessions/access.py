@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from gcom.replicated import Change
 from gcom.sessions.errors import SessionTimeout
-from gcom.sessions.table import SessionRecords
+from gcom.sessions.table import INDEX_BYTES, SessionRecords
 from gcom.sessions.tokens import SessionToken
 
 T = TypeVar("T")
@@ -42,11 +42,7 @@ class LocalReplica:
         self._table = table
         self._changed = Condition()
         self._unwatch = table.replicas.watch(self._on_change)
-
-    @property
-    def name(self) -> str:
-        """The member's name."""
-        return str(self._table.replicas.process).partition("#")[0]
+        self.name = str(table.replicas.process).partition("#")[0]
 
     def begin(self, secret: str, timeout_s: float) -> SessionAnswer:
         """Open a session: the answer's version is its number, and its bytes are the store's identity."""
@@ -91,7 +87,7 @@ class LocalReplica:
             ),
             token,
         )
-        return SessionAnswer(*found, self.name)
+        return SessionAnswer(found[INDEX_BYTES:], int.from_bytes(found[:INDEX_BYTES], "big"), self.name)
 
     def end(self, token: SessionToken, timeout_s: float) -> None:
         """Close a session."""

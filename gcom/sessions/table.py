@@ -16,6 +16,7 @@ from gcom.replicated.machine import Machine, MachineKind, command, query
 from gcom.sessions.errors import BadToken, SessionForked, SessionUnknown, WriteMissing
 
 OTHER_STORE = "the token is of another store, or of a state of this one that was lost: open a new session"
+INDEX_BYTES = 8
 SESSIONS_MAX = 100_000  # none gives way: at the bound no session is opened
 
 
@@ -139,12 +140,11 @@ class SessionRecords(Machine):
         return self._identity
 
     @query
-    def read(
-        self, store: str, session: int, secret: str, least: int, name: str, body: bytes
-    ) -> tuple[bytes, int] | None:
+    def read(self, store: str, session: int, secret: str, least: int, name: str, body: bytes) -> bytes | None:
         """Answer a query of the user's machine in a session, once this state has index `least`; None: it has not.
 
-        Returns the answer, and the index of the state that it is of. Raises BadToken, SessionUnknown.
+        Returns the index of the state that the answer is of, in INDEX_BYTES, and the answer: as one value of bytes,
+        which a query gives out without a copy. Raises BadToken, SessionUnknown.
         """
         if self._identity not in (store, ""):
             raise BadToken(OTHER_STORE)
@@ -157,7 +157,7 @@ class SessionRecords(Machine):
             answer = ["value", self._kind.queries[name](self._inner, *arguments, **keywords)]
         except Refused as refusal:
             answer = ["refused", refusal]
-        return self._kind.codec.pack(answer), self._last
+        return self._last.to_bytes(INDEX_BYTES, "big") + self._kind.codec.pack(answer)
 
     def _forget(self, session: int) -> None:
         del self._numbers[self._records.pop(session).secret]

@@ -45,8 +45,8 @@ def test_a_cancelled_call_goes_on_and_the_session_counts_it(branches: Branches) 
     async def main() -> tuple[int, int]:
         async with aio.open(f"gcom://{branches.registry.address}", "bank", Bank, timeout_s=60.0) as store:
             session = await store.session()
-            await session.state.deposit(1, 1)
             with held_back(a), held_back(b):
+                await session.state.deposit(1, 1)  # the last that they apply
                 waiting = asyncio.create_task(session.state.deposit(1, 10))
                 await asyncio.to_thread(until, session._session._turn.locked, "begin of its thread")
                 waiting.cancel()

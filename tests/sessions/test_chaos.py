@@ -18,7 +18,7 @@ DEMO = [sys.executable, "-m", "gcom.cli", "bank", "demo"]
 
 @pytest.mark.slow
 def test_all_answers_are_right_though_branches_are_killed_and_paused() -> None:
-    words = ["--branches", "3", "--customers", "6", "--chaos", "8", "--json"]
+    words = ["--branches", "3", "--customers", "6", "--chaos", "5", "--json"]
     with Child([*DEMO, *words], environment()) as demo:
         assert demo.end() == 0, demo.errors
         (row,) = demo.rows("bank")

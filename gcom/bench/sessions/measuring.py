@@ -99,7 +99,7 @@ def measure(setup: SessionBenchSetup, tell: Tell) -> SessionBenchResult:
             tell("reads with RYW")
             reads_ms = _reads_ms(setup, store)
             tell("moves")
-            moves = _moves(setup, store, registry)
+            moves, waiting_ms = _moves(setup, store, registry)
         tell(f"durable writes of {SESSIONS} sessions")
         with _opened(children, registry, "durable", Path(folder)) as store:
             durable_per_s = _writes_per_s(setup, store)
@@ -115,6 +115,7 @@ def measure(setup: SessionBenchSetup, tell: Tell) -> SessionBenchResult:
                 "writes", f"durable writes of {SESSIONS} sessions, per s", durable_per_s, 2_000, least=True, digits=0
             ),
             Bounded("move", "a read after a move, × round trip", moves, 2),
+            Bounded("wait_p99_ms", "a read that waits for a write on its way, p99 ms", waiting_ms, 10),
             Bounded("bank_s", f"a bank, {CUSTOMERS} customers and {BRANCHES} branches, s", _bank_s(), 5),
         ),
     )
@@ -178,18 +179,22 @@ def _reads_ms(setup: SessionBenchSetup, store: SessionStore[Bank]) -> list[float
         return _times_ms(setup.reads, lambda: session.state.balance(1))
 
 
-def _moves(setup: SessionBenchSetup, store: SessionStore[Bank], registry: Address) -> float:
-    """Return the time of a remote read with a token of writes here, over that of one without any guarantee."""
+def _moves(setup: SessionBenchSetup, store: SessionStore[Bank], registry: Address) -> tuple[float, float]:
+    """Move sessions to another replica; return the cost of a read there, and the p99 of one that may have to wait.
+
+    The cost is of a read with a token whose write is there, over one without any guarantee. A wait is for a write that
+    this replica has confirmed, and that is still on its way to the other one.
+    """
     with gcom.sessions.open(f"gcom://{registry}", store.replicas.group.name, Bank) as remote:
-        plain_ms, moved_ms = [], []
+        plain_ms, moved_ms, waiting_ms = [], [], list[float]()
         with store.session() as session, remote.session(()) as plain:
             for _ in range(setup.writes // 4):
                 session.state.deposit(1, 1)
                 moved = remote.session(token=session.token)
-                moved.state.balance(1)  # so the write is there
+                waiting_ms += _times_ms(1, lambda: moved.state.balance(1))  # noqa: B023 - called at once
                 moved_ms += _times_ms(1, lambda: moved.state.balance(1))  # noqa: B023 - called at once
                 plain_ms += _times_ms(1, lambda: plain.state.balance(1))
-    return median(moved_ms) / median(plain_ms)
+    return median(moved_ms) / median(plain_ms), percentile(sorted(waiting_ms), 0.99)
 
 
 def _writes_per_s(setup: SessionBenchSetup, store: SessionStore[Bank]) -> float:
