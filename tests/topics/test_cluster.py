@@ -94,8 +94,11 @@ def read(servers: Servers, topic: str = "lines") -> list[str]:
         return [it.text for it in store.topic(topic).read()]
 
 
-def test_owners_that_are_killed_paused_and_asked_to_end(start: Callable[[], Servers]) -> None:
-    """Through proxies, one of which dies: within a second after a kill; after a pause within the detector's time."""
+def test_owners_that_are_killed_paused_and_asked_to_end(start: Callable[[], Servers], server: Server) -> None:
+    """Through proxies, one of which dies: within a second after a kill; after a pause within the detector's time.
+
+    Then the database is killed, and started again: all go on.
+    """
     servers = start()
     for name in "abc":
         servers.start(name)
@@ -118,6 +121,9 @@ def test_owners_that_are_killed_paused_and_asked_to_end(start: Callable[[], Serv
     assert sending.longest_s < 10.0
     assert owners(servers)["lines"] != owner
     servers.children[owner].signal(signal.SIGCONT)
+    sending.some_more()
+    server.stop("immediate")
+    server.start()
     sending.some_more()
     assert sending.end() == read(servers)
 

@@ -14,11 +14,14 @@ import typer
 
 from gcom.cli import options
 from gcom.cli.output import Output, harmless, notice
+from gcom.cli.signals import Interrupted
 from gcom.cli.wording import many
 from gcom.errors import BadValue
 
 if TYPE_CHECKING:  # commands import what they need
     from gcom.topics import TopicMessage, TopicStore
+
+SIGTERM_STATUS = 143
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -235,7 +238,11 @@ def _serving(what: str, address: str, as_json: bool) -> None:
     else:
         output.text(f"{what} at gcom://{address}")
     output.flush()
-    Event().wait()
+    try:
+        Event().wait()
+    except Interrupted as ended:
+        if ended.status != SIGTERM_STATUS:  # as a service is stopped
+            raise
 
 
 @app.command()
