@@ -14,6 +14,7 @@ import pytest
 
 import gcom
 from gcom import topics
+from gcom.demo.kills.racing import run_race
 from gcom.errors import BadValue, Unavailable
 from gcom.topics.served import fence
 from gcom.topics.served.client import RemoteStore
@@ -93,8 +94,11 @@ def read(servers: Servers, topic: str = "lines") -> list[str]:
         return [it.text for it in store.topic(topic).read()]
 
 
-def test_owners_that_are_killed_paused_and_asked_to_end(start: Callable[[], Servers]) -> None:
-    """Through proxies, one of which dies: within a second after a kill; after a pause within the detector's time."""
+def test_owners_that_are_killed_paused_and_asked_to_end(start: Callable[[], Servers], server: Server) -> None:
+    """Through proxies, one of which dies: within a second after a kill; after a pause within the detector's time.
+
+    Then the database is killed, and started again: all go on.
+    """
     servers = start()
     for name in "abc":
         servers.start(name)
@@ -118,32 +122,25 @@ def test_owners_that_are_killed_paused_and_asked_to_end(start: Callable[[], Serv
     assert owners(servers)["lines"] != owner
     servers.children[owner].signal(signal.SIGCONT)
     sending.some_more()
+    server.stop("immediate")
+    server.start()
+    sending.some_more()
     assert sending.end() == read(servers)
 
 
-def test_first_messages_through_two_proxies_have_one_owner_each(start: Callable[[], Servers]) -> None:
-    servers, count = start(), 60
-    for name in "ab":
-        servers.start(name)
-    for name in "pq":
-        servers.start(name, proxy=True)
+def test_new_topics_at_two_proxies_at_once_have_one_owner_each(server: Server, tmp_path: Path) -> None:
+    result = run_race(60, 2, tmp_path, server.new_place(), lambda _: None)
+    assert (result.owned_once, result.lost, result.doubled) == (60, 0, 0)
+    assert result.by_owner == {"a": 30, "b": 30}
 
-    def send(proxy: str) -> None:
-        with topics.open(servers.place(proxy)) as store:
-            for number in range(count):
-                store.topic(f"t{number}").producer(proxy).send(proxy, seq=1)
 
-    senders = [Thread(target=send, args=(name,), daemon=True) for name in "pq"]
-    for sender in senders:
-        sender.start()
-    for sender in senders:
-        sender.join(LIMIT_S)
-    found = owners(servers)
-    assert sorted(found) == sorted(f"t{number}" for number in range(count))
-    assert sorted(found.values()) == ["a"] * (count // 2) + ["b"] * (count // 2)
-    with topics.open(servers.store) as store:
-        for number in range(count):
-            assert sorted(it.text for it in store.topic(f"t{number}").read()) == ["p", "q"]
+def test_the_demonstration_kills_the_owner_of_a_file(tmp_path: Path) -> None:
+    words = ["topics", "demo", "--kill", "owner", "--times", "1", "--folder", str(tmp_path / "kept"), "--json"]
+    with Child([sys.executable, "-m", "gcom.cli", *words]) as child:
+        assert child.end() == 0, child.errors
+        (row,) = child.rows()
+    assert row["kills"] == 1
+    assert (row["lost"], row["doubled"], row["left_over"], row["in_order"]) == (0, 0, 0, True)
 
 
 def test_files_keep_their_topics_and_say_so(tmp_path: Path) -> None:

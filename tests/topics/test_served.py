@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from subprocess import DEVNULL
@@ -16,8 +16,10 @@ from threading import Thread
 import pytest
 
 from gcom import topics
-from gcom.errors import BadValue, MalformedFrame, Unavailable
+from gcom.certificates.identity_files import CertificateFiles
+from gcom.errors import BadValue, MalformedFrame, Unavailable, Untrusted
 from gcom.runtime import pyro
+from gcom.runtime.security.process import TLS_VARIABLES
 from gcom.topics.crash_points import VARIABLE
 from gcom.topics.served import codec, operations, requests
 from gcom.topics.served.client import RemoteStore
@@ -26,6 +28,7 @@ from gcom.topics.storage import appends
 from gcom.topics.storage.transaction import job
 from gcom.topics.values import Entry
 from tests.running import LIMIT_S, Child, environment
+from tests.runtime.authorities import TestAuthority
 
 LINES = [f"line {number}" for number in range(400)]
 
@@ -164,6 +167,32 @@ def test_malformed_requests_are_refused_and_the_server_goes_on(served: TopicsSer
 def test_bytes_that_are_no_value(data: bytes) -> None:
     with pytest.raises(MalformedFrame):
         codec.unpack(data)
+
+
+def be(patch: pytest.MonkeyPatch, files: CertificateFiles) -> None:
+    """Have what is opened next show this certificate."""
+    for name, value in zip(TLS_VARIABLES, (files.cert, files.key, files.ca), strict=True):
+        patch.setenv(name, str(value))
+
+
+def test_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_log: Callable[[str], None]) -> None:
+    """A client names its server, and both are of one authority; others are refused, and nothing is stored."""
+    for folder in ("ours", "theirs"):
+        (tmp_path / folder).mkdir()
+    ours, theirs = TestAuthority(tmp_path / "ours"), TestAuthority(tmp_path / "theirs")
+    be(monkeypatch, ours.member("server"))
+    with TopicsServer(str(tmp_path / "app.db")) as server:
+        be(monkeypatch, ours.member("client"))
+        with topics.open(f"gcom://server@{server.address}") as store:
+            assert store.topic("orders").send("a").offset == 0
+        with pytest.raises(Untrusted, match=r"and not of .*/other"):
+            topics.open(f"gcom://other@{server.address}")
+        with pytest.raises(BadValue, match="needs the name in the server's certificate"):
+            topics.open(f"gcom://{server.address}")
+        be(monkeypatch, theirs.member("server"))
+        expect_log("refused from the network")
+        with pytest.raises(Untrusted):
+            topics.open(f"gcom://server@{server.address}")
 
 
 @pytest.mark.parametrize("place", ["gcom://", "gcom://host", "gcom://a:b", "gcom://127.0.0.1:0,"])

@@ -14,11 +14,14 @@ import typer
 
 from gcom.cli import options
 from gcom.cli.output import Output, harmless, notice
+from gcom.cli.signals import Interrupted
 from gcom.cli.wording import many
 from gcom.errors import BadValue
 
 if TYPE_CHECKING:  # commands import what they need
     from gcom.topics import TopicMessage, TopicStore
+
+SIGTERM_STATUS = 143
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -235,35 +238,56 @@ def _serving(what: str, address: str, as_json: bool) -> None:
     else:
         output.text(f"{what} at gcom://{address}")
     output.flush()
-    Event().wait()
+    try:
+        Event().wait()
+    except Interrupted as ended:
+        if ended.status != SIGTERM_STATUS:  # as a service is stopped
+            raise
 
 
 @app.command()
 def demo(
-    kill: Annotated[str, typer.Option(metavar="ROLE", help="Who is killed: producer or consumer.")] = "consumer",
+    kill: Annotated[str, typer.Option(metavar="ROLE", help="Who is killed: producer, consumer or owner.")] = "consumer",
     times: Annotated[int, typer.Option(min=0, max=10_000, metavar="N", help="How often.")] = 10,
     folder: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="A new folder to keep. [default: a temporary one]")
     ] = None,
+    race: Annotated[int, typer.Option(min=0, max=100_000, metavar="N", help="Kill nobody: make N topics at once.")] = 0,
+    proxies: Annotated[int, typer.Option(min=1, max=8, metavar="N", help="Proxies, of owner and --race.")] = 1,
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help="For owner and --race: postgresql://…, empty. [default: files]"),
+    ] = None,
     as_json: options.Json = False,
 ) -> int:
-    """Kill a producer or a consumer again and again with SIGKILL, and count: nothing is lost, nothing doubled.
+    """Kill a producer, a consumer or an owner again and again with SIGKILL: nothing is lost, nothing doubled.
 
     The producer copies a file into a topic. The consumer writes each line into a table of its own, and sends a copy of
-    it to another topic. The exit status is 1 if anything is lost, doubled, out of order or left over.
+    it to another topic. An owner is a server: of three on a PostgreSQL database, or of one that has a file. With --race
+    each of N new topics gets its first messages through several proxies at once, and one owner. The exit status is 1 if
+    anything is lost, doubled, out of order or left over.
 
     \b
     Examples:
       gcom topics demo --kill producer --times 50
       gcom topics demo --kill consumer --times 50 --folder kept --json
+      gcom topics demo --kill owner --times 50 --proxies 2
+      gcom topics demo --race 1000 --proxies 2
     """
     from tempfile import TemporaryDirectory
 
     from gcom.demo.kills.killing import run
 
-    with TemporaryDirectory(prefix="gcom-topics-") as temporary:
-        result = run(kill, times, folder or Path(temporary), notice)
     output = Output()
+    with TemporaryDirectory(prefix="gcom-topics-") as temporary:
+        if race:
+            return _race(output, race, proxies, folder or Path(temporary), store, as_json)
+        if kill == "owner":
+            from gcom.demo.kills.owners import kill_owners
+
+            result = kill_owners(times, proxies, folder or Path(temporary), store, notice)
+        else:
+            result = run(kill, times, folder or Path(temporary), notice)
     if as_json:
         output.row(result.row())
     else:
@@ -271,6 +295,22 @@ def demo(
             f"{result.role} killed {many(result.kills, 'time')}: {many(result.lines, 'line')}, "
             f"lost {result.lost}, doubled {result.doubled}, left over {result.left_over}, "
             f"{'in order' if result.in_order else 'out of order'}"
+        )
+    output.flush()
+    return 0 if result.is_exact else 1
+
+
+def _race(output: Output, count: int, proxies: int, folder: Path, store: str | None, as_json: bool) -> int:
+    from gcom.demo.kills.racing import run_race
+
+    result = run_race(count, proxies, folder, store, notice)
+    if as_json:
+        output.row(result.row())
+    else:
+        shares = ", ".join(f"{name} {many(number, 'topic')}" for name, number in result.by_owner.items())
+        output.text(
+            f"{many(result.topics, 'topic')} through {many(result.proxies, 'proxy')}: "
+            f"{result.owned_once} have one owner ({shares}), lost {result.lost}, doubled {result.doubled}"
         )
     output.flush()
     return 0 if result.is_exact else 1

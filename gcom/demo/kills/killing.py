@@ -15,7 +15,7 @@ from gcom.demo.kills import worker
 from gcom.errors import BadValue
 from gcom.topics.storage.effects import EffectFile
 
-ROLES = ("producer", "consumer")
+ROLES = ("producer", "consumer")  # and owner, in `owners`
 LINES_PER_KILL = 180  # four batches are told of before a kill, and four more may be stored by then
 
 
@@ -44,12 +44,8 @@ class KillResult:
 def run(role: str, times: int, folder: Path, tell: Callable[[str], object], seed: int = 1) -> KillResult:
     """Kill the process so many times, let it end, and compare. The folder must be new or empty. Raises BadValue."""
     if role not in ROLES:
-        raise BadValue(f"cannot kill {role!r}: expected {' or '.join(ROLES)}")
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()):
-        raise BadValue(f"the folder {str(folder)!r} is not empty: name a new one")
-    lines = [f"line {number}" for number in range(LINES_PER_KILL * (times + 1))]
-    (folder / "lines.txt").write_text("\n".join(lines) + "\n", "utf-8")
+        raise BadValue(f"cannot kill {role!r}: expected producer, consumer or owner")
+    lines = prepared(folder, LINES_PER_KILL * (times + 1))
     if role == "consumer":
         with topics.open(folder / "app.db") as store:
             store.topic(worker.TOPIC).send_many(lines)
@@ -57,9 +53,19 @@ def run(role: str, times: int, folder: Path, tell: Callable[[str], object], seed
     while True:
         ended = _one_life(role, folder, chance.randint(1, 4) if kills < times else 0, chance.random() < 0.5)
         if ended:
-            return _compare(role, kills, lines, folder)
+            return compared(role, kills, lines, folder, str(folder / "app.db"))
         kills += 1
         tell(f"killed {kills} of {times} times")
+
+
+def prepared(folder: Path, count: int) -> list[str]:
+    """Write the file of lines into a new folder, and return the lines. Raises BadValue."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise BadValue(f"the folder {str(folder)!r} is not empty: name a new one")
+    lines = [f"line {number}" for number in range(count)]
+    (folder / "lines.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    return lines
 
 
 def _one_life(role: str, folder: Path, batches: int, waiting: bool) -> bool:
@@ -91,10 +97,11 @@ def _one_life(role: str, folder: Path, batches: int, waiting: bool) -> bool:
     return False
 
 
-def _compare(role: str, kills: int, lines: list[str], folder: Path) -> KillResult:
-    with topics.open(folder / "app.db") as store:
+def compared(role: str, kills: int, lines: list[str], folder: Path, place: str) -> KillResult:
+    """Compare what is there with the lines."""
+    with topics.open(place) as store:
         found, left_over = [[it.text for it in store.topic(worker.TOPIC).read()]], 0
-        if role == "consumer":
+        if role != "producer":
             file = EffectFile(folder / "ledger.db")
             found = [[row[0] for row in file.connection.execute("SELECT text FROM entry ORDER BY rowid")]]
             (left_over,) = file.connection.execute("SELECT count(*) FROM gcom_outbox").fetchone()

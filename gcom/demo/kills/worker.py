@@ -1,4 +1,4 @@
-"""The process that is killed: `python -m gcom.demo.kills.worker ROLE FOLDER`. It waits after each batch."""
+"""The process that is killed: `python -m gcom.demo.kills.worker ROLE FOLDER [STORE]`. It waits after each batch."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _progress() -> None:
 
 def main() -> None:
     role, folder = sys.argv[1], Path(sys.argv[2])
-    with topics.open(folder / "app.db") as store:
+    with topics.open(sys.argv[3] if len(sys.argv) > 3 else folder / "app.db") as store:
         {"producer": produce, "consumer": consume}[role](store, folder)
     print("done", flush=True)
 

@@ -77,6 +77,7 @@ class RemoteStore:
         self._closing = False
         self._greeted: dict[str, StoreFacts] = {}  # by topic: the servers know this client
         self._greeting = Lock()
+        self.facts("")  # a server that is not there, or does not believe this client, is an error now
         self._thread = Thread(target=self._run, name=f"gcom-topics {place}", daemon=True)
         self._thread.start()
 
