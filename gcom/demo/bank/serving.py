@@ -111,15 +111,23 @@ class BranchProcesses:
                 self._failures[name] += 1
                 if self._failures[name] >= FAILURES_MAX or "port" in text:
                     raise Unavailable(f"branch {name}: {text}")
-            case {"say": "stopped"}:
-                self._tell(f"branch {name} was stopped")
-                del self._names[name]
+            case {"say": "stopped"} if name in self._names:
+                self._note_stop(name)
+
+    def _note_stop(self, name: str) -> None:
+        self._tell(f"branch {name} was stopped")
+        del self._names[name]
 
     def _note_deaths(self, error: Unavailable) -> None:
         if "registry" in self._children and self._children.status("registry") is not None:
             raise error
         for name in list(self._names):
-            if name in self._children and (status := self._children.status(name)) is not None:
+            status = self._children.status(name) if name in self._children else None
+            # 1. Two branches are stopped. 2. The end of the first is heard. 3. The second has ended, too, and its word
+            # that it was stopped has not been read yet. It ended with status 0, and is not started again.
+            if status == 0:
+                self._note_stop(name)
+            elif status is not None:
                 self._tell(f"branch {name} ended (status {status}); it is started again")
                 self.addresses.pop(self._names[name], None)
                 self._again_at[name] = monotonic() + AGAIN_S
