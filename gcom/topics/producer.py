@@ -120,7 +120,10 @@ class Producer:
 
         def job(tx: Transaction) -> TopicReceipt:
             last = appends.last_seq(tx, opened)
-            return appends.append(tx, self._target, opened, last, _numbered([draft], last))[0]
+            entries = _numbered([draft], last)
+            if self.commits.records is not None:
+                self.commits.records.put(self._target.name, self.name, entries)
+            return appends.append(tx, self._target, opened, last, entries)[0]
 
         return job
 
@@ -166,13 +169,19 @@ class Producer:
 
     def _enqueue(self, drafts: Sequence[Entry], told: bool) -> Future[list[TopicReceipt]]:
         with self._lock:
-            if self._claim is None:
+            records = self.commits.records
+            if self._claim is None and records is None:  # else its sequences must be known before the store is asked
                 return self._first(drafts)
             last = self._resume() if self._has_failed() or self._last is None else self._last
             entries = _numbered(drafts, last)
             self._check_skipped(drafts, entries)
             opened = self._claim
-            future = self.commits.submit(lambda tx: appends.append(tx, self._target, opened, last, entries))
+            assert opened is not None, "it was opened to ask"
+
+            def send() -> Future[list[TopicReceipt]]:
+                return self.commits.submit(lambda tx: appends.append(tx, self._target, opened, last, entries))
+
+            future = send() if records is None else records.submit(self._target.name, self.name, entries, send)
             self._last = max(last, entries[-1].seq)
             self._under_way.append(_UnderWay(entries, future, told))
             return future

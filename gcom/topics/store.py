@@ -12,6 +12,7 @@ from gcom.topics import headers as codec
 from gcom.topics.effects.function import TopicFunction, TopicProcess
 from gcom.topics.effects.inbox import Subscription
 from gcom.topics.effects.link import TopicLink
+from gcom.topics.evidence.records import TopicRecords
 from gcom.topics.producer import Body, Producer
 from gcom.topics.reading import After, TopicReader
 from gcom.topics.storage import appends, schema, subscriptions, topics, trimming
@@ -174,6 +175,10 @@ class TopicStore:
     def name(self) -> str:
         """Return the path of the file."""
         return self._database.name
+
+    def record_into(self, folder: str | Path) -> None:
+        """Have what producers ask and are answered recorded for the audit, in a folder of delivery logs."""
+        self._commits.records = TopicRecords(folder, self.id)
 
     def topic(self, name: str) -> Topic:
         """Return the topic of that name; it is made if it is not there. Raises BadValue."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.audit import states
+from tests.audit import states, topic_logs
 from tests.audit.contract_logs import breaks
-from tests.oracle.build import A, write
+from tests.oracle.build import A, Logs, write
 
 SAYS = (
     "What stands on groups writes records of its own into its process's log, of one position each and of no group. "
@@ -24,7 +25,21 @@ SAYS = (
     "`of`, `index`, `digest` of the state there; every 1,000 commands, in a large state less often",
     "An `apply` with answers reaches the operating system before a caller has one; other lines within 100 ms. One "
     "`apply` has up to 64 commands.",
-    *("DURABLE", "DETERMINISM", "VACUOUS without a case."),
+    "A *topic* is known by the id of its `store` and its name. Its clients are in no group; each open store writes a "
+    "log of its own.",
+    "`producer`, `seqs`, `digests` (of key, headers and body): the store is about to be asked; the producer is told "
+    "that none of them is stored",
+    "`producer`, `seqs`, `offsets`: the producer is about to be told; not of what was trimmed",
+    "from the store: `offset` of the first, `slots`, `producer` with `seqs` and `digests`; of messages without a "
+    'producer "" and none',
+    "from the store: `first`, `next`: offsets from the one up to, and without, the other are kept",
+    "from the application's database: `sub`, `shard`, `shards`, `first`, `last`: a batch, as committed; and the "
+    "inbox's number, `last`",
+    "A `put` reaches the operating system before the store is asked, a `receipt` before the caller has it. What comes "
+    "from a store or a database is written once its clients have ended. Records have up to 256 messages. A message is "
+    "of shard `slot` modulo `shards`.",
+    "further fields: `store`, `topic`, and",
+    *("DURABLE", "DETERMINISM", *(f"EO-{n}" for n in range(1, 7)), "VACUOUS without a case."),
 )
 _CLAUSES = {
     "applied another one there": "an index has one command, whoever applied or answered it;",
@@ -39,18 +54,33 @@ _CLAUSES = {
     "another digest": "digests at one index are equal",
     "took over at index 2 does not know it": "All is compared within one life.",
 }
+_OF_TOPICS = {
+    "had no effect": (
+        "a stored message from the first recorded effect of its shard up to the `floor` is in exactly one effect"
+    ),
+    "behind its sequence 9": "of each producer the sequences rise with the offsets",
+    "it is not stored there; the topic ends at 3": "what has a receipt is stored at its offset",
+    "another body is stored": "with a digest that was put, or lies before `first`",
+    "was told that it is not stored": (
+        "what is stored, from a producer's lowest recorded sequence on, was put oftener than aborted"
+    ),
+    "is at offset 2 and at offset 9": "a sequence of a producer has one offset, in the store and in receipts",
+    "was committed after the one that ends with 4": "effects of a shard follow one another without overlap",
+}
 
 
-def _add(words: str, quote: str) -> None:
+def _add(words: str, quote: str, damaged: Callable[[str], Logs]) -> None:
     def make(folder: Path) -> None:
-        write(folder, states.damaged(words))
+        write(folder, damaged(words))
 
     make.__name__ = words.replace(" ", "_")
     breaks(quote)(make)
 
 
 for _words, _quote in _CLAUSES.items():
-    _add(_words, _quote)
+    _add(_words, _quote, states.damaged)
+for _words, _quote in _OF_TOPICS.items():
+    _add(_words, _quote, topic_logs.damaged)
 
 
 @breaks(

@@ -113,6 +113,7 @@ LAYERS = (
     ),
     Layer("gcom.topics.judge", ("gcom.errors", "gcom.topics.errors", "gcom.topics.values"), PURE),
     Layer("gcom.topics.storage.postgres", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"psycopg"}),
+    Layer("gcom.topics.evidence", (*VALUES, "gcom.topics", "gcom.trace.writer"), STDLIB - SOCKETS | {"loguru"}),
     Layer("gcom.topics", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"loguru"}),
     Layer("gcom.aio", AIO, STDLIB | {"loguru"}),
     Layer("gcom.testing", ("gcom",), STDLIB | {"pytest"}),

@@ -55,7 +55,7 @@ class Subscription(Consumer):
             raise BadValue(
                 f"{self._database.name!r} is the store's own file: give run() another file, or use store.function()"
             )
-        file = EffectFile(db)
+        file = EffectFile(db, audited=self._commits.records is not None)
         try:
             run = _EffectRun(self._database, self._commits, Leases(self), file, self._key, self._producer)
             return run.go(handler, batch, follow)

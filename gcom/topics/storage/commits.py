@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 from gcom.errors import Forked, GComError, GComTimeout
 from gcom.topics.crash_points import CRASH_POINTS
 from gcom.topics.errors import ReceiptUnknown, StoreBusy, StoreClosed, StoreStopped
+from gcom.topics.evidence.records import TopicRecords
 from gcom.topics.storage.database import Database
 from gcom.topics.storage.transaction import StoreJob
 
@@ -43,6 +44,7 @@ class Commits:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.records: TopicRecords | None = None  # for the audit
         self._waiting: deque[Task] = deque()
         self._changed = Condition()
         self._process = os.getpid()
@@ -89,6 +91,8 @@ class Commits:
         self._thread.join(CLOSE_S)
         if self._thread.is_alive():
             raise GComTimeout(f"timed out after {CLOSE_S:g} s: the store {self._database.name!r} is still writing")
+        if self.records is not None:
+            self.records.close()
 
     def wait_for_news(self, seen: int, timeout_s: float) -> None:
         """Wait for a commit of this process after the first `seen`, for the store to close, or for the time."""
