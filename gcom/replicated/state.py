@@ -181,7 +181,7 @@ class ReplicatedState(StateInspection):
             # Best effort: a caller that is not closed is forgotten at the bound.
             with suppress(GComError):
                 self._group.group.send(encode(CallerClosed(self._calls.window.caller)), 0.0)
-        self._records.flush()
+        self._records.close()
         self._group.close(self.timeout_s)
         self._log.close()
         self._end(NotAMember(f"the replicated state {self._name!r} was closed"))

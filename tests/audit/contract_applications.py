@@ -23,8 +23,8 @@ SAYS = (
     "`callers` `{caller: number}`: the last command of each that it has",
     "`of`, `term`, `index`: so far this process's disk has synced; so far it is about to tell others that it has",
     "`of`, `index`, `digest` of the state there; every 1,000 commands, in a large state less often",
-    "An `apply` with answers reaches the operating system before a caller has one; other lines within 100 ms. One "
-    "`apply` has up to 64 commands.",
+    "An `apply` with answers reaches the operating system before a caller has one, unless one did less than 1 ms "
+    "before; other lines within 100 ms. One `apply` has up to 64 commands.",
     "A *topic* is known by the id of its `store` and its name. Its clients are in no group; each open store writes a "
     "log of its own.",
     "`producer`, `seqs`, `digests` (of key, headers and body): the store is about to be asked; the producer is told "
