@@ -12,8 +12,8 @@ import gcom.replicated
 from gcom.errors import BadValue
 from gcom.replicated import ReplicatedState
 from gcom.replicated.machine import Machine, MachineKind
-from gcom.sessions.access import LocalReplica
 from gcom.sessions.errors import BadToken
+from gcom.sessions.recorded import RecordedReplica
 from gcom.sessions.session import ClientSession
 from gcom.sessions.table import SessionRecords
 from gcom.sessions.tokens import GUARANTEES, SessionToken, guarantees_of
@@ -28,7 +28,7 @@ class SessionStore(Generic[M]):
         self._kind = kind
         self._table = table
         self._timeout_s = timeout_s
-        self._replica = LocalReplica(table)
+        self._replica = RecordedReplica(table)
         self._identity = table.identify(token_hex(8))
 
     @property

@@ -24,7 +24,13 @@ SAYS = (
     "`of`, `term`, `index`: so far this process's disk has synced; so far it is about to tell others that it has",
     "`of`, `index`, `digest` of the state there; every 1,000 commands, in a large state less often",
     "An `apply` with answers reaches the operating system before a caller has one, unless one did less than 1 ms "
-    "before; other lines within 100 ms. One `apply` has up to 64 commands.",
+    "before. Other lines follow within 100 ms. One `apply` has up to 64 commands. A `read` that repeats the session's "
+    "last one is left out. A session's rules are those of its `guarantees`.",
+    "a session is about to be answered: `of`, `session`, `written`: the number of its last write, `seen`: the index of "
+    "the newest state that it had read, `index` of the state that it reads now, `guarantees`",
+    "the same with `number`, and the `index` at which it was applied",
+    "`of`, `index`, `value`: what the machine's query `invariant` says",
+    *("RYW, MR", "MW, WFR", "BANK"),
     "A *topic* is known by the id of its `store` and its name. Its clients are in no group; each open store writes a "
     "log of its own.",
     "`producer`, `seqs`, `digests` (of key, headers and body): the store is about to be asked; the producer is told "
@@ -51,6 +57,13 @@ _CLAUSES = {
     "no majority": "at an answer a majority of `replicas` has synced it",
     "when its disk had synced 0": "nobody tells more than its disk has synced;",
     "which said 3 at most": "nobody counts more than a `closed` log has told",
+    "without its own write at index 5": ("a session's `read` has no lower index than its own write number `written`;"),
+    "after it had read one of index 8": "than `seen`, and than earlier reads in the same log",
+    "not behind the one before it at index 5": (
+        "a session's `write` number has one index, above that of the number before;"
+    ),
+    "though the session had read a state of index 9": "above `seen`",
+    "At index 7 the invariant was -3": "all values of `invariant` are equal",
     "another digest": "digests at one index are equal",
     "took over at index 2 does not know it": "All is compared within one life.",
 }

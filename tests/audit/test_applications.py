@@ -31,7 +31,12 @@ def verdicts(result: AuditResult) -> dict[str, dict[str, str]]:
 
 @pytest.mark.parametrize(
     ("make", "what"),
-    [(states.durable, "1 replicated state"), (states.in_memory, "1 replicated state"), (topic_logs.sound, "1 topic")],
+    [
+        (states.durable, "1 replicated state"),
+        (states.in_memory, "1 replicated state"),
+        (states.sessions, "1 replicated state"),
+        (topic_logs.sound, "1 topic"),
+    ],
 )
 def test_sound_logs_pass(make: Any, what: str, tmp_path: Path) -> None:
     write(tmp_path, make())
@@ -59,7 +64,7 @@ def test_a_damage_is_found_and_told(words: str, rule: str, make: Callable[[str],
 def _many(folder: Path) -> Path:
     """All of these logs in one folder, under names of their own."""
     found: Logs = {}
-    made = [states.durable(), topic_logs.sound(), *(make(words) for words, _, make in DAMAGES)]
+    made = [states.durable(), states.sessions(), topic_logs.sound(), *(make(words) for words, _, make in DAMAGES)]
     for nth, logs in enumerate(made):
         for who, records in logs.items():
             name = "of" if "of" in records[0] else "store"

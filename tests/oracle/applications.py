@@ -27,11 +27,12 @@ def judge_states(logs: Logs, coverage: dict[str, str]) -> dict[str, dict[str, Ve
         closed = {who for who in mine if coverage[who] == "closed"}
         lost = {who for who in mine if coverage[who] == "lost"}
         durable = [*_commands(mine), *_starts(mine), *_disks(mine, lost), *_majorities(mine, closed)]
-        verdicts[name] = {"DURABLE": _verdict(durable, lost), "DETERMINISM": _verdict(_digests(mine), lost)}
+        cases = {"DURABLE": durable, "DETERMINISM": _digests(mine), **_of_sessions(mine)}
+        verdicts[name] = {rule: _verdict(found, lost) for rule, found in cases.items()}
     return verdicts
 
 
-_STATE = ("apply", "start", "digest", "synced", "told")
+_STATE = ("apply", "start", "digest", "synced", "told", "write", "read", "invariant")
 # The fields that each type must have; all that any has beside these.
 APPLICATION_FIELDS: dict[str, tuple[str, ...]] = {
     "apply": ("of", "index", "commands"),
@@ -39,6 +40,9 @@ APPLICATION_FIELDS: dict[str, tuple[str, ...]] = {
     "digest": ("of", "index", "digest"),
     "synced": ("of", "index", "term"),
     "told": ("of", "index", "term"),
+    "write": ("of", "session", "number", "seen", "index", "guarantees"),
+    "read": ("of", "session", "written", "seen", "index", "guarantees"),
+    "invariant": ("of", "index", "value"),
     "put": ("store", "topic", "producer", "seqs", "digests"),
     "abort": ("store", "topic", "producer", "seqs", "digests"),
     "receipt": ("store", "topic", "producer", "seqs", "offsets"),
@@ -48,7 +52,22 @@ APPLICATION_FIELDS: dict[str, tuple[str, ...]] = {
     "floor": ("store", "topic", "sub", "shard", "shards", "last"),
 }
 _TEXTS = ("of", "instance", "digest", "store", "topic", "producer", "sub")
-_NUMBERS = ("index", "last", "term", "view", "replicas", "offset", "first", "next", "shard", "shards")
+_NUMBERS = (
+    "session",
+    "number",
+    "seen",
+    "written",
+    "index",
+    "last",
+    "term",
+    "view",
+    "replicas",
+    "offset",
+    "first",
+    "next",
+    "shard",
+    "shards",
+)
 _LISTS = ("commands", "answered", "seqs", "offsets", "digests", "slots")
 _MAPS = ("callers", "synced")
 
@@ -59,6 +78,8 @@ def is_application(record: Record) -> bool:
         return False
     return (
         all(type(record[name]) is str for name in _TEXTS if name in record)
+        and type(record.get("value", 0)) is int
+        and all(type(it) is str for it in record.get("guarantees", []))
         and all(_is_number(record[name]) for name in _NUMBERS if name in record)
         and all(_is_list(name, record[name]) for name in _LISTS if name in record)
         and all(
@@ -166,6 +187,39 @@ def _majorities(logs: Logs, closed: set[str]) -> list[bool]:
                 if max(told, default=0) < index:
                     cases.append(False)
     return cases
+
+
+# Sessions
+
+
+def _of_sessions(logs: Logs) -> dict[str, list[bool]]:
+    reads = [(who, _life(logs, it), it) for who, it in _all(logs, "read")]
+    writes = [(who, _life(logs, it), it) for who, it in _all(logs, "write")]
+    found: dict[str, list[bool]] = {"RYW": [], "MR": [], "MW": [], "WFR": [], "BANK": []}
+    for place, (who, life, read) in enumerate(reads):
+        own = [
+            it for _, of, it in writes if (of, it["session"], it["number"]) == (life, read["session"], read["written"])
+        ]
+        if own and "RYW" in read["guarantees"]:
+            found["RYW"].append(read["index"] >= own[0]["index"])
+        before = [
+            it["index"]
+            for one, of, it in reads[:place]
+            if (one, of, it["session"]) == (who, life, read["session"]) and "MR" in it["guarantees"]
+        ]
+        if "MR" in read["guarantees"] and (read["seen"] or before):
+            found["MR"].append(read["index"] >= max([read["seen"], *before]))
+    for _, life, write in writes:
+        mine = [it for _, of, it in writes if (of, it["session"]) == (life, write["session"])]
+        if "MW" in write["guarantees"]:
+            same = [it["index"] for it in mine if it["number"] == write["number"]]
+            earlier = [it["index"] for it in mine if it["number"] == write["number"] - 1]
+            found["MW"].append(len(set(same)) == 1 and not any(it >= write["index"] for it in earlier))
+        if "WFR" in write["guarantees"] and write["seen"]:
+            found["WFR"].append(write["index"] > write["seen"])
+    values = [(_life(logs, it), it["value"]) for _, it in _all(logs, "invariant")]
+    found["BANK"] = [value == next(other for of, other in values if of == life) for life, value in values]
+    return found
 
 
 # Topics

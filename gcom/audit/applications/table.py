@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gcom.audit.applications.rule import ApplicationRule
+from gcom.audit.applications.sessions import bank, guarantees
 from gcom.audit.applications.states import determinism, durable
 from gcom.audit.applications.topics import effects, puts, receipts, sequences
 
@@ -12,6 +13,11 @@ APPLICATION_RULES: dict[str, ApplicationRule] = {
     for rule in (
         durable.RULE,
         determinism.RULE,
+        guarantees.OWN_WRITES,
+        guarantees.READS,
+        guarantees.WRITES,
+        guarantees.AFTER_READS,
+        bank.RULE,
         effects.ONCE,
         sequences.RISING,
         receipts.RULE,

@@ -104,6 +104,26 @@ PLAIN = {
         "Two replicas applied the same commands and have different data. Look for time, chance, or the order of a set "
         "in the machine.",
     ),
+    "RYW": PlainWords(
+        "A session did not see its own write",
+        "A user changed something, and a later page showed it as it was before.",
+    ),
+    "MR": PlainWords(
+        "A session went back in time",
+        "A user saw a change, and a later page was without it.",
+    ),
+    "MW": PlainWords(
+        "A session's writes are out of order, or applied twice",
+        "A later write of a user took effect before an earlier one, or one of them twice.",
+    ),
+    "WFR": PlainWords(
+        "A write came before what it answers",
+        "A user read something and wrote an answer. Others can see the answer without what it answers.",
+    ),
+    "BANK": PlainWords(
+        "A sum that must stay has changed",
+        "The machine's invariant, as all money of a bank, is not what it was. Money was made or lost.",
+    ),
     "EO-1": PlainWords(
         "A message had its effect twice, or never",
         "The application's own tables do not show each message once. A booking may be missing, or be there twice.",

@@ -41,6 +41,11 @@ class StateRecords:
         self._answered: list[tuple[int, str, int]] = []
         self._held = ""
 
+    @property
+    def enabled(self) -> bool:
+        """Tell whether there is a log to write into."""
+        return self._node is not None and log_of(self._node, self._group().process) is not None
+
     def on_applied(self, applied: Applied, settled: list[Callable[[], None]]) -> list[Callable[[], None]]:
         """Record a command; return what is to be told to callers, behind what records it."""
         if self._node is None:
@@ -65,22 +70,24 @@ class StateRecords:
             if len(self._commands) >= BATCH:
                 self._write_batch()
         if digest := self._log.replica.take_digest(applied.index):
-            self._note("digest", f'"index":{digest[0]},"digest":"{digest[1].hex()}"')
+            self.note("digest", f'"index":{digest[0]},"digest":"{digest[1].hex()}"')
+            self._note_invariant(applied.index)
         return [self.flush, *settled] if settled else settled
 
     def on_state_taken(self) -> None:
         """Record that this replica's state is another one now."""
         replica = self._log.replica
         callers = {caller: it.last for caller, it in [*replica.callers.items()][-CALLERS_MAX:]}
-        self._note("start", f'"index":{replica.index},"last":{self._log.place.last},"callers":{json.dumps(callers)}')
+        self.note("start", f'"index":{replica.index},"last":{self._log.place.last},"callers":{json.dumps(callers)}')
+        self._note_invariant(replica.index)
 
     def on_disk(self, term: int, index: int) -> None:
         """Record how far this replica's disk has synced."""
-        self._note("synced", f'"index":{index}', term)
+        self.note("synced", f'"index":{index}', term)
 
     def on_told(self, term: int, index: int) -> None:
         """Record how far this replica is about to tell the others that it has synced."""
-        self._note("told", f'"index":{index}', term)
+        self.note("told", f'"index":{index}', term)
 
     def flush(self) -> None:
         """Return once all that was recorded is with the operating system."""
@@ -92,16 +99,26 @@ class StateRecords:
 
     def close(self) -> None:
         """Record what is left, and no more after that."""
+        if self._node is not None:
+            self._note_invariant(self._log.replica.index)
         self._node = None
         with self._writing:
             self._write_batch()
             self._find_target()
 
+    def _note_invariant(self, index: int) -> None:
+        """Record what the machine's query `invariant` says, where it has one: a whole number."""
+        machine = self._log.replica.machine
+        found = getattr(machine, "invariant", lambda: None)()
+        if type(found) is int and abs(found) < 1 << 62:
+            self.note("invariant", f'"index":{index},"value":{found}')
+
     def _feed(self) -> None:
         with self._writing:
             self._write_batch()
 
-    def _note(self, kind: str, fields: str, term: int | None = None) -> None:
+    def note(self, kind: str, fields: str, term: int | None = None) -> None:
+        """Record something else about the state; any thread may call this."""
         with self._writing:
             self._write_batch()
             self._find_target()
