@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.pool import ProcessPool
 from gcom.audit.plan.run import run
+from gcom.audit.report.exports import junit_of
+from gcom.audit.report.page import render
 from gcom.audit.rules.table import RULES
 from gcom.audit.spark.job import SparkEngine
 from gcom.cli.app import run as run_command
@@ -105,3 +108,14 @@ def test_each_rule_is_explained_in_plain_words(capfd: pytest.CaptureFixture[str]
     assert json.loads(capfd.readouterr().out)["promised_by"] == "every group over RELIABLE"
     assert run_command(["audit", "explain", "TOTALLY"]) == 2
     assert "there is no rule 'TOTALLY': expected one of NO_CREATION" in capfd.readouterr().err
+
+
+def test_the_report_shows_them(tmp_path: Path) -> None:
+    result = result_of(audit(_many(tmp_path)))
+    page = unescape(render(result))
+    assert "replicated state" in page
+    assert all(rule.means in page for rule in APPLICATION_RULES.values())
+    tables = result.tables()
+    assert {"replicated state", "topic"} == set(tables.verdicts["about"].to_pylist())
+    assert tables.incidents.num_rows == len(result.incidents) >= len(DAMAGES)
+    assert b"topic orders of s" in junit_of(result)

@@ -84,7 +84,8 @@ def _show_applications(result: AuditResult, output: Output, verbose: bool) -> No
     lines = Table(box=None, show_header=False, pad_edge=False)
     for each in shown:
         found = [(what, [rule.rule for rule in each.rules if rule.verdict == it]) for it, what in _COUNTED.items()]
-        words = "; ".join(f"{what}: {', '.join(names)}" for what, names in found if names)
+        shown_of = found if verbose else found[:-1]  # the last are without a case
+        words = "; ".join(f"{what}: {', '.join(names)}" for what, names in shown_of if names)
         lines.add_row(_line(each.name), each.verdict, each.about, many(each.records, "record"), words)
     if shown:
         _print(output, lines)
