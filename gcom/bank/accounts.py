@@ -86,6 +86,11 @@ class Bank(Machine):
         """Return what all accounts should hold: what was put in, less what was withdrawn."""
         return self.put_in
 
+    @query
+    def invariant(self) -> int:
+        """Return what is there and should not be: 0, or money was made or lost. The audit compares it."""
+        return self.total() - self.expected()
+
     def _checked(self, balance: int, account: int) -> int:
         if balance < 0 and not self.overdraft:
             raise Overdrawn(f"account {account} holds too little: {-balance} are missing")

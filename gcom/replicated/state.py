@@ -65,8 +65,8 @@ class ReplicatedState(StateInspection):
         with ExitStack() as stack:
             self._log: ReplicaLog = self._make_log(node)
             stack.callback(self._log.close)
-            self._records = StateRecords(node if options.records else None, name, lambda: self._group.group, self._log)
-            self._log.records = self._records
+            self.records = StateRecords(node if options.records else None, name, lambda: self._group.group, self._log)
+            self._log.records = self.records
             self._group = ReplicaGroup(node, definition, self)
             self._group.enter(options.timeout_s)
             stack.callback(self.close)
@@ -181,7 +181,8 @@ class ReplicatedState(StateInspection):
             # Best effort: a caller that is not closed is forgotten at the bound.
             with suppress(GComError):
                 self._group.group.send(encode(CallerClosed(self._calls.window.caller)), 0.0)
-        self._records.flush()
+        with self._lock:
+            self.records.close()
         self._group.close(self.timeout_s)
         self._log.close()
         self._end(NotAMember(f"the replicated state {self._name!r} was closed"))
@@ -363,7 +364,7 @@ class ReplicatedState(StateInspection):
 
     def on_applied(self, applied: Applied) -> None:
         """Answer a caller here, and tell who watches."""
-        self._settled += self._records.on_applied(applied, self._calls.on_applied(applied))
+        self._settled += self.records.on_applied(applied, self._calls.on_applied(applied))
         self._lock.notify_all()
         replica = self._log.replica
         if (digest := replica.take_digest(applied.index)) and len(replica.members) > 1:
@@ -382,7 +383,7 @@ class ReplicatedState(StateInspection):
     def on_state_taken(self) -> None:
         """Answer the callers whose answers came with a state."""
         replica = self._log.replica
-        self._records.on_state_taken()
+        self.records.on_state_taken()
         self._settled += self._calls.on_state(replica.callers.get(self._calls.window.caller), replica.index)
         self._changes.append(StateReplaced(replica.index))
 

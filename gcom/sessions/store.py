@@ -13,8 +13,8 @@ from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import BadValue
 from gcom.replicated import ReplicatedState
 from gcom.replicated.machine import Machine, MachineKind
-from gcom.sessions.access import LocalReplica
 from gcom.sessions.errors import BadToken
+from gcom.sessions.recorded import RecordedReplica
 from gcom.sessions.remote import SCHEME, RemoteSessionStore, connect
 from gcom.sessions.serving import SessionService
 from gcom.sessions.session import ClientSession
@@ -32,7 +32,7 @@ class SessionStore(Generic[M]):
         self._kind = kind
         self._table = table
         self._timeout_s = timeout_s
-        self._replica = LocalReplica(table)
+        self._replica = RecordedReplica(table)
         self._service: SessionService | None = None
         self._replica.identity(timeout_s)
 

@@ -130,6 +130,12 @@ class SessionRecords(Machine):
         return self._record(session, secret).written if session <= self._last else 0
 
     @query
+    def invariant(self) -> int | None:
+        """Return what the user's machine says never changes, for the audit; None if it says nothing."""
+        found: int | None = getattr(self._inner, "invariant", lambda: None)()
+        return found
+
+    @query
     def size(self) -> int:
         """Return how many sessions are open."""
         return len(self._records)

@@ -47,13 +47,22 @@ from gcom.topics.subscription import TopicDelivery
 from gcom.topics.values import TopicMessage, TopicReceipt
 
 
-def open(place: str | _Path) -> TopicStore:
+def open(place: str | _Path, *, log_dir: str | _Path | None = None) -> TopicStore:
     """Open a store, which is made if it is not there.
 
     `place` is the path of a SQLite file on a disk of this machine; or `postgresql://…`, for which GCom is installed as
     gcom[postgres]; or `gcom://HOST:PORT` of a server (`gcom topics serve`), or of several with commas between them.
-    Raises BadValue for a place that cannot be one, StoreDamaged, NewerSchema, StoreBusy, Unavailable.
+    `log_dir` is a folder for delivery logs: producers then record what they asked and were answered, and `run` its
+    effects, for the audit (docs/topics.md). Raises BadValue for a place that cannot be one, StoreDamaged, NewerSchema,
+    StoreBusy, Unavailable.
     """
+    store = _open(place)
+    if log_dir is not None:
+        store.record_into(log_dir)
+    return store
+
+
+def _open(place: str | _Path) -> TopicStore:
     if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
         return _open_postgres(place)
     if isinstance(place, str) and place.startswith("gcom://"):

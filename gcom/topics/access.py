@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from gcom.topics.evidence.records import TopicRecords
 from gcom.topics.storage.transaction import StoreCall
 
 T = TypeVar("T")
@@ -37,6 +38,15 @@ class StoreAccess(Protocol):
     @property
     def root(self) -> object:
         """Return what is the same for all topics of one store."""
+        ...
+
+    @property
+    def records(self) -> TopicRecords | None:
+        """Return the records for the audit, where there are to be some."""
+        ...
+
+    def record_with(self, records: TopicRecords, /) -> None:
+        """Keep records from now on, until it is closed."""
         ...
 
     def of(self, topic: str) -> StoreAccess:

@@ -13,9 +13,10 @@ from gcom.errors import GComError
 from gcom.topics import headers as codec
 from gcom.topics.access import StoreAccess
 from gcom.topics.errors import SequenceGap
+from gcom.topics.evidence.records import TopicRecords
 from gcom.topics.storage import appends
 from gcom.topics.storage.appends import ProducerClaim, Target
-from gcom.topics.storage.transaction import StoreCall, job
+from gcom.topics.storage.transaction import StoreCall, Transaction, job
 from gcom.topics.values import NEXT_SEQ, NONE_SENT, Entry, TopicReceipt, checked_body, checked_seq
 
 RUN_BATCH = 256
@@ -116,6 +117,8 @@ class Producer:
             self._resume()
             self._last, opened = None, self._claim
         assert opened is not None, "it was opened to ask"
+        if self.access.records is not None:
+            return job(_append_recorded, self.access.records, self._target, self.name, opened, draft)
         return job(appends.append_next, self._target, opened, [draft])
 
     def run(self, source: TopicSource, *, batch: int = RUN_BATCH, tell: Callable[[int], object] | None = None) -> int:
@@ -160,13 +163,20 @@ class Producer:
 
     def _enqueue(self, drafts: Sequence[Entry], told: bool) -> Future[list[TopicReceipt]]:
         with self._lock:
-            if self._claim is None:
+            records = self.access.records
+            if self._claim is None and records is None:  # else its sequences must be known before the store is asked
                 return self._first(drafts)
             last = self._resume() if self._has_failed() or self._last is None else self._last
             entries = appends.numbered(drafts, last)
             self._check_skipped(drafts, entries)
             opened = self._claim
-            future = self.access.submit(job(appends.append, self._target, opened, last, entries))
+            assert opened is not None, "it was opened to ask"
+            append = job(appends.append, self._target, opened, last, entries)
+
+            def send() -> Future[list[TopicReceipt]]:
+                return self.access.submit(append)
+
+            future = send() if records is None else records.submit(self._target.name, self.name, entries, send)
             self._last = max(last, entries[-1].seq)
             self._under_way.append(_UnderWay(entries, future, told))
             return future
@@ -234,3 +244,13 @@ def _pass_on(batch: Future[list[TopicReceipt]], one: Future[TopicReceipt]) -> No
         one.set_exception(error)
     else:
         one.set_result(batch.result()[0])
+
+
+def _append_recorded(
+    tx: Transaction, records: TopicRecords, target: Target, name: str, opened: ProducerClaim, draft: Entry
+) -> list[TopicReceipt]:
+    """Append as `append_next` does, and record the request before. A server does not know this job, and refuses it."""
+    last = appends.last_seq(tx, opened)
+    entries = appends.numbered([draft], last)
+    records.put(target.name, name, entries)
+    return appends.append(tx, target, opened, last, entries)

@@ -13,6 +13,7 @@ from gcom.topics.access import StoreAccess
 from gcom.topics.effects.function import TopicFunction, TopicProcess
 from gcom.topics.effects.inbox import Subscription
 from gcom.topics.effects.link import TopicLink
+from gcom.topics.evidence.records import TopicRecords
 from gcom.topics.producer import Body, Producer
 from gcom.topics.reading import After, TopicReader
 from gcom.topics.storage import appends, schema, subscriptions, topics, trimming
@@ -170,6 +171,10 @@ class TopicStore:
     def name(self) -> str:
         """Return the path of the file, or the address."""
         return self.access.name
+
+    def record_into(self, folder: str | Path) -> None:
+        """Have what producers ask and are answered recorded for the audit, in a folder of delivery logs."""
+        self.access.record_with(TopicRecords(folder, lambda topic: self.access.of(topic).id))
 
     def topic(self, name: str) -> Topic:
         """Return the topic of that name; it is made if it is not there. Raises BadValue."""

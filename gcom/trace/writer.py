@@ -66,6 +66,7 @@ class DeliveryLog:
         self._started_us = self._opened_us = clock_us()
         self._wall_ns = wall_ns
         # The caller's half.
+        self.feeders: list[Callable[[], None]] = []  # called before a flush: they note what they have kept back
         self._waiting: deque[_Record] = deque()
         self._placing = Lock()  # positions are also taken by threads of what stands on groups
         self._next_at = 1
@@ -151,7 +152,12 @@ class DeliveryLog:
 
     def flush(self) -> None:
         """Return once everything recorded so far has reached the operating system. Any thread may call it."""
+        self._feed()
         self._guard(self._catch_up)
+
+    def _feed(self) -> None:
+        for feeder in self.feeders:
+            feeder()
 
     def close(self) -> None:
         """Write what is due and seal the log; later records and a second close do nothing.
@@ -159,6 +165,7 @@ class DeliveryLog:
         A sealed log claims that it lacks nothing, and that each group was left, or has delivered everywhere all that
         was sent in it. A caller that cannot claim this flushes and abandons the log instead.
         """
+        self._feed()
         self._guard(self._finish)
 
     def let_go(self) -> None:

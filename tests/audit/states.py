@@ -58,6 +58,30 @@ def in_memory() -> Logs:
     }
 
 
+def sessions() -> Logs:
+    """A session that goes from one replica to another, and back; a bank that loses nothing."""
+    at = {"of": "s", "instance": "i", "view": 1, "session": 1, "guarantees": ["RYW", "MR", "MW", "WFR"]}
+    value = {"type": "invariant", "of": "s", "instance": "i", "view": 1, "value": 0}
+    return {
+        A: [
+            {"type": "write", **at, "number": 1, "seen": 0, "index": 5},
+            {"type": "read", **at, "written": 1, "seen": 0, "index": 5},
+            {"type": "read", **at, "written": 2, "seen": 8, "index": 9},
+            {**value, "index": 9},
+        ],
+        B: [
+            {"type": "read", **at, "written": 1, "seen": 5, "index": 7},
+            {"type": "write", **at, "number": 2, "seen": 7, "index": 8},
+            {"type": "read", **at, "written": 2, "seen": 7, "index": 8},
+            {**value, "index": 7},
+        ],
+    }
+
+
+def _nth(who: str, nth: int, **fields: Any) -> Damage:
+    return lambda logs: logs[who][nth].update(fields)
+
+
 def _first(logs: Logs, who: str, kind: str) -> Record:
     return next(record for record in logs[who] if record["type"] == kind)
 
@@ -77,6 +101,11 @@ DAMAGES: dict[str, tuple[str, Callable[[], Logs], Damage]] = {
     "which said 3 at most": ("DURABLE", durable, _changed(A, "apply", synced={"a": 3, "b": 4, "c": 3})),
     "another digest": ("DETERMINISM", durable, _changed(B2, "digest", digest="d2")),
     "took over at index 2 does not know it": ("DURABLE", in_memory, _changed(B, "start", callers={"x": 0})),
+    "without its own write at index 5": ("RYW", sessions, _nth(A, 1, index=4)),
+    "after it had read one of index 8": ("MR", sessions, _nth(A, 2, seen=8, index=7, written=1)),
+    "not behind the one before it at index 5": ("MW", sessions, _nth(B, 1, index=5, seen=0)),
+    "though the session had read a state of index 9": ("WFR", sessions, _nth(B, 1, seen=9)),
+    "At index 7 the invariant was -3": ("BANK", sessions, _nth(B, 3, value=-3)),
 }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,12 @@ from gcom.audit.input.catalogue import catalogue
 from gcom.audit.input.reading import list_segments
 from gcom.audit.plan.pool import ProcessPool
 from gcom.audit.plan.run import run
+from gcom.audit.report.exports import junit_of
+from gcom.audit.report.page import render
 from gcom.audit.rules.table import RULES
 from gcom.audit.spark.job import SparkEngine
 from gcom.cli.app import run as run_command
-from tests.audit import states
+from tests.audit import states, topic_logs
 from tests.audit.here import audit
 from tests.oracle import judge
 from tests.oracle.build import A, Logs, write
@@ -28,22 +32,33 @@ def verdicts(result: AuditResult) -> dict[str, dict[str, str]]:
     return {each.name: {rule.rule: rule.verdict for rule in each.rules} for each in result.applications}
 
 
-@pytest.mark.parametrize("make", [states.durable, states.in_memory])
-def test_sound_logs_pass(make: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (states.durable, "1 replicated state"),
+        (states.in_memory, "1 replicated state"),
+        (states.sessions, "1 replicated state"),
+        (topic_logs.sound, "1 topic"),
+    ],
+)
+def test_sound_logs_pass(make: Any, what: str, tmp_path: Path) -> None:
     write(tmp_path, make())
     result = result_of(audit(tmp_path))
     assert (result.verdict, result.incidents, result.exit_status()) == ("PASS", [], 0)
-    assert "1 replicated state" in result.headline()
+    assert what in result.headline()
     assert (verdicts(result), result.verdict) == ((report := judge(tmp_path)).applications, report.verdict)
-    assert verdicts(result)["s"]["DURABLE"] == "PASS"
+    assert set(verdicts(result).popitem()[1].values()) <= {"PASS", "VACUOUS"}
 
 
-@pytest.mark.parametrize("words", states.DAMAGES)
-def test_a_damage_is_found_and_told(words: str, tmp_path: Path) -> None:
-    write(tmp_path, states.damaged(words))
+DAMAGES = [(words, rule, states.damaged) for words, (rule, *_) in states.DAMAGES.items()]
+DAMAGES += [(words, rule, topic_logs.damaged) for words, (rule, *_) in topic_logs.DAMAGES.items()]
+
+
+@pytest.mark.parametrize(("words", "rule", "make"), DAMAGES, ids=[words for words, *_ in DAMAGES])
+def test_a_damage_is_found_and_told(words: str, rule: str, make: Callable[[str], Logs], tmp_path: Path) -> None:
+    write(tmp_path, make(words))
     result = result_of(audit(tmp_path))
-    rule = states.DAMAGES[words][0]
-    assert verdicts(result)["s"][rule] == "FAIL"
+    assert verdicts(result).popitem()[1][rule] == "FAIL"
     assert (verdicts(result), result.verdict) == ((report := judge(tmp_path)).applications, report.verdict)
     assert any(each.rule == rule and words in each.sentence for each in result.incidents), result.headline()
     assert result.headline().startswith(f"FAIL: {result.incidents[0].sentence}")
@@ -52,10 +67,11 @@ def test_a_damage_is_found_and_told(words: str, tmp_path: Path) -> None:
 def _many(folder: Path) -> Path:
     """All of these logs in one folder, under names of their own."""
     found: Logs = {}
-    made = [states.durable(), *map(states.damaged, states.DAMAGES)]
+    made = [states.durable(), states.sessions(), topic_logs.sound(), *(make(words) for words, _, make in DAMAGES)]
     for nth, logs in enumerate(made):
         for who, records in logs.items():
-            found[who.replace("#", f"{nth}#")] = [{**record, "of": f"s{nth}"} for record in records]
+            name = "of" if "of" in records[0] else "store"
+            found[who.replace("#", f"{nth}#")] = [{**record, name: f"s{nth}"} for record in records]
     return write(folder, found)
 
 
@@ -92,3 +108,14 @@ def test_each_rule_is_explained_in_plain_words(capfd: pytest.CaptureFixture[str]
     assert json.loads(capfd.readouterr().out)["promised_by"] == "every group over RELIABLE"
     assert run_command(["audit", "explain", "TOTALLY"]) == 2
     assert "there is no rule 'TOTALLY': expected one of NO_CREATION" in capfd.readouterr().err
+
+
+def test_the_report_shows_them(tmp_path: Path) -> None:
+    result = result_of(audit(_many(tmp_path)))
+    page = unescape(render(result))
+    assert "replicated state" in page
+    assert all(rule.means in page for rule in APPLICATION_RULES.values())
+    tables = result.tables()
+    assert {"replicated state", "topic"} == set(tables.verdicts["about"].to_pylist())
+    assert tables.incidents.num_rows == len(result.incidents) >= len(DAMAGES)
+    assert b"topic orders of s" in junit_of(result)

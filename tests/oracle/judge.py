@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.oracle.applications import judge_states
+from tests.oracle.applications import judge_applications
 from tests.oracle.continuity import continuity
 from tests.oracle.events import Coverage, Deliver, History, Message, Process, Send, View
 from tests.oracle.instances import installed
@@ -100,7 +100,7 @@ def judge(folder: Path) -> Report:
     entered = {each.process for it in logs.groups.values() for each in it if installed(each)}
     lineages = {name: continuity(each, closed, coverage.keys() - entered) for name, each in lives.items()}
     groups = {key: _judge_group(it, lineages[key[0]][key[1]]) for key, it in sorted(logs.groups.items())}
-    applications = judge_states({who: log.items for who, log in logs.processes.items()}, dict(coverage))
+    applications = judge_applications({who: log.items for who, log in logs.processes.items()}, dict(coverage))
     return Report(groups, coverage, notes, logs.unknown_types, logs.unread, faults, applications)
 
 

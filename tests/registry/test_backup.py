@@ -8,6 +8,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from gcom_registry.operation.asking import status_of
+from gcom_registry.operation.backup import back_up
+from gcom_registry.operation.settings import ServiceSettings, settings
+from gcom_registry.secure import secure_server
+from gcom_registry.server import RegistryServer
+from gcom_registry.storage import COPY, FILE
 
 import gcom
 from gcom.certificates.authority import Authority, now_utc
@@ -19,12 +25,6 @@ from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.security import enrolment
 from gcom.values import identity, names
 from gcom.values.definition import Definition
-from gcom_registry.operation.asking import status_of
-from gcom_registry.operation.backup import back_up
-from gcom_registry.operation.settings import ServiceSettings, settings
-from gcom_registry.secure import secure_server
-from gcom_registry.server import RegistryServer
-from gcom_registry.storage import COPY, FILE
 from tests.runtime.nodes import until
 
 LIMIT_S = 60.0

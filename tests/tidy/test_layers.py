@@ -125,6 +125,7 @@ LAYERS = (
         (*VALUES, "gcom", "gcom.runtime", "gcom.replicated", "gcom.topics"),
         STDLIB - SOCKETS | {"loguru", "msgpack"},
     ),
+    Layer("gcom.topics.evidence", (*VALUES, "gcom.topics", "gcom.trace.writer"), STDLIB - SOCKETS | {"loguru"}),
     Layer("gcom.topics", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"loguru"}),
     Layer("gcom.aio", AIO, STDLIB | {"loguru"}),
     Layer("gcom.testing", ("gcom",), STDLIB | {"pytest"}),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from gcom.audit.input.applications import Record
 from gcom.audit.rules.rule import Example
 from gcom.audit.summary.applications import ApplicationKey
 from gcom.audit.summary.tally import Tally
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -19,6 +21,14 @@ class ApplicationCase:
     key: ApplicationKey
     logs: dict[str, list[Record]]
     coverage: dict[str, str]
+    _made: dict[Any, Any] = field(default_factory=dict)
+
+    def made(self, kind: Callable[[ApplicationCase], T]) -> T:
+        """Return what a class makes of the case, which several rules read: it is made once."""
+        if kind not in self._made:
+            self._made[kind] = kind(self)
+        found: T = self._made[kind]
+        return found
 
     def records(self, *kinds: str) -> Iterator[tuple[str, Record]]:
         """Yield the records of these types with their processes."""

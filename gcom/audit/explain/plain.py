@@ -104,4 +104,48 @@ PLAIN = {
         "Two replicas applied the same commands and have different data. Look for time, chance, or the order of a set "
         "in the machine.",
     ),
+    "RYW": PlainWords(
+        "A session did not see its own write",
+        "A user changed something, and a later page showed it as it was before.",
+    ),
+    "MR": PlainWords(
+        "A session went back in time",
+        "A user saw a change, and a later page was without it.",
+    ),
+    "MW": PlainWords(
+        "A session's writes are out of order, or applied twice",
+        "A later write of a user took effect before an earlier one, or one of them twice.",
+    ),
+    "WFR": PlainWords(
+        "A write came before what it answers",
+        "A user read something and wrote an answer. Others can see the answer without what it answers.",
+    ),
+    "BANK": PlainWords(
+        "A sum that must stay has changed",
+        "The machine's invariant, as all money of a bank, is not what it was. Money was made or lost.",
+    ),
+    "EO-1": PlainWords(
+        "A message had its effect twice, or never",
+        "The application's own tables do not show each message once. A booking may be missing, or be there twice.",
+    ),
+    "EO-2": PlainWords(
+        "A producer's messages are stored out of order",
+        "A reader gets a later message of one producer before an earlier one.",
+    ),
+    "EO-3": PlainWords(
+        "A message with a receipt is gone",
+        "The producer was told that its message is stored, and it is not. It will not be sent again.",
+    ),
+    "EO-4": PlainWords(
+        "A message is stored that should not be",
+        "A reader gets a message that nobody sent, or that its producer was told is not stored.",
+    ),
+    "EO-5": PlainWords(
+        "A message is stored twice",
+        "One message of a producer has two places in its topic. Readers without an inbox count it twice.",
+    ),
+    "EO-6": PlainWords(
+        "Effects of a shard overlap",
+        "A consumer did again what another one had done, or went back. The application's tables may have it twice.",
+    ),
 }

@@ -107,6 +107,7 @@ def _template() -> Template:
         "means": {name: it.means for name, it in RULES.items()}
         | {name: it.means for name, it in APPLICATION_RULES.items()},
         "plain": PLAIN,
+        "on_groups": list(APPLICATION_RULES.values()),
         "EFFECTS": _EFFECTS,
     }
     return environment.get_template("report.html")

@@ -22,12 +22,16 @@ def explain(name: str | None, *, as_json: bool) -> int:
             output.row(_row(rule)) if as_json else output.text(f"{rule.name:18} {rule.means}")
     else:
         # As the report writes them, too: "no creation".
-        found = ALL.get(name.upper().replace(" ", "_").replace("-", "_"))
+        found = next((rule for rule in ALL.values() if _plain(rule.name) == _plain(name)), None)
         if found is None:
             raise BadValue(f"there is no rule {name!r}: expected one of {', '.join(ALL)}")
         output.row(_row(found)) if as_json else output.text(_told(found))
     output.flush()
     return 0
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.upper() if letter.isalnum())
 
 
 def _told(rule: AuditRule | ApplicationRule) -> str:

@@ -79,17 +79,18 @@ def _show_groups(result: AuditResult, output: Output, verbose: bool) -> None:
 
 def _show_applications(result: AuditResult, output: Output, verbose: bool) -> None:
     """Print a line for each state or topic, the worst first."""
-    found = sorted(result.applications, key=lambda each: (WORST_FIRST.index(each.verdict), each.about, each.name))
-    shown = found if verbose else found[:_GROUPS_SHOWN]
+    judged = sorted(result.applications, key=lambda each: (WORST_FIRST.index(each.verdict), each.about, each.name))
+    shown = judged if verbose else judged[:_GROUPS_SHOWN]
     lines = Table(box=None, show_header=False, pad_edge=False)
     for each in shown:
-        told = [(rule.rule, rule.verdict) for rule in each.rules if verbose or rule.verdict != "VACUOUS"]
-        words = "; ".join(f"{rule} {_COUNTED[verdict]}" for rule, verdict in told)
+        found = [(what, [rule.rule for rule in each.rules if rule.verdict == it]) for it, what in _COUNTED.items()]
+        shown_of = found if verbose else found[:-1]  # the last are without a case
+        words = "; ".join(f"{what}: {', '.join(names)}" for what, names in shown_of if names)
         lines.add_row(_line(each.name), each.verdict, each.about, many(each.records, "record"), words)
     if shown:
         _print(output, lines)
-    if len(found) > len(shown):
-        output.text(f"and {many(len(found) - len(shown), 'more')}; --verbose shows all")
+    if len(judged) > len(shown):
+        output.text(f"and {len(judged) - len(shown)} more; --verbose shows all")
 
 
 def _counted(group: GroupResult, *, alone: bool) -> str:

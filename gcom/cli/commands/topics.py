@@ -464,3 +464,28 @@ def _opened(place: str, make: bool = False) -> Iterator[TopicStore]:
         )
     with topics.open(place) as store:
         yield store
+
+
+@app.command()
+def record(
+    store: Place,
+    into: Annotated[Path, typer.Option("--into", metavar="LOGDIR", help="The folder of the producers' logs.")],
+    effects: Annotated[
+        list[Path] | None, typer.Option("--effects", metavar="FILE", help="A file that run() got; may be repeated.")
+    ] = None,
+) -> None:
+    """Write down what a store holds, and what was done with it, for `gcom audit LOGDIR`.
+
+    Do it once producers and consumers have ended: a receipt that is younger would look like a loss. Producers write
+    their own part, if they open the store with log_dir.
+
+    \b
+    Examples:
+      gcom topics record --store app.db --into logs/
+      gcom topics record --store app.db --into logs/ --effects ledger.db
+    """
+    from gcom.topics.dump import record_store
+
+    with _opened(store) as opened:
+        count = record_store(opened, into, effects or [])
+    notice(f"{many(count, 'message')} recorded: gcom audit {into}")

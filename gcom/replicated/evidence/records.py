@@ -1,14 +1,15 @@
 """A replica's records in its delivery log: what it applied, answered, synced and took over (DELIVERY_LOG.md).
 
 A record is of up to `BATCH` commands, with a checksum of each. One with answers is with the operating system before a
-caller has them; the rest follows within 100 ms. What costs is measured in docs/replicated.md.
+caller has them, but in a burst; the rest follows within 100 ms. Their cost is in docs/replicated.md.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from threading import Lock
+from threading import RLock
+from time import monotonic
 from zlib import crc32
 
 import gcom
@@ -19,6 +20,7 @@ from gcom.runtime.api.records import log_of
 from gcom.trace.writer import DeliveryLog
 
 BATCH = 64  # commands of one record
+FLUSH_S = 0.001  # answers that follow one another faster are written by the log's own thread, within 100 ms
 CALLERS_MAX = 4_096  # of a state that is taken over; so many has a replica
 
 
@@ -30,7 +32,8 @@ class StateRecords:
         self._name = f'"of":{json.dumps(name)}'
         self._group = group
         self._log = log
-        self._writing = Lock()  # of the batch: it is flushed without the state's lock
+        self._writing = RLock()  # of the batch: it is flushed without the state's lock
+        self._flushed = 0.0
         self._target: DeliveryLog | None = None
         self._head = ""
         self._first = 0
@@ -38,67 +41,108 @@ class StateRecords:
         self._answered: list[tuple[int, str, int]] = []
         self._held = ""
 
+    @property
+    def enabled(self) -> bool:
+        """Tell whether there is a log to write into."""
+        return self._node is not None and log_of(self._node, self._group().process) is not None
+
     def on_applied(self, applied: Applied, settled: list[Callable[[], None]]) -> list[Callable[[], None]]:
         """Record a command; return what is to be told to callers, behind what records it."""
-        target = self._find_target()
-        if target is None:
+        if self._node is None:
             return settled
-        place = self._log.place
+        message = applied.message
         with self._writing:
-            if self._target is not target or applied.index != self._first + len(self._commands):
+            if not self._commands or applied.index != self._first + len(self._commands):
                 self._write_batch()
-                self._target, self._first, self._head = target, applied.index, self._where(place.term)
-            self._commands.append(crc32(encode(applied.message), crc32(applied.process.encode())))
-            if settled and isinstance(applied.message, CommandSent):
-                self._answered.append((applied.index, applied.message.caller, applied.message.number))
-                self._held = _synced(place)
+                self._first = applied.index
+                self._find_target()
+                self._head = self._where(self._log.place.term)
+            if self._target is None:
+                return settled
+            if isinstance(message, CommandSent):
+                text = f"{applied.process} {message.caller} {message.number} {message.name}"
+                self._commands.append(crc32(message.arguments, crc32(text.encode())))
+                if settled:
+                    self._answered.append((applied.index, message.caller, message.number))
+                    self._held = _synced(self._log.place)
+            else:
+                self._commands.append(crc32(encode(message), crc32(applied.process.encode())))
             if len(self._commands) >= BATCH:
                 self._write_batch()
         if digest := self._log.replica.take_digest(applied.index):
-            self._note("digest", f'"index":{digest[0]},"digest":"{digest[1].hex()}"')
+            self.note("digest", f'"index":{digest[0]},"digest":"{digest[1].hex()}"')
+            self._note_invariant(applied.index)
         return [self.flush, *settled] if settled else settled
 
     def on_state_taken(self) -> None:
         """Record that this replica's state is another one now."""
         replica = self._log.replica
         callers = {caller: it.last for caller, it in [*replica.callers.items()][-CALLERS_MAX:]}
-        self._note("start", f'"index":{replica.index},"last":{self._log.place.last},"callers":{json.dumps(callers)}')
+        self.note("start", f'"index":{replica.index},"last":{self._log.place.last},"callers":{json.dumps(callers)}')
+        self._note_invariant(replica.index)
 
     def on_disk(self, term: int, index: int) -> None:
         """Record how far this replica's disk has synced."""
-        self._note("synced", f'"index":{index}', term)
+        self.note("synced", f'"index":{index}', term)
 
     def on_told(self, term: int, index: int) -> None:
         """Record how far this replica is about to tell the others that it has synced."""
-        self._note("told", f'"index":{index}', term)
+        self.note("told", f'"index":{index}', term)
 
     def flush(self) -> None:
         """Return once all that was recorded is with the operating system."""
+        now = monotonic()
+        # A write lets other threads go first: in a burst that would cost more than all the rest.
+        if self._target is not None and now - self._flushed >= FLUSH_S:
+            self._flushed = now
+            self._target.flush()
+
+    def close(self) -> None:
+        """Record what is left, and no more after that."""
+        if self._node is not None:
+            self._note_invariant(self._log.replica.index)
+        self._node = None
         with self._writing:
             self._write_batch()
-            target, self._target = self._target, None
-        if target is not None:
-            target.flush()
+            self._find_target()
 
-    def _note(self, kind: str, fields: str, term: int | None = None) -> None:
-        target = self._find_target()
-        if target is not None:
-            with self._writing:
-                self._write_batch()
-                self._target = None
-                target.note(kind, f"{self._where(self._log.place.term if term is None else term)},{fields}")
+    def _note_invariant(self, index: int) -> None:
+        """Record what the machine's query `invariant` says, where it has one: a whole number."""
+        machine = self._log.replica.machine
+        found = getattr(machine, "invariant", lambda: None)()
+        if type(found) is int and abs(found) < 1 << 62:
+            self.note("invariant", f'"index":{index},"value":{found}')
+
+    def _feed(self) -> None:
+        with self._writing:
+            self._write_batch()
+
+    def note(self, kind: str, fields: str, term: int | None = None) -> None:
+        """Record something else about the state; any thread may call this."""
+        with self._writing:
+            self._write_batch()
+            self._find_target()
+            if self._target is not None:
+                self._target.note(kind, f"{self._where(self._log.place.term if term is None else term)},{fields}")
 
     def _write_batch(self) -> None:
         if not self._commands or self._target is None:
             return
-        answers = f',"answered":{json.dumps(self._answered)}{self._held}' if self._answered else ""
-        fields = f'{self._head},"index":{self._first},"commands":{self._commands}{answers}'
-        self._target.note("apply", fields.replace(", ", ","))
+        answers = f',"answered":{_compact(self._answered)}{self._held}' if self._answered else ""
+        fields = f'{self._head},"index":{self._first},"commands":{_compact(self._commands)}{answers}'
         self._first += len(self._commands)
         self._commands, self._answered = [], []
+        self._target.note("apply", fields)
 
-    def _find_target(self) -> DeliveryLog | None:
-        return log_of(self._node, self._group().process) if self._node is not None else None
+    def _find_target(self) -> None:
+        """Write into the log of this process, which is another one after a return."""
+        found = log_of(self._node, self._group().process) if self._node is not None else None
+        if found is not self._target:
+            if self._target is not None:
+                self._target.feeders.remove(self._feed)
+            if found is not None:
+                found.feeders.append(self._feed)
+            self._target = found
 
     def _where(self, term: int) -> str:
         """Return the fields that place a record: of a durable state its term, in memory the instance and the view."""
@@ -106,6 +150,10 @@ class StateRecords:
             return f'{self._name},"term":{term}'
         group = self._group()
         return f'{self._name},"instance":{json.dumps(group.instance)},"view":{group.view.number}'
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _synced(place: LogPlace) -> str:

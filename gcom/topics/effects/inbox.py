@@ -53,7 +53,7 @@ class Subscription(Consumer):
             raise BadValue(
                 f"{self.access.name!r} is the store's own file: give run() another file, or use store.function()"
             )
-        file = EffectFile(db)
+        file = EffectFile(db, audited=self.access.records is not None)
         try:
             run = _EffectRun(self.access, Leases(self), file, self._key, self._producer)
             return run.go(handler, batch, follow)

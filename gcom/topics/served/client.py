@@ -29,6 +29,7 @@ from gcom.errors import (
 )
 from gcom.runtime import pyro
 from gcom.topics.errors import ReceiptUnknown, StoreClosed
+from gcom.topics.evidence.records import TopicRecords
 from gcom.topics.served import operations, requests
 from gcom.topics.served.line import ATTEMPT_S, PAUSE_S, PAUSE_S_MAX, ServerLine, addresses_of
 from gcom.topics.served.requests import DONE, GONE, LOST
@@ -75,6 +76,7 @@ class RemoteStore:
         self._changed = Condition()
         self._process = os.getpid()
         self._closing = False
+        self.records: TopicRecords | None = None  # for the audit
         self._greeted: dict[str, StoreFacts] = {}  # by topic: the servers know this client
         self._greeting = Lock()
         self.facts("")  # a server that is not there, or does not believe this client, is an error now
@@ -95,6 +97,10 @@ class RemoteStore:
     def durable(self) -> str:
         """Return what a commit survives there."""
         return self.facts("").durable
+
+    def record_with(self, records: TopicRecords) -> None:
+        """Keep records for the audit from now on."""
+        self.records = records
 
     def facts(self, topic: str, *, writes: bool = False) -> StoreFacts:
         """Return what is told of the store of a topic, which from then on knows this client."""
@@ -271,6 +277,15 @@ class RemoteTopic:
     def commits(self) -> int:
         """Return how often news came."""
         return self.root.commits
+
+    @property
+    def records(self) -> TopicRecords | None:
+        """Return the store's records for the audit."""
+        return self.root.records
+
+    def record_with(self, records: TopicRecords) -> None:
+        """Keep records for the audit from now on, of the whole store."""
+        self.root.record_with(records)
 
     def of(self, topic: str) -> RemoteTopic:
         """Return the way to another topic."""

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 from gcom.errors import Forked, GComError, GComTimeout
 from gcom.topics.crash_points import CRASH_POINTS
 from gcom.topics.errors import ReceiptUnknown, StoreBusy, StoreClosed, StoreStopped
+from gcom.topics.evidence.records import TopicRecords
 from gcom.topics.storage.database import Database
 from gcom.topics.storage.transaction import StoreJob
 
@@ -46,6 +47,7 @@ class Commits:
         self._database, self.words = database, words
         self.name, self.durable = database.name, database.durable
         self.id = ""  # of the store, once its tables are there
+        self.records: TopicRecords | None = None  # for the audit
         self._waiting: deque[Task] = deque()
         self._changed = Condition()
         self._process = os.getpid()
@@ -64,6 +66,10 @@ class Commits:
     def of(self, _topic: str) -> Commits:
         """Return the way to one topic, which is the same for all."""
         return self
+
+    def record_with(self, records: TopicRecords) -> None:
+        """Keep records for the audit from now on."""
+        self.records = records
 
     def call(self, job: StoreJob[T]) -> T:
         """Carry out a job in a committed transaction; return its result."""
@@ -112,6 +118,8 @@ class Commits:
         if self._thread.is_alive():
             raise GComTimeout(f"timed out after {CLOSE_S:g} s: the store {self._database.name!r} is still writing")
         self._database.close()
+        if self.records is not None:
+            self.records.close()
 
     def wait_for_news(self, seen: int, idle: bool, left_s: float | None) -> None:
         """Wait for a commit of this process after the first `seen`, for the store to close, or for the time.

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import NamedTuple, Self, cast
 
 from gcom.errors import BadValue, Forked, GComError
 from gcom.topics.errors import HandlerCommitted
@@ -27,6 +28,27 @@ _TABLES = (
         producer TEXT, topic TEXT, seq INTEGER, key BLOB, head BLOB, body BLOB NOT NULL,
         PRIMARY KEY (producer, topic, seq))""",
 )
+# One row a batch, for the audit: only where the store's client keeps records.
+_EFFECTS = "CREATE TABLE IF NOT EXISTS gcom_effect (sub TEXT, shard INTEGER, first INTEGER, last INTEGER)"
+
+
+class EffectRows(NamedTuple):
+    """An application's rows for the audit: (sub, shard, first, last) as committed, and (sub, shard, floor)."""
+
+    effects: list[tuple[str | int, ...]]
+    floors: list[tuple[str | int, ...]]
+
+
+def effects_in(path: Path) -> EffectRows:
+    """Return what a file says of effects. Raises BadValue for one that says nothing."""
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            floors = connection.execute("SELECT sub, shard, floor FROM gcom_inbox ORDER BY sub, shard").fetchall()
+            known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'gcom_effect'").fetchone()
+            sql = "SELECT sub, shard, first, last FROM gcom_effect ORDER BY rowid"
+            return EffectRows(connection.execute(sql).fetchall() if known else [], floors)
+    except sqlite3.Error as error:
+        raise BadValue(f"{str(path)!r} has no effects of messages: expected a file that run() got ({error})") from error
 
 
 class Guard:
@@ -68,7 +90,7 @@ def path_of(place: str | Path | sqlite3.Connection) -> Path | None:
 class EffectFile:
     """An application's SQLite file, or its open connection, for effects. One thread uses it."""
 
-    def __init__(self, place: str | Path | sqlite3.Connection) -> None:
+    def __init__(self, place: str | Path | sqlite3.Connection, *, audited: bool = False) -> None:
         self._own = not isinstance(place, sqlite3.Connection)
         self.connection = place if isinstance(place, sqlite3.Connection) else self._open(Path(place))
         if self.connection.in_transaction:
@@ -81,7 +103,8 @@ class EffectFile:
         self._level, self.connection.isolation_level = self.connection.isolation_level, None
         self.begin()
         try:
-            for table in _TABLES:
+            self._audited = audited
+            for table in (*_TABLES, *([_EFFECTS] if audited else [])):
                 self.connection.execute(table)
         except sqlite3.Error as error:
             self.rollback()
@@ -151,9 +174,14 @@ class EffectFile:
         """Move the inbox on, in the transaction; False if another consumer did."""
         if previous is None:
             sql = "INSERT INTO gcom_inbox (floor, sub, shard) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-            return self.connection.execute(sql, (floor, sub, shard)).rowcount > 0
-        sql = "UPDATE gcom_inbox SET floor = ? WHERE sub = ? AND shard = ? AND floor = ?"
-        return self.connection.execute(sql, (floor, sub, shard, previous)).rowcount > 0
+            moved = self.connection.execute(sql, (floor, sub, shard)).rowcount > 0
+        else:
+            sql = "UPDATE gcom_inbox SET floor = ? WHERE sub = ? AND shard = ? AND floor = ?"
+            moved = self.connection.execute(sql, (floor, sub, shard, previous)).rowcount > 0
+        if moved and self._audited:
+            begin = 0 if previous is None else previous + 1
+            self.connection.execute("INSERT INTO gcom_effect VALUES (?, ?, ?, ?)", (sub, shard, begin, floor))
+        return moved
 
     def put(self, producer: str, topic: str, entry: Entry) -> None:
         """Add a message to the outbox, in the transaction, under the next sequence of its producer."""
