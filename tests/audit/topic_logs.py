@@ -56,7 +56,7 @@ DAMAGES: dict[str, tuple[str, Callable[[Logs], None]]] = {
     "it is not stored there; the topic ends at 3": ("EO-3", lambda logs: _cut(logs)),
     "another body is stored": ("EO-3", _change(DUMP, 0, digests=[103, 999])),
     "was told that it is not stored": ("EO-4", _change(DUMP, 2, seqs=[7], digests=[107])),
-    "which no producer sent with that body": ("EO-4", lambda logs: logs[Q].pop()),  # type: ignore[dict-item,return-value]
+    "which no producer sent with that body": ("EO-4", lambda logs: logs[Q].pop()),  # type: ignore[dict-item]
     "is at offset 2 and at offset 9": ("EO-5", _change(P, 1, offsets=[0, 1, 9])),
     "was committed after the one that ends with 4": ("EO-6", lambda logs: logs[DUMP].insert(4, logs[DUMP].pop(5))),
 }

@@ -22,6 +22,7 @@ from gcom.replicated.durable.agreement import DurableReplica, TellSynced
 from gcom.replicated.machine import command
 from gcom.sessions.access import LocalReplica
 from tests.replicated.durable_worker import Ledger
+from tests.runtime.nodes import until
 from tests.sessions.stores import held_back
 
 
@@ -81,10 +82,14 @@ def test_a_machine_that_throws_dice(tmp_path: Path, expect_log: Callable[[str], 
     expect_log("differed from the other replicas' at index")
     with gcom.embedded() as registry, ExitStack() as stack:
         nodes = [stack.enter_context(gcom.connect(it, registry.address, log_dir=tmp_path / "logs")) for it in "ab"]
-        first, _ = [stack.enter_context(gcom.replicated.open(node, "dice", Dice)) for node in nodes]
+        first, second = [stack.enter_context(gcom.replicated.open(node, "dice", Dice)) for node in nodes]
+        changes: list[object] = []
+        second.replicas.watch(changes.append)
         thrown = [first.submit.throw() for _ in range(1000)]
         for it in thrown:
             it.result(30)
+        # The younger one is found to differ, and is given the state of the other.
+        until(lambda: any(isinstance(it, gcom.replicated.StateReplaced) for it in changes), "another state")
     assert failed(tmp_path) == {"DETERMINISM"}
 
 
