@@ -202,6 +202,8 @@ class RemoteStore:
                 with suppress(GComError):  # without it the server forgets this client in a month
                     self._line.once(requests.request(requests.LEAVE, self._client, topic), 1.0)
         self._line.close()
+        if self.records is not None:
+            self.records.close()
         if late:
             raise GComTimeout(f"timed out after {self._line.timeout_s:g} s: {self.name!r} does not answer")
 
