@@ -19,15 +19,7 @@ from enum import Enum
 from typing import Any
 
 from gcom.errors import MalformedFrame
-from gcom.replicated.durable.rounds import (
-    Configuration,
-    DiskFacts,
-    LogEntry,
-    RoundPlan,
-    committed,
-    decide,
-    waits_for,
-)
+from gcom.replicated.durable.rounds import Configuration, DiskFacts, LogEntry, RoundPlan, committed, decide, waits_for
 from gcom.replicated.messages import (
     CallerClosed,
     CallerOpened,
@@ -448,8 +440,13 @@ class DurableReplica:
         self._settle_marks()
         count, size = self._since_snapshot
         if self.votes and (count >= SNAPSHOT_ENTRIES or size >= SNAPSHOT_BYTES):
-            self._since_snapshot = [len(self._tail), sum(len(it.payload) for it in self._tail)]
-            self._out.append(WriteSnapshot(self.replica.dump(), self.replica.index, self._applied_term))
+            self.take_snapshot()
+
+    def take_snapshot(self) -> None:
+        """Have the state take the place of the entries on disk that it covers; only while entries flow."""
+        assert self.stage is LogStage.LIVE, self.stage
+        self._since_snapshot = [len(self._tail), sum(len(it.payload) for it in self._tail)]
+        self._out.append(WriteSnapshot(self.replica.dump(), self.replica.index, self._applied_term))
 
     def _apply(self, entry: LogEntry) -> None:
         self._applied_term = entry.term
