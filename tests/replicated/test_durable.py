@@ -25,12 +25,12 @@ def test_nothing_answered_is_lost_or_contradicted() -> None:
     assert {it.seed: it.violation for it in results if it.violation} == {}
     for durable in (True, False):
         kind = [it for it in results if it.durable is durable]
-        assert sum(it.answers for it in kind) > 150
+        assert sum(it.answers for it in kind) > 100
         assert max(it.instances for it in kind) > 5
     faults: Counter[str] = Counter()
     for it in results:
         faults.update(it.faults)
-    assert min(faults[it] for it in ("all killed", "crash", "cut", "disk lost", "pause", "put out", "torn tail")) > 5
+    assert min(faults[it] for it in ("all killed", "crash", "cut", "disk lost", "pause", "put out", "torn tail")) > 2
 
 
 @pytest.mark.parametrize("seed", [3, 4])
@@ -63,7 +63,7 @@ def joiner_that_overwrites(patch: pytest.MonkeyPatch) -> None:
     load = DurableReplica.load
 
     def overwriting(self: DurableReplica, data: bytes) -> None:
-        disk, self.disk = self.disk, DiskFacts(0, 0, 0, self.disk.configuration)
+        disk, self.disk = self.disk, DiskFacts(1, 0, 0, self.disk.configuration)
         load(self, data)
         self.disk = disk
 

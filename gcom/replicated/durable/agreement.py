@@ -366,7 +366,7 @@ class DurableReplica:
         return plain([self.term if live else 0, self._log_bytes(self.configuration) if live else b""])
 
     def load(self, data: bytes) -> None:
-        """Take what a member gave, on joining. A disk that is ahead is kept, and a round is asked for."""
+        """Take what a member gave, on joining. A disk that is ahead, or new, asks for a round."""
         try:
             term, log = of_plain(data)
             self.on_instance()  # whatever it was in before is over
@@ -376,7 +376,8 @@ class DurableReplica:
             last = (tail[-1][0], tail[-1][1]) if tail else (last_term, index)
         except (ValueError, TypeError, IndexError) as error:
             raise MalformedFrame(f"no log of a durable state: {error}") from error
-        if self.votes and (self.disk.promised > term or self.disk.last > last):
+        # A lost disk would make a majority with one that has missed what this one had answered: a round tells.
+        if self.votes and (not self.disk.known or self.disk.promised > term or self.disk.last > last):
             self._ahead = True
             return
         self._become(LogStage.LIVE)
