@@ -436,6 +436,9 @@ def sim(
             help="Write the delivery logs there; of several seeds, into FOLDER/<seed>: audit each alone.",
         ),
     ] = None,
+    application: Annotated[
+        str, typer.Option(metavar="group|replicated", help="Simulate groups, or replicated states.")
+    ] = "group",
     as_json: options.Json = False,
 ) -> int:
     """Simulate a whole group from a seed: crashes, pauses, partitions, lost and late calls; every promise is checked.
@@ -444,14 +447,19 @@ def sim(
     wrong; when all is well again, the group must come back to life. The same seed is the same run, event by event; the
     exit status is 1 if a promise was broken, and the seed replays it.
 
+    With --application replicated the members have one replicated state (docs/replicated.md): in memory where the seed
+    is odd, else durable, and disks are lost, too. Nothing answered may be lost, each command is applied once, and all
+    replicas are equal.
+
     \b
     Examples:
       gcom sim --seed 7 --log-dir logs
       gcom sim --seeds 1..300 --jobs 2
+      gcom sim --application replicated --seeds 1..300
     """
     from gcom.cli.commands.simulate import simulate
 
-    return simulate(seed, seeds, jobs, log_dir, as_json)
+    return simulate(seed, seeds, jobs, log_dir, as_json, application)
 
 
 @app.command()

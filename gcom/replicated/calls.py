@@ -24,17 +24,27 @@ Settlement = Callable[[], None]
 Retry = Callable[[Any, float | None], Any]
 
 
+def _drawn() -> str:
+    return token_hex(8)
+
+
 class OpenCalls:
     """All that waits for an answer here. Guarded by the state's lock."""
 
-    def __init__(self, kind: MachineKind, retry_of: Callable[[PendingCommand], Retry]) -> None:
+    def __init__(
+        self,
+        kind: MachineKind,
+        retry_of: Callable[[PendingCommand], Retry],
+        identify: Callable[[], str] = _drawn,
+    ) -> None:
         self._kind = kind
         self._retry_of = retry_of
-        self.window = CallerWindow(token_hex(8))
+        self._identify = identify  # returns the name of a new caller, which no other has
+        self.window = CallerWindow(identify())
         self._adopted: dict[tuple[str, int], PendingCommand] = {}  # other callers' commands, retried here
         self._marks: dict[int, Future[None]] = {}
         self._mark = 0
-        self._reader = token_hex(8)  # in whose name this process marks
+        self._reader = identify()  # in whose name this process marks
 
     def adopt(self, message: CommandSent) -> PendingCommand:
         """Wait for the answer to a command, whoever sent it first."""
@@ -116,7 +126,7 @@ class OpenCalls:
     def forget(self, why: str) -> list[Settlement]:
         """Give up all own commands without an answer, and go on as another caller, which is to be opened."""
         lost = [*self.window.pending.values()]
-        self.window = CallerWindow(token_hex(8))
+        self.window = CallerWindow(self._identify())
         return [partial(fail, it.future, Forgotten(f"{it.message.name}: {why}; it may be applied")) for it in lost]
 
     def end(self, failure: GComError) -> list[Settlement]:

@@ -165,7 +165,7 @@ class Replica:
         members = self.members
         self._rebuild()
         self.members = members
-        self._take_base()  # so that the next one that fails costs no replay
+        self.take_base()  # so that the next one that fails costs no replay
 
     def _rebuild(self) -> None:
         """Make the machine anew: the base, and what ran since."""
@@ -183,13 +183,14 @@ class Replica:
         while every * BASE_BYTES_EACH < len(self._base):
             every *= 2
         if self.index % every == 0:
-            self._take_base()
+            self.take_base()
             if not self.broken:
                 self._digests[self.index] = blake2b(self._base, digest_size=16).digest()
         elif self._since_bytes > SINCE_BYTES_MAX:
-            self._take_base()
+            self.take_base()
 
-    def _take_base(self) -> None:
+    def take_base(self) -> None:
+        """Make the state as it is now the base: nothing that ran before it is run again."""
         try:
             self._base = self._kind.state_of(self.machine)
         except Exception as error:  # outermost: of the user's code; nobody could be given this state any more

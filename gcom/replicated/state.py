@@ -77,7 +77,7 @@ class ReplicatedState(StateInspection):
         data, replicas = self._options.data, self._options.replicas
         if not replicas:
             return MemoryLog(self._kind, self)
-        self._durable = DurableLog(self._kind, self, self._name, node.name, data, replicas)
+        self._durable = DurableLog.opened(self._kind, self, self._name, node.name, data, replicas)
         return self._durable
 
     def _enter(self, deadline: float) -> None:

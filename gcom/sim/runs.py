@@ -11,12 +11,14 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TypeVar
 
 from gcom.errors import GComError
 from gcom.sim.checkers import Violation
 from gcom.sim.plan.draw import draw
 from gcom.sim.world import World
 
+R = TypeVar("R")
 AHEAD = 4  # seeds queued per process, so that a slow seed delays the output in order, but leaves no process idle
 
 
@@ -90,11 +92,12 @@ def run_seed(seed: int, log_dir: Path | None = None) -> SeedResult:
 
 
 def run_seeds(
+    run: Callable[[int, Path | None], R],
     folders: Mapping[int, Path | None],
     jobs: int = 1,
     prepare: Callable[[], None] | None = None,
     starting: Callable[[], AbstractContextManager[None]] = nullcontext,
-) -> Generator[SeedResult]:
+) -> Generator[R]:
     """Run seeds in their order, `jobs` at a time, each with its logs in its folder if it has one.
 
     The processes that work for this one are started inside of `starting`, and each first calls `prepare`. Closed early,
@@ -102,7 +105,7 @@ def run_seeds(
     """
     if jobs == 1:
         for seed, folder in folders.items():
-            yield run_seed(seed, folder)
+            yield run(seed, folder)
         return
     # Spawned: a fork would copy this process's threads' locks, and not the threads.
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=prepare)
@@ -111,9 +114,9 @@ def run_seeds(
         with starting():
             # A few seeds ahead and not all: results are printed in the order of seeds, and Ctrl-C need
             # not wait for thousands.
-            running = deque(pool.submit(run_seed, *given) for given in islice(seeds, jobs * AHEAD))
+            running = deque(pool.submit(run, *given) for given in islice(seeds, jobs * AHEAD))
         while running:
             yield running.popleft().result()
-            running.extend(pool.submit(run_seed, *given) for given in islice(seeds, 1))
+            running.extend(pool.submit(run, *given) for given in islice(seeds, 1))
     finally:
         pool.shutdown(cancel_futures=True)

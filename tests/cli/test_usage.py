@@ -25,7 +25,16 @@ NOBODY = "127.0.0.1:1"
 
 
 @pytest.mark.parametrize(
-    "command", [*COMMANDS[:-1], *BENCHES, "audit compact", "audit import", "replicated status", "replicated recover"]
+    "command",
+    [
+        *COMMANDS[:-1],
+        *BENCHES,
+        "audit compact",
+        "audit import",
+        "replicated status",
+        "replicated members",
+        "replicated recover",
+    ],
 )
 def test_every_command_has_help_with_an_example(command: str) -> None:
     result = CliRunner().invoke(app.app, [*command.split(), "--help"])

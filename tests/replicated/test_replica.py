@@ -64,7 +64,7 @@ def test_it_is_as_a_dict_whatever_is_sent_again_or_fails(steps: list[tuple[str, 
     found, twin = opened("ann", "bo"), {"nail": 0, "nut": 0}
     for item in twin:
         pieces(found)[item] = 0
-    found._take_base()  # the twin's state, as if it had been the first
+    found.take_base()  # the twin's state, as if it had been the first
     log: dict[str, list[tuple[CommandSent, object]]] = {"ann": [], "bo": []}
     for caller, name, item, count in steps:
         if name == "move":  # a new member is given the state, and goes on

@@ -128,7 +128,7 @@ LAYERS = (
     Layer("gcom.topics.evidence", (*VALUES, "gcom.topics", "gcom.trace.writer"), STDLIB - SOCKETS | {"loguru"}),
     Layer("gcom.topics", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"loguru"}),
     Layer("gcom.aio", AIO, STDLIB | {"loguru"}),
-    Layer("gcom.testing", ("gcom",), STDLIB | {"pytest"}),
+    Layer("gcom.testing", ("gcom", "gcom.replicated", "gcom.testing"), STDLIB | {"pytest"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
     Layer("gcom.audit", (*VALUES, "gcom.trace", "gcom.audit"), STDLIB | AUDIT),
     Layer("gcom", (*VALUES, "gcom.certificates", "gcom.core.messages.registry", "gcom.runtime"), STDLIB | {"loguru"}),

@@ -44,6 +44,61 @@ def status(folder: Folder, as_json: options.Json = False) -> None:
 
 
 @app.command()
+def members(
+    folders: Annotated[list[Path], typer.Argument(help="The folders `data` of replicas.", show_default=False)],
+    as_json: options.Json = False,
+) -> int:
+    """Show the replicas of one state beside each other: who is configured, what each disk has, and which is the latest.
+
+    The latest disk names the replicas. The exit status is 1 if the folders are of less than a majority of them: then
+    the latest of these may lack what was confirmed. They may be in use.
+
+    \b
+    Examples:
+      gcom replicated members /var/lib/stock
+      gcom replicated members /mnt/alice/stock /mnt/bob/stock --json
+    """
+    from gcom.replicated.durable.storage import look_into
+
+    disks = [look_into(it) for it in folders]
+    found = {str(it["name"]): it for it in disks}
+    if len({it["state"] for it in disks}) > 1 or len(found) < len(disks):
+        got = ", ".join(f"{it['name']} of {it['state']}" for it in disks)
+        raise BadValue(f"the folders must be of different replicas of one state; got {got}")
+    latest = max(found.values(), key=lambda it: (it["term"], it["index"]))
+    names = latest["replicas"]
+    assert isinstance(names, list)
+    output = Output()
+    for name in [*names, *sorted(set(found) - set(names))]:
+        row = _member_row(name, found.get(name), configured=name in names, latest=found.get(name) is latest)
+        if as_json:
+            output.row(row)
+        else:
+            output.text(_line(row))
+    output.flush()
+    here = len(set(names) & set(found))
+    if 2 * here > len(names):
+        return 0
+    notice(f"{here} of {len(names)} replicas are here, which is no majority: others may have later entries")
+    return 1
+
+
+def _line(row: dict[str, object]) -> str:
+    name, role, disk, *place = row
+    shown = f"{row[name]!s:<12}{row[role]!s:<10}{row[disk]!s:<11}"
+    return (shown + ", ".join(f"{it} {row[it]}" for it in place)).rstrip()
+
+
+def _member_row(name: str, disk: dict[str, object] | None, configured: bool, latest: bool) -> dict[str, object]:
+    """Return what is known of one replica; of one without a folder its name alone."""
+    role = "replica" if configured else "removed"
+    if disk is None:
+        return {"name": name, "role": role, "disk": "not given"}
+    place = {"term": disk["term"], "index": disk["index"], "confirmed": disk["confirmed"]}
+    return {"name": name, "role": role, "disk": "latest" if latest else "here", **place}
+
+
+@app.command()
 def recover(
     folder: Folder,
     give_up: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from gcom.cli.output import Output, notice
 from gcom.cli.signals import ignore_interrupts, interrupts_held
 from gcom.cli.wording import many
 from gcom.errors import BadValue
-from gcom.sim.runs import SeedResult, run_seeds
+from gcom.replicated.simulated.runs import ReplicatedResult, run_ledger
+from gcom.sim.runs import SeedResult, run_seed, run_seeds
 
+APPLICATIONS = ("group", "replicated")
 SEEDS_MAX = 1_000_000  # more than a week of them: a typo, most likely
 
 
@@ -29,11 +32,14 @@ def seed_range(text: str) -> range:
     return range(int(match[1]), int(match[2]) + 1)
 
 
-def simulate(seed: int | None, seeds: str | None, jobs: int, log_dir: Path | None, as_json: bool) -> int:
+def simulate(
+    seed: int | None, seeds: str | None, jobs: int, log_dir: Path | None, as_json: bool, application: str
+) -> int:
     """Run the seeds and print each result; return 1 if a promise was broken."""
     if (seed is None) == (seeds is None):
         raise BadValue("give either --seed N or --seeds A..B")
     wanted = seed_range(str(seeds)) if seed is None else range(seed, seed + 1)
+    replicated = _is_replicated(application, log_dir)
     folders = _folders(log_dir, wanted, single=seed is not None)
     output = Output()
     broken = 0
@@ -42,7 +48,7 @@ def simulate(seed: int | None, seeds: str | None, jobs: int, log_dir: Path | Non
     hidden = len(wanted) == 1 or not console.is_terminal
     with (
         # closing: a generator that is left early must still wait for its processes.
-        closing(run_seeds(folders, min(jobs, len(wanted)), ignore_interrupts, interrupts_held)) as results,
+        closing(_results(replicated, folders, min(jobs, len(wanted)))) as results,
         Progress(*columns, console=console, disable=hidden, redirect_stdout=False) as progress,
     ):
         task = progress.add_task("seeds", total=len(wanted))
@@ -58,6 +64,20 @@ def simulate(seed: int | None, seeds: str | None, jobs: int, log_dir: Path | Non
     return 1 if broken else 0
 
 
+def _is_replicated(application: str, log_dir: Path | None) -> bool:
+    if application not in APPLICATIONS:
+        raise BadValue(f"--application must be one of {', '.join(APPLICATIONS)}; got {application!r}")
+    if application == "replicated" and log_dir is not None:
+        raise BadValue("a run of replicated states writes no delivery logs: leave --log-dir out")
+    return application == "replicated"
+
+
+def _results(replicated: bool, folders: dict[int, Path | None], jobs: int) -> Generator[SeedResult | ReplicatedResult]:
+    if replicated:
+        return run_seeds(run_ledger, folders, jobs, ignore_interrupts, interrupts_held)
+    return run_seeds(run_seed, folders, jobs, ignore_interrupts, interrupts_held)
+
+
 def _folders(log_dir: Path | None, seeds: range, single: bool) -> dict[int, Path | None]:
     """Return the folder for each seed's logs; raises BadValue for a folder that holds something."""
     if log_dir is None:
@@ -69,18 +89,19 @@ def _folders(log_dir: Path | None, seeds: range, single: bool) -> dict[int, Path
     return {seed: log_dir if single else log_dir / str(seed) for seed in seeds}
 
 
-def _show(result: SeedResult, output: Output, as_json: bool) -> None:
+def _show(result: SeedResult | ReplicatedResult, output: Output, as_json: bool) -> None:
     if as_json:
         # A seed is a run of one commit: another one may draw other troubles from it. Only a broken run is replayed.
         output.row({**result.row(), "commit": commit()} if result.violation else result.row())
     else:
         # Flushed for each seed: a run of many takes hours, and is looked at meanwhile.
-        output.text(summary(result))
+        output.text(summary(result) if isinstance(result, SeedResult) else replicated_summary(result))
     output.flush()
     if result.violation:
         for line in result.violation.splitlines():
             notice(f"seed {result.seed}: {line}")
-        notice(f"to replay, at commit {commit()}: gcom sim --seed {result.seed} --log-dir FOLDER")
+        how = "--log-dir FOLDER" if isinstance(result, SeedResult) else "--application replicated"
+        notice(f"to replay, at commit {commit()}: gcom sim --seed {result.seed} {how}")
 
 
 def summary(result: SeedResult) -> str:
@@ -91,6 +112,16 @@ def summary(result: SeedResult) -> str:
         f"seed {result.seed}: {'BROKEN' if result.violation else 'ok'}, {' '.join(kind)} {result.netsplit}, "
         f"{many(result.members, 'member')}, {many(result.messages, 'message')}, "
         f"{many(result.deliveries, 'delivery')}, {many(result.views, 'view')}, {faults}, digest {result.digest[:12]}"
+    )
+
+
+def replicated_summary(result: ReplicatedResult) -> str:
+    """Return a run of replicated states in one line."""
+    faults = ", ".join(f"{fault} {count}" for fault, count in result.faults.items())
+    return (
+        f"seed {result.seed}: {'BROKEN' if result.violation else 'ok'}, {'durable' if result.durable else 'memory'}, "
+        f"{many(result.commands, 'command')} applied, {many(result.answers, 'answer')}, "
+        f"{many(result.instances, 'instance')}, {faults}, digest {result.digest[:12]}"
     )
 
 

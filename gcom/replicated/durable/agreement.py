@@ -19,15 +19,7 @@ from enum import Enum
 from typing import Any
 
 from gcom.errors import MalformedFrame
-from gcom.replicated.durable.rounds import (
-    Configuration,
-    DiskFacts,
-    LogEntry,
-    RoundPlan,
-    committed,
-    decide,
-    waits_for,
-)
+from gcom.replicated.durable.rounds import Configuration, DiskFacts, LogEntry, RoundPlan, committed, decide, waits_for
 from gcom.replicated.messages import (
     CallerClosed,
     CallerOpened,
@@ -374,7 +366,7 @@ class DurableReplica:
         return plain([self.term if live else 0, self._log_bytes(self.configuration) if live else b""])
 
     def load(self, data: bytes) -> None:
-        """Take what a member gave, on joining. A disk that is ahead is kept, and a round is asked for."""
+        """Take what a member gave, on joining. A disk that is ahead, or new, asks for a round."""
         try:
             term, log = of_plain(data)
             self.on_instance()  # whatever it was in before is over
@@ -384,7 +376,8 @@ class DurableReplica:
             last = (tail[-1][0], tail[-1][1]) if tail else (last_term, index)
         except (ValueError, TypeError, IndexError) as error:
             raise MalformedFrame(f"no log of a durable state: {error}") from error
-        if self.votes and (self.disk.promised > term or self.disk.last > last):
+        # A lost disk would make a majority with one that has missed what this one had answered: a round tells.
+        if self.votes and (not self.disk.known or self.disk.promised > term or self.disk.last > last):
             self._ahead = True
             return
         self._become(LogStage.LIVE)
@@ -448,8 +441,13 @@ class DurableReplica:
         self._settle_marks()
         count, size = self._since_snapshot
         if self.votes and (count >= SNAPSHOT_ENTRIES or size >= SNAPSHOT_BYTES):
-            self._since_snapshot = [len(self._tail), sum(len(it.payload) for it in self._tail)]
-            self._out.append(WriteSnapshot(self.replica.dump(), self.replica.index, self._applied_term))
+            self.take_snapshot()
+
+    def take_snapshot(self) -> None:
+        """Have the state take the place of the entries on disk that it covers; only while entries flow."""
+        assert self.stage is LogStage.LIVE, self.stage
+        self._since_snapshot = [len(self._tail), sum(len(it.payload) for it in self._tail)]
+        self._out.append(WriteSnapshot(self.replica.dump(), self.replica.index, self._applied_term))
 
     def _apply(self, entry: LogEntry) -> None:
         self._applied_term = entry.term

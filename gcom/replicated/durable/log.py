@@ -25,7 +25,7 @@ from gcom.replicated.durable.agreement import (
 )
 from gcom.replicated.durable.rounds import Configuration, DiskFacts
 from gcom.replicated.durable.storage import LogStorage, StoredLog
-from gcom.replicated.durable.writer import LogWriter
+from gcom.replicated.durable.writer import LogWriter, Written
 from gcom.replicated.errors import StorageFailed
 from gcom.replicated.logs import DiskRecords, LogPlace, LogUser
 from gcom.replicated.machine import MachineKind
@@ -48,30 +48,52 @@ class DurableUser(LogUser, Protocol):
     def on_storage_failed(self, error: StorageFailed) -> None: ...
 
 
+class DiskWriter(Protocol):
+    """Carries out writes, one after the other; `Written` is called after each sync."""
+
+    @property
+    def is_here(self) -> bool: ...
+
+    def put(self, write: Write, committed: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class DurableLog:
     """Drives a `DurableReplica`: its writes go to the disk, its words into the group. Guarded by the state's lock."""
 
     def __init__(
-        self,
+        self, user: DurableUser, durable: DurableReplica, writer: Callable[[Written], DiskWriter] | None
+    ) -> None:
+        self._user = user
+        self.records: DiskRecords | None = None
+        self._last = 0  # of the log that was taken last
+        self._durable = durable
+        self._writer = writer(self._on_written) if writer is not None else None
+
+    @classmethod
+    def opened(
+        cls,
         kind: MachineKind,
         user: DurableUser,
         name: str,
         process_name: str,
         data: Path | None,
         names: tuple[str, ...],
-    ) -> None:
+    ) -> DurableLog:
+        """Return the log in a folder; without one, that of a member that is no replica. Raises BadValue."""
         names = _checked(names)
-        if data is None and process_name in names:
-            raise BadValue(f"{process_name!r} is one of the replicas, so it needs data=FOLDER for its log")
-        self._user = user
-        self.records: DiskRecords | None = None
-        self._last = 0  # of the log that was taken last
-        self._writer: LogWriter | None = None
-        nothing = StoredLog(b"", 0, 0, [], 0, DiskFacts(0, 0, 0, Configuration(0, names)))
-        storage = LogStorage(data, name, process_name, names) if data is not None else None
-        self._durable = _restored(kind, process_name, storage.log if storage else nothing)
-        if storage is not None:
-            self._writer = LogWriter(storage, self._on_written, user.on_storage_failed)
+        if data is None:
+            if process_name in names:
+                raise BadValue(f"{process_name!r} is one of the replicas, so it needs data=FOLDER for its log")
+            nothing = StoredLog(b"", 0, 0, [], 0, DiskFacts(0, 0, 0, Configuration(0, names)))
+            return cls(user, restored(kind, process_name, nothing), None)
+        storage = LogStorage(data, name, process_name, names)
+        return cls(
+            user,
+            restored(kind, process_name, storage.log),
+            lambda written: LogWriter(storage, written, user.on_storage_failed),
+        )
 
     @property
     def replica(self) -> Replica:
@@ -139,6 +161,12 @@ class DurableLog:
         if self._durable.stage is LogStage.LIVE:
             self._user.on_live()
 
+    def take_snapshot(self) -> None:
+        """Write the state in the place of the entries that it covers, if entries flow here."""
+        if self._durable.stage is LogStage.LIVE and self._durable.votes:
+            self._durable.take_snapshot()
+            self._carry_out()
+
     def nudge(self) -> None:
         """Ask for a round again, since nothing has come of the last one for long."""
         self._durable.nudge()
@@ -204,7 +232,7 @@ def _checked(names: tuple[str, ...]) -> tuple[str, ...]:
     return found
 
 
-def _restored(kind: MachineKind, name: str, log: StoredLog) -> DurableReplica:
+def restored(kind: MachineKind, name: str, log: StoredLog) -> DurableReplica:
     """Return a replica as its disk has it: applied as far as a majority was known to have synced."""
     replica = Replica(kind)
     if log.snapshot:

@@ -1,0 +1,1 @@
+"""Replicated machines in a world of one seed: order, disks and faults are simulated, and the replicas are real."""
