@@ -12,7 +12,9 @@ import pytest
 import gcom.audit
 from gcom import topics
 from gcom.cli.app import run as run_command
+from gcom.errors import BadValue
 from gcom.topics import StoreBusy, TopicReceipt, judge
+from gcom.topics.served.serving import TopicsServer
 from gcom.topics.storage.commits import Commits
 from gcom.topics.storage.effects import EffectFile
 from gcom.topics.values import Entry
@@ -125,3 +127,19 @@ def test_a_broken_promise_is_found(mutant: Any, rules: set[str], tmp_path: Path)
             producer.send_many([(10, "line 10"), (11, "line 11"), (12, "line 12")])
         work(tmp_path, 60)
     assert {rule for rule, verdict in verdicts(tmp_path).items() if verdict == "FAIL"} == rules
+
+
+def test_a_client_at_a_server_records_what_it_asked_and_was_answered(tmp_path: Path) -> None:
+    with (
+        TopicsServer(str(tmp_path / "app.db")) as server,
+        topics.open(f"gcom://{server.address}", log_dir=tmp_path / "logs") as store,
+    ):
+        lines = store.topic("lines")
+        producer = lines.producer("source")
+        assert [producer.send(text).offset for text in ("a", "b")] == [0, 1]
+        with pytest.raises(BadValue, match="needs the store itself"), store.transaction() as together:
+            together.send(lines, "c", producer=producer)
+        assert producer.send_many(["d", "e"])[-1].offset == 3
+        ledger = lines.subscribe("ledger", after="earliest")
+        ledger.run(lambda _db, _messages, _out: None, tmp_path / "ledger.db", follow=False)
+    assert set(verdicts(tmp_path).values()) == {"PASS"}

@@ -104,5 +104,9 @@ def read_result(call: StoreCall[Any], result: object) -> Any:
 
 def check_named(call: StoreCall[Any]) -> None:
     """Raise BadValue for a call that only a job of this process may be."""
-    if call.function is not together and call.function not in _NAMES:
-        raise BadValue(f"{call.function.__name__} needs the store itself: run it where its file or database is")
+    if call.function is together:
+        (calls,) = call.arguments
+        for it in calls:  # type: ignore[attr-defined]
+            check_named(it)
+    elif call.function not in _NAMES:
+        raise BadValue(f"{call.function.__name__} needs the store itself: open it where its file or database is")
