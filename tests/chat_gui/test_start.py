@@ -128,6 +128,8 @@ def test_sigterm_ends_a_chat_as_its_window_does(tmp_path: Path, registry: str) -
         program = [sys.executable, "-m", "gcom_chat", "--nick", "alice", "--registry", registry, "--group", "news"]
         with Child(program, environment(QT_QPA_PLATFORM="offscreen", HOME=str(tmp_path))) as chat:
             news.wait_for_members(2, 60)
+            for _ in range(20):  # it is in the view before its own window has joined
+                news.send("are you there?", held_by="all", timeout_s=60)
             chat.signal(signal.SIGTERM)
             assert chat.end() == 0
         left = [event.left for event in iter(lambda: news.receive(0), None) if isinstance(event, gcom.ViewChange)]

@@ -284,6 +284,7 @@ class TestGroupCalls:
     def test_a_call_that_takes_too_long_raises_with_what_there_is(self, here: Cluster) -> None:
         alice, bob, carol = here.members("alice", "bob", "carol")
         held = Held()
+        alice.on_call(None)  # it answers at once, and waits for no handler
         bob.on_call(held)
         name_it(carol)
         with pytest.raises(gcom.CallTimeout, match=r"bob#.* did not answer in time") as caught:
