@@ -21,7 +21,7 @@ from gcom.values.run import Payload, check_payload
 
 @dataclass(frozen=True, slots=True)
 class CancelledSend:
-    """What is known of a message whose `send` was cancelled.
+    """A message whose `send` was cancelled, as far as it is known.
 
     `number` None: it was not sent, and never will be. Else it was, as that message of `process` in `instance`, and may
     arrive: `AsyncGroup.receipt` says more.

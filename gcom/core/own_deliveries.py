@@ -12,7 +12,7 @@ LOST_MAX = 1_000  # ranges of own messages that are known to be lost; the oldest
 
 
 class OwnDeliveries:
-    """What is known of a process's own messages by their numbers. Guarded by the host's lock."""
+    """The fates of a process's own messages, by their numbers. Guarded by the host's lock."""
 
     def __init__(self, process: Process) -> None:
         self._process = process

@@ -15,7 +15,7 @@ from gcom.replicated.membership import ReplicaGroup
 
 
 class StateInspection:
-    """What a replicated state says of itself."""
+    """A replicated state, as it describes itself."""
 
     _lock: Condition
     _log: ReplicaLog

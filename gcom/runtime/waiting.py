@@ -46,7 +46,7 @@ class WatchedCondition(InterruptibleCondition):
 
 
 class Pause(NamedTuple):
-    """What a wait awaits: a change, or the deadline in monotonic seconds."""
+    """The end of a wait's pause: a change, or the deadline in monotonic seconds."""
 
     changed: WatchedCondition
     deadline: float | None

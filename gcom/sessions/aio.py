@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class AsyncClosable(Protocol):
-    """What an `async with` block closes."""
+    """A resource that an `async with` block closes."""
 
     async def close(self) -> None: ...
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class StoreAccess(Protocol):
-    """What topics, producers and consumers need of a store. Any thread may call it."""
+    """The part of a store that topics, producers and consumers need. Any thread may call it."""
 
     @property
     def name(self) -> str:

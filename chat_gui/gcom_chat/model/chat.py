@@ -111,7 +111,7 @@ class Chat:
 
     @property
     def talks(self) -> list[Talk]:
-        """What there are tabs for: groups, and then private conversations."""
+        """The conversations that have tabs: groups, and then private ones."""
         return [*self.groups.values(), *self.privates.values()]
 
     @property

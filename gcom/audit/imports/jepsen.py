@@ -136,7 +136,7 @@ class _Appends:
 
 
 class _Reads:
-    """What each client read of each list, as deliveries."""
+    """The reads of each client and list, as deliveries."""
 
     def __init__(self, appends: _Appends) -> None:
         self.delivered: dict[tuple[Any, str], LogRecords] = defaultdict(list)  # by list and process

@@ -28,7 +28,7 @@ STEADY_PER_S = 1000
 
 @dataclass(frozen=True, slots=True)
 class TopicsBenchSetup:
-    """What is measured: bodies of `size` bytes, about `commits` commits for each figure."""
+    """The choices of a run: bodies of `size` bytes, about `commits` commits for each figure."""
 
     size: Annotated[int, Between(1, 1_000_000)] = 1024
     commits: Annotated[int, Between(10, 1_000_000)] = 1000

@@ -35,7 +35,7 @@ def watch(folders: list[str], state: Path, how: Judging, every_s: float | None, 
 
 
 class _Told:
-    """What was told last; a call tells a judgement."""
+    """The judgement that was told last; a call tells another."""
 
     def __init__(self, as_json: bool) -> None:
         self.last: WatchReport | None = None

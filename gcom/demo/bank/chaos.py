@@ -59,7 +59,7 @@ class ChaosPlan:
 
 @dataclass(slots=True)
 class ChaosResult:
-    """What came of a run; it is right if nothing is wrong and the total is as expected."""
+    """The outcome of a run; it is right if nothing is wrong and the total is as expected."""
 
     orders: int
     retried: int
@@ -82,7 +82,7 @@ class ChaosResult:
 
 
 class Ledger:
-    """What was confirmed to all customers together. Any thread may write."""
+    """The sums that were confirmed to all customers together. Any thread may write."""
 
     def __init__(self) -> None:
         self._lock = Lock()

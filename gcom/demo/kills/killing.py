@@ -21,7 +21,7 @@ LINES_PER_KILL = 180  # four batches are told of before a kill, and four more ma
 
 @dataclass(frozen=True, slots=True)
 class KillResult:
-    """What is there in the end, compared with the file."""
+    """The topic in the end, compared with the file."""
 
     role: str
     kills: int

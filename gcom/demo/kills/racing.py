@@ -17,7 +17,7 @@ NAMES = ("a", "b")
 
 @dataclass(frozen=True, slots=True)
 class RaceResult:
-    """What there is after a race."""
+    """The topics after a race."""
 
     topics: int
     proxies: int

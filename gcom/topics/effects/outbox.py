@@ -19,7 +19,7 @@ OpenProducer = Callable[[str, str], Producer]  # of a topic, under a name
 
 
 class OutboxSender:
-    """What a handler sends with."""
+    """The sender that a handler gets."""
 
     def __init__(self, file: EffectFile, producer: str) -> None:
         self._file, self._producer = file, producer

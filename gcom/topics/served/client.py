@@ -54,7 +54,7 @@ class _Waiting(NamedTuple):
 
 
 class StoreFacts(NamedTuple):
-    """What a server tells of the store of a topic."""
+    """The facts that a server tells of a topic's store."""
 
     name: str
     id: str

@@ -14,7 +14,7 @@ CHUNK = 10_000  # messages in one transaction, so that producers wait for some m
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """What is kept of a topic: a message goes as soon as one of these says so."""
+    """The bounds of a topic: a message goes as soon as one of these says so."""
 
     before: int | None = None  # messages below this offset go
     count: int | None = None

@@ -18,7 +18,7 @@ SIZES = 16, 24, 32, 64, 128
 
 
 class Mood(StrEnum):
-    """What the icon says, the most urgent first."""
+    """The states that the icon shows, the most urgent first."""
 
     TROUBLE = "trouble"  # a group is cut off or lost, or lines were not sent
     MENTION = "mention"
