@@ -55,7 +55,7 @@ traces: setup ## play the golden traces of tests/traces, and write what comes ou
 	@$(BIN)/python -m tests.traces
 	@$(BIN)/python -m tests.diagrams
 
-figures: setup ## count files, lines, comments, and the calls that one message costs, beside what they should be
+figures: setup ## count files, lines, comments, and the calls that one message costs
 	@$(BIN)/python -m tests.figures
 
 demo: setup ## members as processes, text through a group for each ordering, then the audit by Spark; INPUT="f1 f2 f3" for other text, VERBOSE=1 for tables
@@ -80,9 +80,12 @@ seeds: setup ## record for each mutant the seed that catches it, where the recor
 bench: setup ## throughput beside bare Pyro5 frames
 	@$(BIN)/gcom bench throughput --ordering FIFO --multicast reliable --members 3 --senders 3 --size 100 --seconds 10 --baseline frames
 
-lock: setup ## choose the newest versions that pyproject.toml allows, for every extra, and write them to the lock
-	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --no-header --no-annotate \
-		--no-emit-index-url --no-emit-find-links --all-extras --output-file .ci/requirements.lock pyproject.toml
+PIN := uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url --no-emit-find-links
+
+lock: setup ## choose the newest versions that pyproject.toml allows; write all extras' to one lock, and a registry's, with hashes, to another
+	$(BIN)/$(PIN) --upgrade --all-extras --output-file .ci/requirements.lock pyproject.toml
+	echo hatchling | $(BIN)/$(PIN) --upgrade --generate-hashes --constraint .ci/requirements.lock \
+		--output-file .ci/registry.lock pyproject.toml -
 
 clean: ## remove what the other targets made, .venv too
 	rm -rf .venv build dist gcom-demo gcom-demo.html .pytest_cache .mypy_cache .ruff_cache .hypothesis

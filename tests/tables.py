@@ -19,7 +19,7 @@ from types import ModuleType
 
 from gcom.core import links
 from gcom.core import machine as group_machine
-from gcom.core.detector import suspicion
+from gcom.core.detector import suspicion, watch
 from gcom.core.directory import witness
 from gcom.core.membership import consensus
 from gcom.core.multicast import reliable
@@ -40,10 +40,11 @@ class Machine:
     note: str
     module: ModuleType
     table: str
+    kept_in: ModuleType | None = None  # the module that has the table, where it is another
 
     @property
     def follows(self) -> dict[Enum, tuple[Enum, ...]]:
-        found: dict[Enum, tuple[Enum, ...]] = getattr(self.module, self.table)
+        found: dict[Enum, tuple[Enum, ...]] = getattr(self.kept_in or self.module, self.table)
         return found
 
     @property
@@ -78,7 +79,7 @@ class Machine:
 
 MACHINES = (
     Machine("view_change", consensus, "TRANSITIONS"),
-    Machine("detector", suspicion, "TRUSTS"),
+    Machine("detector", suspicion, "TRUSTS", watch),
     Machine("group", group_machine, "STAGES"),
     Machine("unicast", channel, "PACES"),
     Machine("link", links, "READINESS"),

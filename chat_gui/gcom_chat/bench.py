@@ -29,7 +29,7 @@ CHILD_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class WindowGoal:
-    """One figure: its name, unit, and the most that it may be."""
+    """A figure: its name, unit, and the most that it may be."""
 
     name: str
     unit: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import CancelledError
+from asyncio import CancelledError, Task, create_task, gather, wait
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from dataclasses import replace
 from functools import wraps
@@ -16,7 +16,7 @@ from gcom.aio.tasks import Tasks, Worker, in_loop
 from gcom.aio.waits import LoopWaits
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.runtime.api.guards import seconds_of
-from gcom.runtime.api.node import Node, check_names, enter
+from gcom.runtime.api.node import Node, checked_group, enter
 from gcom.runtime.faults import Faults
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership, Uses
@@ -34,6 +34,12 @@ class Exited(Protocol):
 T = TypeVar("T", bound=Exited)
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class KeptEnd(Protocol):
+    """The end of a thing that lives on a node; it takes itself off the node's list."""
+
+    async def __call__(self) -> None: ...
 
 
 class Awaited(Generic[T]):
@@ -88,6 +94,7 @@ class AsyncNode:
         self._waits = LoopWaits(node.host)
         self._groups: list[AsyncGroup] = []
         self._tasks = Tasks()
+        self.kept: list[KeptEnd] = []  # what is closed before this node is
 
     # properties
 
@@ -100,6 +107,16 @@ class AsyncNode:
     def address(self) -> str:
         """The address for other nodes: `host:port`, and `@host.life` behind it where the system can name a life."""
         return self._node.address
+
+    @property
+    def blocking(self) -> Node:
+        """The node of `gcom` under this one, for threads: its calls wait."""
+        return self._node
+
+    @property
+    def forked(self) -> bool:
+        """Tell whether this process is the child of a fork: the node lives on in its parent alone."""
+        return self._node.host.forked
 
     # groups
 
@@ -135,7 +152,7 @@ class AsyncNode:
         """
         given = Uses(receive, rejoin, get_state, set_state, merge_states, None, allow_empty, True)  # type: ignore[arg-type] # awaited in the loop
         seconds = seconds_of(self._node.timeout_s if timeout_s is None else timeout_s)
-        check_names(group, create)
+        group = checked_group(group, create)
         return Awaited(lambda: self._join(group, given, create, seconds))
 
     async def _join(self, group: str, given: Uses, create: Definition | None, timeout_s: float) -> AsyncGroup:
@@ -159,6 +176,10 @@ class AsyncNode:
         """Leave a group that nobody will hold: the task that entered it was cancelled."""
         self._worker.post(lambda: membership.leave(1.0))
 
+    def start(self, work: Coroutine[Any, Any, R]) -> Task[R]:
+        """Start a task that is over when this node is."""
+        return self._tasks.start(work)
+
     # tests, the end
 
     @property
@@ -174,6 +195,11 @@ class AsyncNode:
         """Leave every group, as far as `timeout_s` seconds allow, and stop: no task and no thread is left."""
         deadline = monotonic() + seconds_of(timeout_s)
         try:
+            if closings := [create_task(closing()) for closing in self.kept]:
+                await wait(closings, timeout=max(0.1, deadline - monotonic()))
+                for task in closings:
+                    task.cancel()
+                await gather(*closings, return_exceptions=True)
             for group in self._groups:
                 await group.leave(max(0.0, deadline - monotonic()))
             for group in self._groups:
@@ -194,7 +220,7 @@ class AsyncNode:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._node.host.forked:
+        if not self.forked:
             await self.close()
 
     def __repr__(self) -> str:
@@ -206,6 +232,7 @@ def connect(
     registry: str | None = None,
     *,
     log_dir: str | Path | None = None,
+    log_digests: bool = False,
     timeout_s: float = 10.0,
     listen: str | None = None,
     advertise: str | None = None,
@@ -222,6 +249,7 @@ def connect(
             name,
             registry,
             log_dir=log_dir,
+            log_digests=log_digests,
             timeout_s=timeout_s,
             listen=listen,
             advertise=advertise,

@@ -82,8 +82,12 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
         """
         deadline = deadline_of(timeout_s)
         self._raise_beside_listener()
-        with self._as_receiver():
+        taker = object()
+        try:
+            self._take_place(taker)
             return await self._next(deadline)
+        finally:
+            self._receiver.takers.pop(taker, None)
 
     def events(self, idle_s: float | None = None) -> AsyncIterator[Event]:
         """Yield events until the last Departure, after which nothing comes, or until none came for `idle_s` seconds."""
@@ -127,7 +131,7 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
                 self._handling = self._worker.post(partial(self._handle, state))
                 await self._handled_by_worker()
             finally:
-                self._receiving.release()
+                self._receiver.takers.pop(self._state_taker, None)
         return not self._session.state.lost
 
     async def _next(self, deadline: float | None) -> Event | None:
@@ -177,7 +181,7 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
     def _put_back_state(self, state: SetState | None) -> None:
         if state is not None:
             self._put_back(state)
-            self._receiving.release()
+            self._receiver.takers.pop(self._state_taker, None)
 
     @property
     def _reads_on(self) -> bool:
@@ -200,7 +204,9 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
 
     async def _call_back(self, callbacks: Callbacks) -> None:
         event: Event | None = None
-        with self._as_receiver():
+        taker = object()
+        try:
+            self._take_place(taker)
             while not isinstance(event, Departure) or event.returning:
                 try:
                     event = await self._next(None)
@@ -211,6 +217,8 @@ class AsyncReceiving(AsyncHandle, ReceivingWaits):
                     continue
                 if event is not None:
                     await self._call(callbacks.for_event(event))
+        finally:
+            self._receiver.takers.pop(taker, None)
 
     async def _call(self, calls: Iterable[Callable[[], object]]) -> None:
         try:

@@ -54,7 +54,7 @@ class Worker:
     """A thread for the calls that would block a loop: connecting, closing, the registry, the state. In their order."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: Thread | None = None
 
@@ -64,7 +64,7 @@ class Worker:
         future: Future[Any] = loop.create_future()
         self._calls.put(lambda: _make(call, loop, future))
         if self._thread is None:
-            self._thread = Thread(target=self._run, name=f"gcom asyncio {self._name}", daemon=True)
+            self._thread = Thread(target=self._run, name=f"gcom asyncio {self.name}", daemon=True)
             self._thread.start()
         return future
 

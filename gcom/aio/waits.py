@@ -35,7 +35,7 @@ class Lane:
 
 
 class LoopWait:
-    """One wait, and the future of its task."""
+    """A wait, and the future of its task."""
 
     __slots__ = ("_begun", "_steps", "future", "timer")
 

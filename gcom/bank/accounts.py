@@ -7,10 +7,15 @@ from gcom.replicated.machine import Machine, command, query
 
 CUSTOMERS_MAX = 100_000
 MONEY_MAX = 10**18  # of one amount, and of what an account holds
+ACCOUNT_MAX = 10**18  # with either sign
 
 
 class BadMoney(Refused):
     """An amount that is none."""
+
+
+class BadAccount(Refused):
+    """An account's number that is none."""
 
 
 class Overdrawn(Refused):
@@ -22,6 +27,13 @@ def money_of(amount: object) -> int:
     if isinstance(amount, bool) or not isinstance(amount, int) or not 0 <= amount <= MONEY_MAX:
         raise BadMoney(f"money must be a whole number from 0 to {MONEY_MAX}; got {amount!r:.60}")
     return amount
+
+
+def account_of(number: object) -> int:
+    """Return an account's number; raises BadAccount unless it is a whole number: to Python True and 1.0 are 1."""
+    if isinstance(number, bool) or not isinstance(number, int) or abs(number) > ACCOUNT_MAX:
+        raise BadAccount(f"an account's number must be a whole number up to {ACCOUNT_MAX}; got {number!r:.60}")
+    return number
 
 
 class Bank(Machine):
@@ -36,7 +48,7 @@ class Bank(Machine):
     @command
     def deposit(self, account: int, money: int) -> int:
         """Put money into an account; return what it holds."""
-        balance = self._checked(self.balances.get(account, 0) + money_of(money), account)
+        balance = self._checked(self._held(account) + money_of(money), account)
         self.balances[account] = balance
         self.put_in += money
         return balance
@@ -44,7 +56,7 @@ class Bank(Machine):
     @command
     def withdraw(self, account: int, money: int) -> int:
         """Take money out of an account; return what it holds. Raises Overdrawn."""
-        balance = self._checked(self.balances.get(account, 0) - money_of(money), account)
+        balance = self._checked(self._held(account) - money_of(money), account)
         self.balances[account] = balance
         self.put_in -= money
         return balance
@@ -52,10 +64,10 @@ class Bank(Machine):
     @command
     def transfer(self, account: int, to: int, money: int) -> int:
         """Move money to another account; return what the first holds. Raises Overdrawn."""
+        has, there, money = self._held(account), self._held(to), money_of(money)
         if account == to:
-            return self.balances.get(account, 0)
-        left = self._checked(self.balances.get(account, 0) - money_of(money), account)
-        there = self._checked(self.balances.get(to, 0) + money, to)
+            return has
+        left, there = self._checked(has - money, account), self._checked(there + money, to)
         self.balances[account], self.balances[to] = left, there
         return left
 
@@ -74,7 +86,7 @@ class Bank(Machine):
     @query
     def balance(self, account: int) -> int:
         """Return what an account holds."""
-        return self.balances.get(account, 0)
+        return self._held(account)
 
     @query
     def total(self) -> int:
@@ -90,6 +102,9 @@ class Bank(Machine):
     def invariant(self) -> int:
         """Return what is there and should not be: 0, or money was made or lost. The audit compares it."""
         return self.total() - self.expected()
+
+    def _held(self, account: int) -> int:
+        return self.balances.get(account_of(account), 0)
 
     def _checked(self, balance: int, account: int) -> int:
         if balance < 0 and not self.overdraft:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from gcom.bank.accounts import MONEY_MAX, BadMoney, money_of
+from gcom.bank.accounts import ACCOUNT_MAX, BadMoney, money_of
 from gcom.errors import BadValue
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
@@ -23,7 +23,7 @@ INTERFACES: tuple[Interface, ...] = ("deposit", "withdraw", "query", "transfer")
 
 @dataclass(frozen=True, slots=True)
 class BankOrder:
-    """One thing that a customer does at a branch."""
+    """A thing that a customer does at a branch."""
 
     interface: Interface
     branch: int
@@ -133,7 +133,7 @@ def _list(row: object, name: str) -> list[object]:
 def whole(row: object, name: str) -> int:
     """Return a whole number of an object; raises BadValue."""
     found = _field(row, name)
-    if isinstance(found, bool) or not isinstance(found, int) or abs(found) > MONEY_MAX:
+    if isinstance(found, bool) or not isinstance(found, int) or abs(found) > ACCOUNT_MAX:
         raise BadValue(f'"{name}" must be a whole number; got {found!r:.40}')
     return found
 

@@ -1,15 +1,17 @@
 """The base of all benchmarks: the group that is measured, bounds, goals, and progress.
 
 A benchmark is a package with a setup, a result whose `row()` is one JSON object of plain values, and `measure(setup,
-tell)`. Its setup derives from `BenchSetup` and adds its own fields, whose bounds are in their annotations. A figure to
-reach is a `Goal` where it is measured round by round, else a `Bounded`.
+tell)`. Its setup derives from `BoundedSetup`, or from `BenchSetup` where one group is measured, and adds its own
+fields, whose bounds are in their annotations. A figure to reach is a `Goal` where it is measured round by round, else a
+`Bounded`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from time import perf_counter
 from typing import Annotated, NamedTuple, get_type_hints
 
 from gcom.errors import BadValue
@@ -31,18 +33,17 @@ class Between(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class BenchSetup:
-    """The group to measure, with `members` processes. Raises BadValue for a group that cannot be measured."""
-
-    definition: Definition
-    members: Annotated[int, Between(1, limits.MEMBERS_MAX)]
+class BoundedSetup:
+    """The choices of a run. Raises BadValue for a choice that is out of its bounds, or that cannot be measured."""
 
     def __post_init__(self) -> None:
         # The bound stands at the field, as `Annotated`, so one loop serves the setups of all benchmarks.
         for name, hint in get_type_hints(type(self), include_extras=True).items():
             for least, most, why in getattr(hint, "__metadata__", ()):
                 if not least <= (value := getattr(self, name)) <= most:
-                    raise BadValue(f"{name.replace('_', ' ')} {value} is not {least} to {most}{why and f': {why}'}")
+                    raise BadValue(
+                        f"{name.replace('_', ' ')} must be {least} to {most}{why and f', {why}'}; got {value}"
+                    )
         # Behind the bounds, so that it may rely on each field by itself.
         if refusal := self.refusal():
             raise BadValue(refusal)
@@ -50,6 +51,14 @@ class BenchSetup:
     def refusal(self) -> str:
         """Return why this cannot be measured though each field is within its bounds; empty if it can."""
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchSetup(BoundedSetup):
+    """The group to measure, with `members` processes."""
+
+    definition: Definition
+    members: Annotated[int, Between(1, limits.MEMBERS_MAX)]
 
     @property
     def names(self) -> list[str]:
@@ -93,9 +102,13 @@ def refused_load(setup: BenchSetup, senders: int, baseline: str | None, baseline
     """Return why so many cannot send, or nothing of that name be compared with; empty if both can be."""
     if senders > setup.members:
         return f"senders {senders} is not 1 to {setup.members}: all of them are members"
-    if baseline not in (None, *baselines):
-        return f"baseline {baseline!r} is not one of {', '.join(baselines)}"
-    return ""
+    return refused_baseline(baseline, baselines)
+
+
+def refused_baseline(baseline: str | None, baselines: Iterable[str]) -> str:
+    """Return why nothing of that name can be compared with; empty if it can be, or nothing is compared."""
+    known = (None, *baselines)
+    return "" if baseline in known else f"baseline must be one of {', '.join(baselines)}; got {baseline!r}"
 
 
 class Bounded(NamedTuple):
@@ -113,10 +126,28 @@ class Bounded(NamedTuple):
         return self.value >= self.bound if self.least else self.value <= self.bound
 
 
-def verdict(figures: Sequence[Bounded], **bounds: float) -> dict[str, object]:
-    """Return the last fields of a JSON row: the bounds, those of `bounds` in another unit, and whether all are kept."""
-    to_reach = {it.key: it.bound for it in figures} | bounds
-    return {"to_reach": to_reach, "met": all(it.met for it in figures)}
+def figure_fields(figures: Sequence[Bounded]) -> dict[str, object]:
+    """Return the fields of a JSON row for its figures: their values, their bounds, and whether all are kept."""
+    bounds, met = {it.key: it.bound for it in figures}, all(it.met for it in figures)
+    return {**{it.key: round(it.value, it.digits) for it in figures}, "to_reach": bounds, "met": met}
+
+
+def times_ms(count: int, act: Callable[[], object]) -> list[float]:
+    """Act so many times; return how many milliseconds each took, in order of size."""
+    found = []
+    for _ in range(count):
+        began = perf_counter()
+        act()
+        found.append((perf_counter() - began) * 1000)
+    return sorted(found)
+
+
+def rate(count: int, act: Callable[[], object]) -> float:
+    """Act so many times; return how often that was per second."""
+    began = perf_counter()
+    for _ in range(count):
+        act()
+    return count / (perf_counter() - began)
 
 
 @dataclass(frozen=True, slots=True)

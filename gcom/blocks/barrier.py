@@ -5,6 +5,7 @@ from __future__ import annotations
 from gcom.blocks.block import Block
 from gcom.errors import BadValue, GComTimeout
 from gcom.replicated.machine import Machine, command, query
+from gcom.runtime.user_process.entry import uninterrupted
 
 
 class BarrierTable(Machine):
@@ -25,11 +26,12 @@ class BarrierTable(Machine):
         return number
 
     @command
-    def turn_back(self, number: int) -> bool:
-        """Wait no more; return whether the round is not over."""
-        if self.rounds == number and self.context.process in self.arrived:
+    def turn_back(self, number: int | None) -> bool:
+        """Wait no more, in that round or in whichever it is; return whether it is not over."""
+        here = number is None or self.rounds == number
+        if here and self.context.process in self.arrived:
             self.arrived.remove(self.context.process)
-        return self.rounds == number
+        return here
 
     def on_members(self, members: tuple[str, ...]) -> None:
         """Forget the arrivals of processes that are gone."""
@@ -41,6 +43,12 @@ class BarrierTable(Machine):
         return self.rounds
 
 
+def check_parties(parties: int) -> None:
+    """Raise BadValue for a barrier of no processes."""
+    if parties < 1:
+        raise BadValue(f"a barrier is for 1 process or more; got {parties}")
+
+
 class Barrier(Block[BarrierTable]):
     """A point that so many processes must have come to before any of them goes on; then it begins anew.
 
@@ -50,14 +58,24 @@ class Barrier(Block[BarrierTable]):
     kind = BarrierTable
     prefix = "barrier"
 
+    @uninterrupted()
     def wait(self, parties: int, timeout_s: float | None = None) -> int:
         """Arrive, and wait for the others; return the round's number. Raises GComTimeout, and has not arrived then."""
-        if parties < 1:
-            raise BadValue(f"a barrier is for 1 process or more; got {parties}")
-        number: int = self._machine.arrive(parties)
+        check_parties(parties)
+        number: int | None = None
+        settled = False
         try:
-            self._await(lambda: self._machine.over() > number, timeout_s, f"meeting of {parties}")
+            found: int = self._machine.arrive(parties)
+            number = found
+            self._await(lambda: self._machine.over() > found, timeout_s, f"meeting of {parties}")
+            settled = True
+            return found
         except GComTimeout:
-            if self._machine.turn_back(number):
+            if number is None or self._machine.turn_back(number):
+                settled = True
                 raise
-        return number
+            settled = True
+            return number
+        finally:
+            if not settled:
+                self._surely("turn_back", number)

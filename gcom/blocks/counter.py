@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcom.blocks.block import Block
+from gcom.blocks.block import Block, BlockView
 from gcom.replicated.machine import Machine, command, query
 
 
@@ -24,25 +24,29 @@ class CounterTable(Machine):
         return self.value
 
 
-class Counter(Block[CounterTable]):
+class CounterView(BlockView[CounterTable]):
+    """A counter as it is read."""
+
+    kind = CounterTable
+    prefix = "counter"
+
+    @property
+    def value(self) -> int:
+        """The number as this process knows it."""
+        found: int = self._machine.get()
+        return found
+
+
+class Counter(CounterView, Block[CounterTable]):
     """A whole number of any size, 0 at first.
 
     Consistency: each addition is applied once, in one order for all, and returns its own sum. `value` is what this
     process knows; `fresh()` has all that was added before the call.
     """
 
-    kind = CounterTable
-    prefix = "counter"
-
     def add(self, amount: int = 1) -> int:
         """Add, and return the sum."""
         found: int = self._machine.add(amount)
-        return found
-
-    @property
-    def value(self) -> int:
-        """The number as this process knows it."""
-        found: int = self._machine.get()
         return found
 
     def fresh(self) -> int:

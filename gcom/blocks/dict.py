@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from gcom.blocks.block import Block
+from gcom.blocks.block import Block, BlockView
 from gcom.replicated import Change, CommandApplied, MembersChanged, Refused, StateReplaced
 from gcom.replicated.machine import Machine, command, query
+from gcom.runtime.user_process.callbacks import check_callback
 
 KEYS_MAX = 1_000_000
 
@@ -58,7 +59,53 @@ class DictTable(Machine):
             raise VersionConflict(f"key {key!r} has version {version}, not {expected}")
 
 
-class Dict(Block[DictTable]):
+def tell_key(seen: Callable[[str | None], object], change: Change) -> None:
+    """Tell the key that a change was of, or None where all may have changed."""
+    if isinstance(change, CommandApplied):
+        if change.error is None and change.result is not False:
+            seen(change.arguments[0])
+    elif isinstance(change, StateReplaced | MembersChanged):
+        seen(None)
+
+
+class DictView(BlockView[DictTable]):
+    """A dict as it is read."""
+
+    kind = DictTable
+    prefix = "dict"
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a value, or the default."""
+        row = self._machine.row(key)
+        return default if row is None else row[0]
+
+    def version(self, key: str) -> int:
+        """Return the version of a key: it rises with each change; 0: it is not there."""
+        row = self._machine.row(key)
+        return 0 if row is None else int(row[1])
+
+    def items(self) -> dict[str, Any]:
+        """Return a copy of all keys and values."""
+        found: dict[str, Any] = self._machine.items()
+        return found
+
+    def __getitem__(self, key: str) -> Any:
+        row = self._machine.row(key)
+        if row is None:
+            raise KeyError(key)
+        return row[0]
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self._machine.row(key) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.items())
+
+    def __len__(self) -> int:
+        return len(self.items())
+
+
+class Dict(DictView, Block[DictTable]):
     """Keys are texts; values are what travels in a replicated state.
 
         config["colour"] = "green"
@@ -69,9 +116,6 @@ class Dict(Block[DictTable]):
     changes at once, and those of others a moment later; `fresh(key)` waits for them. `set(..., held=True)` has a key
     end with this process.
     """
-
-    kind = DictTable
-    prefix = "dict"
 
     def set(self, key: str, value: Any, *, expected: int | None = None, held: bool = False) -> int:
         """Set a value; return its version. `expected`: only if that is the key's version, 0 of one that is not there.
@@ -86,44 +130,16 @@ class Dict(Block[DictTable]):
         found: bool = self._machine.remove(key, expected)
         return found
 
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return a value, or the default."""
-        row = self._machine.row(key)
-        return default if row is None else row[0]
-
     def fresh(self, key: str, default: Any = None) -> Any:
         """Return a value with all changes that were confirmed anywhere before this call."""
         row = self._machine.fresh().row(key)
         return default if row is None else row[0]
 
-    def version(self, key: str) -> int:
-        """Return the version of a key: it rises with each change; 0: it is not there."""
-        row = self._machine.row(key)
-        return 0 if row is None else int(row[1])
-
-    def items(self) -> dict[str, Any]:
-        """Return a copy of all keys and values."""
-        found: dict[str, Any] = self._machine.items()
-        return found
-
     def watch(self, on_change: Callable[[str | None], object]) -> Callable[[], None]:
         """Call back with a key after it has changed, or with None where all may have; returns a way to end that."""
-
-        def tell(seen: Callable[[str | None], object], change: Change) -> None:
-            if isinstance(change, CommandApplied):
-                if change.error is None and change.result is not False:
-                    seen(change.arguments[0])
-            elif isinstance(change, StateReplaced | MembersChanged):
-                seen(None)
-
-        end: Callable[[], None] = self._machine.replicas.watch(partial(tell, on_change))
+        check_callback("on_change", on_change, 1)
+        end: Callable[[], None] = self._machine.replicas.watch(partial(tell_key, on_change))
         return end
-
-    def __getitem__(self, key: str) -> Any:
-        row = self._machine.row(key)
-        if row is None:
-            raise KeyError(key)
-        return row[0]
 
     def __setitem__(self, key: str, value: Any) -> None:
         self.set(key, value)
@@ -131,12 +147,3 @@ class Dict(Block[DictTable]):
     def __delitem__(self, key: str) -> None:
         if not self.delete(key):
             raise KeyError(key)
-
-    def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self._machine.row(key) is not None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.items())
-
-    def __len__(self) -> int:
-        return len(self.items())

@@ -10,6 +10,7 @@ from typing import Any
 import gcom
 from gcom.blocks.lock import Lock
 from gcom.errors import Forked, GComError, NotAMember
+from gcom.runtime.user_process.callbacks import check_callback
 
 AGAIN_S = 0.5
 
@@ -35,6 +36,8 @@ class Election:
         on_loss: Callable[[], object] = lambda: None,
         **options: Any,
     ) -> None:
+        check_callback("on_gain", on_gain, 1)
+        check_callback("on_loss", on_loss, 0)
         self._lock = Lock(node, f"leader-{name}", **options)
         self._on_gain, self._on_loss = on_gain, on_loss
         self._token = 0
@@ -71,7 +74,7 @@ class Election:
     def _run(self) -> None:
         while not self._closing:
             try:
-                self._lock.release()  # again, where no answer came
+                self._lock.release()
                 if token := self._lock.acquire(None):
                     self._lead(token)
             except (NotAMember, Forked):  # the block was closed, or its group is over

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
 from secrets import token_hex
 from threading import Event
 from typing import Any
 
 import gcom
-from gcom.blocks.block import Block
+from gcom.blocks.block import Block, BlockView
 from gcom.errors import GComError, LocalError
 from gcom.replicated import Change, ContactLost, Refused, StateReplaced
 from gcom.replicated.machine import Machine, command, query
+from gcom.runtime.user_process.entry import uninterrupted
 
 WAITING_MAX = 10_000
 
@@ -81,7 +82,44 @@ class LockTable(Machine):
             self.token = self.context.index
 
 
-class Lock(Block[LockTable]):
+class LockView(BlockView[LockTable], ABC):
+    """A lock as it is read, and the ticket of one that asks for it."""
+
+    kind = LockTable
+    prefix = "lock"
+    _ticket = ""
+    _granted = False
+
+    @property
+    def holder(self) -> str:
+        """The process that holds the lock, as this process knows; empty: nobody."""
+        found: str = self._machine.held_by()
+        return found
+
+    def _new_ticket(self) -> str:
+        if self._ticket:
+            raise LocalError(f"this Lock object holds {self.name!r} already; open another one for another holder")
+        self._granted, self._ticket = False, token_hex(8)
+        return self._ticket
+
+    @abstractmethod
+    def _lose(self) -> None:
+        """Set `lost`; by the thread that applies."""
+
+    def _note(self, change: Change) -> None:
+        if not self._ticket:
+            return
+        try:
+            holds = self._machine.token_of(self._ticket) > 0
+        except GComError:  # the state has ended
+            holds = False
+        # While it waits, contact may be lost and come back: the turn comes later, and counts from then.
+        if (holds and isinstance(change, ContactLost | StateReplaced)) or (self._granted and not holds):
+            self._lose()
+        self._granted |= holds
+
+
+class Lock(LockView, Block[LockTable]):
     """A lock that one thread of one process holds, among all that open it.
 
         with lock.hold(timeout_s=5) as token:
@@ -92,11 +130,6 @@ class Lock(Block[LockTable]):
     held the lock: `lost` is set once it runs and knows, and a resource that checks the token refuses it before.
     """
 
-    kind = LockTable
-    prefix = "lock"
-    _ticket = ""
-    _granted = False
-
     def __init__(self, node: gcom.Node, name: str, *, timeout_s: float = 10.0, **options: Any) -> None:
         self._lost = Event()
         super().__init__(node, name, timeout_s=timeout_s, **options)
@@ -106,52 +139,71 @@ class Lock(Block[LockTable]):
         """Set when the lock that was acquired last is held no more, or when nobody can say."""
         return self._lost
 
-    @property
-    def holder(self) -> str:
-        """The process that holds the lock, as this process knows; empty: nobody."""
-        found: str = self._machine.held_by()
-        return found
-
+    @uninterrupted(undone_by="release")
     def acquire(self, timeout_s: float | None = None) -> int:
         """Wait for the lock; return its token, which is above that of each holder before. Raises GComTimeout."""
-        if self._ticket:
-            raise LocalError(f"this Lock object holds {self.name!r} already; open another one for another thread")
-        ticket = token_hex(8)
-        self._lost, self._granted, self._ticket = Event(), False, ticket
+        ticket = self._new_ticket()
+        self._lost = Event()
+        done = False
         try:
             if not self._machine.ask(ticket):
                 self._await(lambda: self._machine.token_of(ticket) > 0, timeout_s, f"turn, behind {self.holder}")
             token: int = self._machine.token_of(ticket)
-        except (GComError, KeyboardInterrupt):
-            self._ticket = ""
-            # Without waiting for an answer, which may not come: the first error is to be told.
-            with suppress(GComError):
-                self._machine.submit.give_up(ticket)
-            raise
+            done = True
+        finally:
+            if not done:
+                self._ticket = ""
+                self._surely("give_up", ticket)
         if not token:
             self._lost.set()  # it was held for a moment, and this process was put out
         return token
 
+    @uninterrupted()
     def release(self) -> None:
-        """Free the lock. Not an error if it was lost meanwhile."""
-        if ticket := self._ticket:
-            self._machine.give_up(ticket)
-            self._ticket = ""
-
-    @contextmanager
-    def hold(self, timeout_s: float | None = None) -> Iterator[int]:
-        """Hold the lock within a block; yield its token."""
-        token = self.acquire(timeout_s)
-        try:
-            yield token
-        finally:
-            self.release()
-
-    def _note(self, change: Change) -> None:
-        if not self._ticket:
+        """Free the lock. Not an error if it was lost meanwhile; after another error it is freed once it can be."""
+        ticket, self._ticket = self._ticket, ""
+        if not ticket:
             return
-        holds = self._machine.token_of(self._ticket) > 0
-        # While it waits, contact may be lost and come back: the turn comes later, and counts from then.
-        if (holds and isinstance(change, ContactLost | StateReplaced)) or (self._granted and not holds):
-            self._lost.set()
-        self._granted |= holds
+        done = False
+        try:
+            self._machine.give_up(ticket)
+            done = True
+        finally:
+            if not done:
+                self._surely("give_up", ticket)
+
+    def abandon(self, ticket: str) -> None:
+        """Free the lock that a block held whose end was interrupted, without a wait."""
+        if ticket == self._ticket:
+            self._ticket = ""
+            self._surely("give_up", ticket)
+
+    def hold(self, timeout_s: float | None = None) -> AbstractContextManager[int]:
+        """Hold the lock within a block, which is given its token."""
+        return _HeldLock(self, timeout_s)
+
+    def _lose(self) -> None:
+        self._lost.set()
+
+
+class _HeldLock(AbstractContextManager[int]):
+    """A block that holds a lock. It is no generator: that could be interrupted between `acquire` and its `try`."""
+
+    _ticket = ""  # while it holds the lock; of the class, since an interrupted object has nothing of its own
+
+    def __init__(self, lock: Lock, timeout_s: float | None) -> None:
+        self._lock, self._timeout_s = lock, timeout_s
+
+    def __enter__(self) -> int:
+        token = self._lock.acquire(self._timeout_s)
+        self._ticket = self._lock._ticket  # no call, which a handler could interrupt
+        return token
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        self._ticket = ""
+
+    def __del__(self) -> None:
+        # 1. The block ends. 2. A signal's handler raises before the first line of `__exit__`. 3. The block is dropped.
+        if self._ticket:
+            self._lock.abandon(self._ticket)

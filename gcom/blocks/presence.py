@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gcom.blocks.block import Block
+from gcom.blocks.block import Block, BlockView
 from gcom.replicated.machine import Machine, command, query
 
 
@@ -31,21 +31,25 @@ class PresenceTable(Machine):
         return {process: self.said.get(process) for process in self.members}
 
 
-class Presence(Block[PresenceTable]):
+class PresenceView(BlockView[PresenceTable]):
+    """Presence as it is read."""
+
+    kind = PresenceTable
+    prefix = "presence"
+
+    def present(self) -> dict[str, Any]:
+        """Return each process, oldest first, with what it said last; None: nothing yet."""
+        found: dict[str, Any] = self._machine.present()
+        return found
+
+
+class Presence(PresenceView, Block[PresenceTable]):
     """The processes that have this block open, and a value of each, such as an address or a load.
 
     Consistency: all see the same joins, leaves and values in one order. A killed process is gone within 0.1 s, a paused
     one within some seconds.
     """
 
-    kind = PresenceTable
-    prefix = "presence"
-
     def say(self, value: Any) -> None:
         """Say something of this process: all see it."""
         self._machine.say(value)
-
-    def present(self) -> dict[str, Any]:
-        """Return each process, oldest first, with what it said last; None: nothing yet."""
-        found: dict[str, Any] = self._machine.present()
-        return found

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
-from gcom.blocks.block import Block
+import gcom
+from gcom.blocks.block import Block, BlockView
+from gcom.errors import GComTimeout
 from gcom.replicated import Refused
 from gcom.replicated.machine import Machine, command, query
+from gcom.runtime.user_process.entry import uninterrupted
+from gcom.runtime.user_process.uninterrupted import result_of
 
 OPEN_MAX = 100_000  # tasks that are not done; more are refused
 TRIES_MAX = 5  # how often a task is begun: one that kills its workers must not kill them all
@@ -75,6 +82,14 @@ class WorkTable(Machine):
             return False
         self._again(number, row, reason, tries_max)
         return True
+
+    @command
+    def give_back(self, number: int, tries: int) -> None:
+        """Have a task done by another, first of all: its worker did not begin it."""
+        row = self.open.get(number)
+        if row is not None and row.worker and row.tries == tries:
+            row.worker, row.tried_before = "", row.tried_before + 1
+            self.waiting.insert(0, number)
 
     @command
     def revive(self, number: int) -> bool:
@@ -156,7 +171,38 @@ class QueuedTask:
         return found
 
 
-class WorkQueue(Block[WorkTable]):
+class WorkView(BlockView[WorkTable]):
+    """A work queue as it is read."""
+
+    kind = WorkTable
+    prefix = "queue"
+    tries_max = TRIES_MAX
+
+    def counts(self) -> dict[str, int]:
+        """Return how many tasks are waiting, working, done and dead, as this process knows."""
+        found: dict[str, int] = self._machine.counts()
+        return found
+
+    def dead(self) -> dict[int, tuple[Any, str]]:
+        """Return the tasks that failed too often: payload and reason by number."""
+        found: dict[int, tuple[Any, str]] = self._machine.dead_tasks()
+        return found
+
+    def _result_of(self, number: int) -> Any:
+        how, value = self._machine.ended(number)
+        if how == "dead":
+            raise TaskDead(f"task {number} failed too often: {value}")
+        if how == "unknown":
+            raise Refused(f"no task {number} is known: the last {ENDED_MAX:,} results are kept")
+        return value
+
+    def _give_back(self, taking: Future[Any]) -> None:
+        """Give a task back that was taken for nobody."""
+        if taking.exception() is None and (found := taking.result()):
+            self._surely("give_back", found[0], found[2])
+
+
+class WorkQueue(WorkView, Block[WorkTable]):
     """Tasks for whoever opens the queue.
 
         number = queue.put({"resize": "a.png"})         # anywhere
@@ -169,23 +215,41 @@ class WorkQueue(Block[WorkTable]):
     process has it open, or on disks with `data=` and `replicas=`.
     """
 
-    kind = WorkTable
-    prefix = "queue"
-    tries_max = TRIES_MAX
+    def __init__(self, node: gcom.Node, name: str, *, timeout_s: float = 10.0, **options: Any) -> None:
+        self._kept: deque[QueuedTask] = deque()  # whose call was interrupted as it returned
+        self._keep = self._kept.append
+        super().__init__(node, name, timeout_s=timeout_s, **options)
 
     def put(self, payload: Any) -> int:
         """Add a task; return its number. Raises Refused at 100,000 that are not done."""
         found: int = self._machine.put(payload)
         return found
 
+    @uninterrupted(kept_by="_keep")
     def take(self, timeout_s: float | None = None) -> QueuedTask:
         """Wait for a task, and have it; raises GComTimeout."""
+        if self._kept:
+            return self._kept.popleft()
         deadline = None if timeout_s is None else monotonic() + timeout_s
         while True:
             left = None if deadline is None else max(0.0, deadline - monotonic())
             self._await(self._machine.has_waiting, left, "task")
-            if found := self._machine.take():
+            if found := self._taken():
                 return QueuedTask(self, *found)
+
+    def _taken(self) -> tuple[int, Any, int] | None:
+        taking = self._machine.submit.take()
+        done = False
+        try:
+            found: tuple[int, Any, int] | None = result_of(taking, self.timeout_s)
+            done = True
+        except FutureTimeout:
+            text = f"no answer after {self.timeout_s} s; a task that comes later is given back"
+            raise GComTimeout(f"WorkQueue {self.name!r}: {text}") from None
+        finally:
+            if not done:
+                taking.add_done_callback(self._give_back)
+        return found
 
     def tasks(self) -> Iterator[QueuedTask]:
         """Yield tasks for ever; one that raises in the loop's body is not ended: end each by `done` or `fail`."""
@@ -195,22 +259,7 @@ class WorkQueue(Block[WorkTable]):
     def result(self, number: int, timeout_s: float | None = None) -> Any:
         """Wait for a task's result; raises TaskDead, GComTimeout, Refused where it is unknown or long ended."""
         self._await(lambda: self._machine.ended(number)[0] != "open", timeout_s, f"result of task {number}")
-        how, value = self._machine.ended(number)
-        if how == "dead":
-            raise TaskDead(f"task {number} failed too often: {value}")
-        if how == "unknown":
-            raise Refused(f"no task {number} is known: the last {ENDED_MAX:,} results are kept")
-        return value
-
-    def counts(self) -> dict[str, int]:
-        """Return how many tasks are waiting, working, done and dead, as this process knows."""
-        found: dict[str, int] = self._machine.counts()
-        return found
-
-    def dead(self) -> dict[int, tuple[Any, str]]:
-        """Return the tasks that failed too often: payload and reason by number."""
-        found: dict[int, tuple[Any, str]] = self._machine.dead_tasks()
-        return found
+        return self._result_of(number)
 
     def revive(self, number: int) -> bool:
         """Have a dead task done again; return whether it was dead."""

@@ -16,7 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from gcom.certificates import keys, private_files
 from gcom.certificates.storage import Invited, Issued, Records
 from gcom.errors import BadValue, LocalError
-from gcom.values import identity
+from gcom.values import identity, names, spelling
 from gcom.values.identity import Identity
 
 KEY, CERTIFICATE, RECORDS = "authority.key", "authority.pem", "authority.db"
@@ -125,7 +125,7 @@ class Authority:
 
         Invitations of that name which were not used are void, too.
         """
-        member = f"gcom://{identity.MEMBER}/{what}"
+        member = f"gcom://{identity.MEMBER}/{names.escaped(spelling.normal(what))}"
         # An invitation that is open would give the name a certificate that nobody revoked.
         self.records.cancel(member)
         # One that has expired is believed by nobody anyway.

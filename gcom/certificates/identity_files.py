@@ -1,15 +1,17 @@
-"""One user's own identities: for each name a key, a certificate, the authority's, and the registry that invited it."""
+"""A user's own identities: for each name a key, a certificate, the authority's, and the registry that invited it."""
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from gcom.certificates import private_files
 from gcom.errors import BadValue
-from gcom.values import names
+from gcom.values import names, spelling
 from gcom.values.names import Address
 
 if TYPE_CHECKING:
@@ -57,7 +59,8 @@ def note_registry(folder: Path, registry: Address) -> None:
 
 def store(name: str, key: bytes, certificate: bytes, authority: bytes, registry: Address | None = None) -> Path:
     """Write an identity among the user's own, as the one that commands without a name use; return its folder."""
-    folder = identities_folder() / names.member_name(name)
+    name = names.member_name(name)
+    folder = _own_folder(name)
     save(folder, key, certificate, authority, registry)
     # Last: what commands use without a name is whole by then.
     private_files.write(identities_folder() / _DEFAULT, f"{name}\n".encode())
@@ -71,7 +74,7 @@ def kept_key(name: str) -> tuple[Key, bool]:
     """
     from gcom.certificates import keys  # it takes a tenth of a second, and most processes make no key
 
-    path = private_files.make_folder(identities_folder() / names.member_name(name)) / NEW_KEY
+    path = private_files.make_folder(_own_folder(names.member_name(name))) / NEW_KEY
     fresh = not path.exists()
     key = keys.new_key() if fresh else keys.load_key(private_files.read_private(path), repr(str(path)))
     # Also where it is there: that a file can be written now is what counts.
@@ -81,7 +84,7 @@ def kept_key(name: str) -> tuple[Key, bool]:
 
 def forget_kept_key(name: str) -> None:
     """Remove the key that was kept, and its folder where nothing else is in it."""
-    folder = identities_folder() / name
+    folder = _folder(name)
     (folder / NEW_KEY).unlink(missing_ok=True)
     with suppress(OSError):  # there is an identity in it
         folder.rmdir()
@@ -89,15 +92,15 @@ def forget_kept_key(name: str) -> None:
 
 def stored() -> list[str]:
     """Return the names of the user's identities, sorted."""
-    return sorted(path.parent.name for path in identities_folder().glob(f"*/{CERTIFICATE}"))
+    return sorted(unquote(path.parent.name) for path in identities_folder().glob(f"*/{CERTIFICATE}"))
 
 
 def folder_of(name: str | None) -> Path | None:
     """Return the folder of an identity, of the default one where no name is given; None where there is none."""
     if name is None:
         chosen = identities_folder() / _DEFAULT
-        name = chosen.read_text().strip() if chosen.exists() else None
-    folder = identities_folder() / name if name else None
+        name = chosen.read_text("utf-8").strip() if chosen.exists() else None
+    folder = _folder(name) if name else None
     # The default may have been removed since it was noted.
     return folder if folder and (folder / CERTIFICATE).is_file() else None
 
@@ -111,3 +114,17 @@ def registry_of(folder: Path) -> Address | None:
         return names.address(path.read_text().strip())
     except OSError as error:
         raise BadValue(f"file {str(path)!r} cannot be read: {error.strerror}") from error
+
+
+def _folder(name: str) -> Path:
+    # In ASCII: a file system may keep other letters in a form of its own.
+    return identities_folder() / names.escaped(spelling.normal(name))
+
+
+def _own_folder(name: str) -> Path:
+    """Return the folder of a name that is about to be written; raises BadValue where it is another name's."""
+    folder, home = _folder(name), identities_folder()
+    # As where capitals are the same as small letters: the other's key would be lost.
+    if folder.exists() and folder.name not in os.listdir(home):
+        raise BadValue(f"identity {name!r} has the folder of another name here, which differs in capitals: use that")
+    return folder

@@ -48,7 +48,7 @@ class Invitation:
     def _known(self) -> str:
         # Without the brackets of IPv6, which a shell takes for a pattern.
         place = names.place_of(self.registry).replace("[", "").replace("]", "")
-        return "/".join((_FORM, place, self.name, _text(self.fingerprint)))
+        return "/".join((_FORM, place, names.escaped(self.name), _text(self.fingerprint)))
 
 
 def parse(text: str) -> Invitation:
@@ -63,7 +63,7 @@ def parse(text: str) -> Invitation:
     registry = names.address(f"[{host}]:{port}" if ":" in host else parts[1])
     fingerprint = _bytes("fingerprint", parts[3], _FINGERPRINT_BYTES)
     last = _bytes("secret", parts[4], _SECRET_BYTES, _SECRET_BYTES + _CHECK_BYTES)
-    found = Invitation(registry, names.member_name(parts[2]), fingerprint, last[:_SECRET_BYTES])
+    found = Invitation(registry, names.unescaped(parts[2]), fingerprint, last[:_SECRET_BYTES])
     if last[_SECRET_BYTES:] not in (b"", found.check):
         raise BadValue(
             "this invitation is mistyped: its checksum does not fit, so at least one character is not as it was "

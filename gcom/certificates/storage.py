@@ -168,7 +168,7 @@ class Records:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, on a connection of its own: calls are rare, and come from any thread."""
+        """A transaction, on a connection of its own: calls are rare, and come from any thread."""
         if not self._path.exists():
             raise _lost(self._path)
         with self._lock, telling_storage(self._path), closing(_connected(self._path)) as base, base:

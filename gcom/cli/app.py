@@ -1,9 +1,8 @@
 """The command line. Sub-commands are thin: they turn words into values, and call what does the work.
 
 Exit status: 0 done; 2 bad usage or value; 1 bad state; 3 a package is missing, or the audit could not run; 69 no
-registry; 130 Ctrl-C. SIGTERM ends `join` and `tail` with
-0, as it is how they are stopped (1: nobody answered their leave), and what has an end of its own with 143. A closed
-output is no failure.
+registry; 130 Ctrl-C. SIGTERM ends `join` and `tail` with 0, as it is how they are stopped (1: nobody answered their
+leave), and what has an end of its own with 143. A closed output is no failure.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from gcom.cli.output import Output, OutputClosed, log_to_stderr, notice, open_st
 from gcom.cli.signals import SIGNALLED, Interrupted
 from gcom.cli.wording import refusal
 from gcom.errors import BadValue, ExtraMissing, GComError, RegistryUnavailable
+from gcom.values import spelling
 
 if TYPE_CHECKING:  # commands import what they need
     from gcom.runtime.registry.directory_client import DirectoryClient
@@ -64,14 +64,16 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
 
 def run(words: Sequence[str] | None = None) -> int:
     """Carry out one command line; return the exit status. Errors are printed as one line on standard error."""
+    words = [*(sys.argv[1:] if words is None else words)]
+    if words[:2] in (["demo", "bank"], ["demo", "topics"]):  # a file of that name is ./bank
+        words[:2] = [words[1], "demo"]
     try:
         # Else Typer would print errors by itself, in a box of several lines, and exit with a status of its own.
         return int(app(words, prog_name="gcom", standalone_mode=False) or 0)
     # From the most particular to the most general: BadValue and RegistryUnavailable are GComErrors too.
     except typer.TyperException as error:
         # In the audit's own statuses 2 says that something about the logs is unknown.
-        is_audit = [*(sys.argv[1:] if words is None else words)][:1] == ["audit"]
-        return _fail(f"{refusal(error)} ({_path_of(error)} --help)", EXIT_IMPOSSIBLE if is_audit else error.exit_code)
+        return _fail(refusal(error), EXIT_IMPOSSIBLE if words[:1] == ["audit"] else error.exit_code)
     except BadValue as error:
         return _fail(str(error), EXIT_USAGE)
     except RegistryUnavailable as error:
@@ -87,11 +89,6 @@ def run(words: Sequence[str] | None = None) -> int:
         return _fail(f"{error.filename or 'output'}: {error.strerror}", EXIT_FAILED)
     except Interrupted as interrupted:
         return interrupted.status
-
-
-def _path_of(error: typer.TyperException) -> str:
-    context = getattr(error, "ctx", None)
-    return "gcom" if context is None else str(context.command_path).strip()
 
 
 def _fail(text: str, status: int) -> int:
@@ -133,8 +130,7 @@ def top(
     # The library looks there, and so do the processes that a command starts: nothing has to be handed through.
     options.into_environment(cert, key, ca, listen, advertise)
     if context.invoked_subcommand is None:
-        # To standard error, with the status of bad usage: `gcom | head` of a script that forgot the word must not
-        # look like data.
+        # To standard error, as bad usage: `gcom | head` of a script that forgot the word must not look like data.
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(EXIT_USAGE)
 
@@ -278,7 +274,10 @@ def create(
 @app.command()
 def remove(
     groups: Annotated[
-        list[str], typer.Argument(metavar="GROUP...", help="Names; * stands for any letters.", show_default=False)
+        list[str],
+        typer.Argument(
+            metavar="GROUP...", parser=spelling.normal, help="Names; * stands for any letters.", show_default=False
+        ),
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask, where there is a *.")] = False,
     registry: options.Registry = None,
@@ -401,7 +400,8 @@ def tail(
 @app.command()
 def demo(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Text to send, one member a file. [default: README.md docs/*.md]")
+        list[Path] | None,
+        typer.Argument(help="Text to send, one member a file. [default: README.md docs/*.md if here]"),
     ] = None,
     log_dir: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the delivery logs go; emptied first.")] = Path(
         "gcom-demo"
@@ -412,12 +412,14 @@ def demo(
     """Start a registry and three or more member processes, send real text through a group, and check every delivery.
 
     Each ordering has its turn. The exit status is 0 only if every member delivered every line of every file once, and
-    each sender's in the order promised.
+    each sender's in the order promised. Topics and the bank have demos of their own.
 
     \b
     Examples:
       gcom demo
       gcom demo letters.txt war-and-peace.txt --log-dir logs
+      gcom demo topics --kill owner --times 50
+      gcom demo bank --branches 5 --customers 50 --chaos 60
     """
     from gcom.cli import progress
 
@@ -443,9 +445,9 @@ def sim(
 ) -> int:
     """Simulate a whole group from a seed: crashes, pauses, partitions, lost and late calls; every promise is checked.
 
-    The machines are the ones that run on Pyro5. A seed draws the group's definition, 2 to 9 members and what goes
-    wrong; when all is well again, the group must come back to life. The same seed is the same run, event by event; the
-    exit status is 1 if a promise was broken, and the seed replays it.
+    The machines are the ones that run on Pyro5. A seed draws the group's definition, 2 to 9 members (now and then up to
+    64) and what goes wrong; when all is well again, the group must come back to life. The same seed is the same run,
+    event by event; the exit status is 1 if a promise was broken, and the seed replays it.
 
     With --application replicated the members have one replicated state (docs/replicated.md): in memory where the seed
     is odd, else durable, and disks are lost, too. Nothing answered may be lost, each command is applied once, and all
@@ -494,6 +496,5 @@ def _directory(registry: str | None) -> DirectoryClient:
     from gcom.runtime.registry.directory_client import DirectoryClient
     from gcom.runtime.security.process import registry_addresses
 
-    # All registries of the list are asked, since a group is at home at one of them; a notice tells of each that is
-    # silent while another answers.
+    # All are asked, since a group is at home at one of them; a notice tells of each that is silent meanwhile.
     return DirectoryClient(",".join(registry_addresses(registry)), REGISTRY_S, tell=notice)

@@ -5,7 +5,7 @@ Each command measures, shows the result, and returns 1 if a delivery was wrong, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,23 +18,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from gcom.bench.audit import run as audit_run
-from gcom.bench.benchmark import MEBIBYTE, Figure, Tell
-from gcom.bench.directory import measuring as directory_bench
+from gcom.bench.benchmark import MEBIBYTE, Bounded, Figure, Tell
 from gcom.bench.failover import membership
 from gcom.bench.failover import trials as failover_trials
 from gcom.bench.failover.scenario import Scenario
 from gcom.bench.idle import cost as idle_cost
 from gcom.bench.latency import turns as latency_turns
-from gcom.bench.memory import growth as memory_growth
 from gcom.bench.performance import page
 from gcom.bench.performance import plan as performance
 from gcom.bench.performance.computer import Computer
 from gcom.bench.processes import usage
-from gcom.bench.scale import sizes as group_sizes
-from gcom.bench.security import hostile as hostile_bench
+from gcom.bench.replicated import measuring as replicated_bench
 from gcom.bench.security import tls as tls_bench
 from gcom.bench.sessions import measuring as sessions_bench
-from gcom.bench.throughput.load import percentile
 from gcom.bench.topics import measuring as topics_bench
 from gcom.cli.output import Output, notice
 from gcom.cli.progress import show
@@ -68,20 +64,6 @@ def failover(setup: failover_trials.FailoverSetup, output: Output, as_json: bool
     failed = sum(outcome.failed for outcome in kills)
     text = f"in {failed} trials the survivors did not go on within {failover_trials.RESUME_S:g} s"
     return _report_faults([text] if failed else [])
-
-
-def scale(setup: group_sizes.ScaleSetup, output: Output, as_json: bool) -> int:
-    steps: list[group_sizes.ScaleStep] = []
-    with _progress(len(setup.sizes)) as tell:
-        for step in group_sizes.measure(setup, tell):
-            steps.append(step)
-            _row(step.row(setup), output, as_json)
-    outcome = group_sizes.ScaleResult(setup, tuple(steps))
-    # Null where no two of the sizes can be compared.
-    _row({"type": "scale ratio", "ratio": outcome.ratio and round(outcome.ratio, 3)}, output, as_json)
-    if not as_json:
-        show(_scale_table(outcome), output)
-    return _wrong_deliveries(outcome.wrong)
 
 
 def everything(out: Path, quick: bool, output: Output, as_json: bool) -> int:
@@ -122,18 +104,15 @@ def latency(setup: latency_turns.LatencySetup, output: Output, as_json: bool) ->
     return _wrong_deliveries(outcome.wrong)
 
 
-def memory(setup: memory_growth.MemorySetup, output: Output, as_json: bool) -> int:
-    outcome = _measured(partial(memory_growth.measure, setup), None, _memory_table, output, as_json)
-    return _report_faults([f"{outcome.wrong} deliveries were wrong"] if outcome.wrong else [])
-
-
 def idle(setup: idle_cost.IdleSetup, output: Output, as_json: bool) -> int:
     _measured(partial(idle_cost.measure, setup), None, _idle_table, output, as_json)
     return 0
 
 
 def topics(setup: topics_bench.TopicsBenchSetup, output: Output, as_json: bool) -> int:
-    _measured(partial(topics_bench.measure, setup), None, _topics_table, output, as_json)
+    outcome = _measured(partial(topics_bench.measure, setup), None, _topics_table, output, as_json)
+    if not as_json:
+        show(_ways_table(outcome), output)
     return 0
 
 
@@ -142,23 +121,14 @@ def sessions(setup: sessions_bench.SessionBenchSetup, output: Output, as_json: b
     return 0
 
 
-def registry(setup: directory_bench.DirectoryBenchSetup, output: Output, as_json: bool) -> int:
-    """Return 1 if a renewal was refused."""
-    outcome = _measured(partial(directory_bench.measure, setup), None, _registry_table, output, as_json)
-    return _report_faults([f"{outcome.refused} renewals were refused"] if outcome.refused else [])
+def replicated(setup: replicated_bench.ReplicatedBenchSetup, output: Output, as_json: bool) -> int:
+    _measured(partial(replicated_bench.measure, setup), None, _replicated_table, output, as_json)
+    return 0
 
 
 def tls(setup: tls_bench.TlsBenchSetup, output: Output, as_json: bool) -> int:
-    table = partial(_reach_table, f"TLS beside plain loopback: {setup.members} members")
     steps = 2 * len(tls_bench.SIDES) * setup.rounds
-    return _wrong_deliveries(_measured(partial(tls_bench.measure, setup), steps, table, output, as_json).wrong)
-
-
-def hostile(setup: hostile_bench.HostileBenchSetup, output: Output, as_json: bool) -> int:
-    table = partial(_reach_table, f"{setup.members} members beside {setup.connections:,} hostile connections")
-    return _wrong_deliveries(
-        _measured(partial(hostile_bench.measure, setup), 2 * setup.rounds, table, output, as_json).wrong
-    )
+    return _wrong_deliveries(_measured(partial(tls_bench.measure, setup), steps, _tls_table, output, as_json).wrong)
 
 
 class _BenchResult(Protocol):
@@ -199,11 +169,39 @@ def _table(title: str, titles: Sequence[str], left: Sequence[str] = ("",)) -> Ta
     return table
 
 
-def _reach_table(title: str, outcome: tls_bench.TlsBenchResult | hostile_bench.HostileBenchResult) -> Table:
-    table = _table(title, ("", "value", "to reach", " "), ("", " "))
-    for it in outcome.figures:
-        table.add_row(it.name, f"{it.value:,.2f}", f"{it.bound:,.2f}", _met(it.met))
+def _reach_table(title: str, figures: Iterable[Bounded], further: Sequence[str] = ()) -> Table:
+    """Return a table of figures and their bounds, with columns more for what stands beside them."""
+    table = _table(title, ("", "value", "to reach", " ", *further), ("", " "))
+    for it in figures:
+        table.add_row(it.name, f"{it.value:,.2f}", f"{it.bound:,g}", _met(it.met))
     return table
+
+
+def _topics_table(outcome: topics_bench.TopicsBenchResult) -> Table:
+    title = f"Topics in a file: bodies of {outcome.setup.size:,} bytes; c0, a bare commit, is {outcome.c0_ms:.2f} ms"
+    return _reach_table(title, outcome.figures)
+
+
+def _sessions_table(outcome: sessions_bench.SessionBenchResult) -> Table:
+    title = "Sessions: a store of three replicas, one of them in this process"
+    table = _reach_table(title, outcome.figures, ("reads per s", "of none", "writes per s", "of none "))
+    for price in outcome.prices:
+        shares = f"{price.reads_share:.0%}", f"{price.writes_share:.0%}"
+        name = "no guarantee" if price.guarantee == "none" else price.guarantee
+        table.add_row(name, "", "", "", f"{price.reads_per_s:,.0f}", shares[0], f"{price.writes_per_s:,.0f}", shares[1])
+    return table
+
+
+def _replicated_table(outcome: replicated_bench.ReplicatedBenchResult) -> Table:
+    title = "A replicated state of three replicas, one of them in this process; values of 100 bytes"
+    table = _reach_table(title, outcome.figures)
+    for key, value in outcome.beside.items():
+        table.add_row(replicated_bench.BESIDE.get(key, key.replace("_", " ")), f"{value:,.2f}")
+    return table
+
+
+def _tls_table(outcome: tls_bench.TlsBenchResult) -> Table:
+    return _reach_table(f"TLS beside plain loopback: {outcome.setup.members} members", outcome.figures)
 
 
 def _row(row: dict[str, object], output: Output, as_json: bool) -> None:
@@ -248,6 +246,7 @@ def _latency_table(outcome: latency_turns.LatencyResult) -> Table:
     sides = {
         setup.promises: [turn.slowest for turn in turns],
         "at its own sender": [turn.own for turn in turns],
+        "sent later than planned": [turn.late for turn in turns],
         "bare pyro": [turn.echo for turn in turns if turn.echo],
     }
     for side, spreads in sides.items():
@@ -265,38 +264,6 @@ def _latency_table(outcome: latency_turns.LatencyResult) -> Table:
     return table
 
 
-def _scale_table(outcome: group_sizes.ScaleResult) -> Table:
-    setup = outcome.setup
-    titles = ("members", "deliveries/s in all", "messages/s", "flood p50 ms", "p50 ms", "p99 ms", "sender", "receiver")
-    table = _table(f"All send {setup.size} B; then one sends {setup.rate:g} messages a second", titles)
-    for step in outcome.steps:
-        flood, single = step.flood, step.single
-        table.add_row(
-            f"{step.members}",
-            f"{step.deliveries_per_s:,.0f}",
-            f"{flood.rate:,.0f}",
-            f"{percentile(flood.latencies_ms, 0.5):.1f}",
-            f"{single.p50:.3f}",
-            f"{single.p99:.3f}",
-            f"{step.cores_sender:.3f}",
-            f"{step.cores_receiver:.3f}",
-        )
-    if outcome.ratio is not None:
-        table.add_row("ratio", f"{outcome.ratio:.2f}")
-    return table
-
-
-def _memory_table(outcome: memory_growth.MemoryResult) -> Table:
-    messages = outcome.setup.messages
-    titles = ("process", f"after {messages // 10:,}", f"after {messages:,}", "growth")
-    table = _table(f"Resident MiB: {outcome.setup.members} members, {messages:,} messages", titles, ("process",))
-    for name, late in sorted(outcome.late.items()):
-        early = outcome.early[name]
-        table.add_row(name, *[f"{size / MEBIBYTE:.1f}" for size in (early, late, late - early)])
-    table.add_row("worst", "", _met(outcome.met), f"{outcome.growth_mib:.1f}")
-    return table
-
-
 def _idle_table(outcome: idle_cost.IdleResult) -> Table:
     setup = outcome.setup
     title = f"Nothing is sent: {setup.members} members, {setup.groups} groups, {setup.promises}"
@@ -308,23 +275,14 @@ def _idle_table(outcome: idle_cost.IdleResult) -> Table:
     return table
 
 
-def _topics_table(outcome: topics_bench.TopicsBenchResult) -> Table:
-    title = f"Topics in a file: bodies of {outcome.setup.size:,} bytes; c0, a bare commit, is {outcome.c0_ms:.2f} ms"
-    table = _table(title, ("", "value", "to reach", " "), ("", " "))
-    for it in outcome.figures:
-        table.add_row(it.name, f"{it.value:,.2f}", f"{it.bound:,g}", _met(it.met))
-    return table
-
-
-def _sessions_table(outcome: sessions_bench.SessionBenchResult) -> Table:
-    titles = ("", "value", "to reach", " ", "reads per s", "of none", "writes per s", "of none ")
-    table = _table("Sessions: a store of three replicas, one of them in this process", titles, ("", " "))
-    for it in outcome.figures:
-        table.add_row(it.name, f"{it.value:,.2f}", f"{it.bound:,g}", _met(it.met))
-    for price in outcome.prices:
-        shares = f"{price.reads_share:.0%}", f"{price.writes_share:.0%}"
-        name = "no guarantee" if price.guarantee == "none" else price.guarantee
-        table.add_row(name, "", "", "", f"{price.reads_per_s:,.0f}", shares[0], f"{price.writes_per_s:,.0f}", shares[1])
+def _ways_table(outcome: topics_bench.TopicsBenchResult) -> Table:
+    batch = topics_bench.BATCH
+    titles = ("for each message", "commits", "processor µs", f"commits, by {batch}", f"processor µs, by {batch}")
+    table = _table("Ways of processing: one by one, and in batches", titles, titles[:1])
+    costs = {(it.way, it.batch): it for it in outcome.ways}
+    for way in dict.fromkeys(it.way for it in outcome.ways):
+        one, many = costs[way, 1], costs[way, batch]
+        table.add_row(way, f"{one.commits:.2f}", f"{one.cpu_us:,.0f}", f"{many.commits:.4f}", f"{many.cpu_us:,.0f}")
     return table
 
 
@@ -346,19 +304,6 @@ def _audit_table(setup: audit_run.AuditBenchSetup, outcomes: list[audit_run.Audi
     if setup.twice:
         times = audit_run.growth(outcomes)
         table.add_row("twice the input", "", "", f"x {times:.2f}" if times else "-")
-    return table
-
-
-def _registry_table(outcome: directory_bench.DirectoryBenchResult) -> Table:
-    setup = outcome.setup
-    table = _table(
-        f"A registry of {setup.groups:,} groups, {setup.members} clients", ("", "value", "to reach", " "), ("", " ")
-    )
-    for it in outcome.figures:
-        shown = (f"{each:,.1f}" if each >= 10 else f"{each:.2f}" for each in (it.value, it.bound))
-        table.add_row(it.name, *shown, _met(it.met))
-    table.add_row("renewals a second", f"{outcome.renewals_per_s:,.1f}")
-    table.add_row("longest lookup, ms", f"{outcome.longest_s * 1000:,.1f}")
     return table
 
 

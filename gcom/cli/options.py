@@ -10,13 +10,19 @@ from typing import Annotated
 import typer
 
 from gcom.errors import BadValue
-from gcom.values import limits
+from gcom.values import limits, names
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
 
 LINGER_S_MAX = 1e9  # thirty years; infinity would overflow the waits of the operating system
 
-Group = Annotated[str, typer.Argument(help="The group's name.", show_default=False)]
-Name = Annotated[str, typer.Option(help="This member's name in the group.", show_default=False)]
+# By their parsers each name is in NFC from here on.
+Group = Annotated[
+    str, typer.Argument(metavar="GROUP", parser=names.group_name, help="The group's name.", show_default=False)
+]
+Name = Annotated[
+    str,
+    typer.Option(metavar="NAME", parser=names.member_name, help="This member's name in the group.", show_default=False),
+]
 Registry = Annotated[
     str | None,
     typer.Option(
@@ -46,7 +52,7 @@ TieBreakerWord = Annotated[
     str | None,
     typer.Option(
         "--tie-breaker",
-        help=f"Who decides when half of a view is left: one of {', '.join(TieBreaker)}. [default: LEADER]",
+        help=f"The judge when half of a view is left: one of {', '.join(TieBreaker)}. [default: LEADER]",
         metavar="WHO",
     ),
 ]
@@ -116,8 +122,8 @@ def definition(
     # What was not given is left out, so that the defaults stand in Definition alone.
     words = {what: word for what, word in given.items() if word is not None}
     # An empty word is a list of one name that cannot be, and is refused: else nobody at all might join.
-    names = [name.strip() for name in static.split(",")] if static is not None else []
-    return Definition.parse(group, static=names, safe=safe, signed=signed, **words)
+    static_names = [name.strip() for name in static.split(",")] if static is not None else []
+    return Definition.parse(group, static=static_names, safe=safe, signed=signed, **words)
 
 
 # Refused, not passed over: a user who says --safe must not be in a group that is not, and believe it.

@@ -95,7 +95,7 @@ class PlainRows:
 
 
 class JsonRows:
-    """One object per line, all on standard output."""
+    """An object per line, all on standard output."""
 
     def __init__(self, output: Output, group: str) -> None:
         self._output = output

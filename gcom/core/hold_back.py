@@ -1,4 +1,4 @@
-"""What held-back messages wait for, and since when. They wait elsewhere: docs/ARCHITECTURE.md, "held back", says where.
+"""Causes for which messages are held back, and since when. docs/ARCHITECTURE.md ("held back") has the places.
 
 Ages are marks at ticks, so that a run costs nothing when it comes.
 """

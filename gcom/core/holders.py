@@ -1,4 +1,4 @@
-"""What a member of the view has to hold so that a message of this process is *held* by it (`held_by`, receipts).
+"""The condition under which a member of the view *holds* a message of this process (`held_by`, receipts).
 
 The message alone is not enough, since who is left with it must be able to deliver it:
 

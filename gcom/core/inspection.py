@@ -1,4 +1,4 @@
-"""One look at a member: the part of a snapshot that the core knows. Only the hold times are kept for it beforehand."""
+"""A look at a member: the part of a snapshot that the core knows. Only the hold times are kept for it beforehand."""
 
 from __future__ import annotations
 

@@ -66,15 +66,16 @@ class Relay:
 
 @dataclass(slots=True)
 class Flight:
-    """One frame that is not answered yet: its control items, and how many bytes of data it has."""
+    """A frame that is not answered yet: its control items, and how many bytes of data it has."""
 
     items: list[Control]
     load: int
+    status: Status | None = None  # that it tells, in a large view
 
 
 @dataclass(slots=True)
 class PeerLink:
-    """One peer. `unanswered` are the frames in flight, in the order in which they were put."""
+    """A peer. `unanswered` are the frames in flight, in the order in which they were put."""
 
     address: Address
     due_ms: int  # a heartbeat, or a redial after a failure
@@ -90,7 +91,8 @@ class PeerLink:
     readiness: Readiness = Readiness.FREE
     owed: bool = False  # a status is due at once
     failures: int = 0
-    told: Status | None = None  # what the peer was told last
+    told: Status | None = None  # what the peer was told last; in a large view, what it has answered that it was told
+    seen: int = -1  # the version of this process's word at which that was all (`Heartbeats.version`)
     # When an exchange put this heartbeat off last, in this group; and when a sign of life did, in any.
     exchanged_ms: int = -limits.OWN_EXCHANGE_MS
     heard_ms: int = -limits.OWN_EXCHANGE_MS
@@ -201,7 +203,9 @@ class Links(dict[Process, PeerLink]):
         return found
 
     def rewire(self, members: dict[Process, Address], kept: Collection[Process], now_ms: int) -> None:
-        """Begin a view: call its members and those that are kept, nobody else; what its change was about is over."""
+        """Begin a view: have links to its members and those that are kept, no others; what its change was about is
+        over.
+        """
         for peer in [peer for peer in self if peer not in members and peer not in kept]:
             self.close(peer)
         for peer, address in members.items():
@@ -209,8 +213,6 @@ class Links(dict[Process, PeerLink]):
         for link in self.values():
             link.drop(lambda item: not isinstance(item, _OF_A_CHANGE))
             link.later = None  # a Join: this process is in
-        # Each member must hear which others have installed the view: until all have, it keeps the last view's payloads.
-        self.owe_status(members)
 
     def keep_only(self, kind: type[Control]) -> None:
         """Owe nothing but this kind any more."""
@@ -234,7 +236,7 @@ class Links(dict[Process, PeerLink]):
         for peer in peers:
             link = self.get(peer)
             if link:
-                link.owed = True
+                link.owed, link.seen = True, -1
                 self.wake(peer)
 
     def relay(self, peer: Process, fetch: Fetch) -> None:
@@ -274,7 +276,9 @@ class Links(dict[Process, PeerLink]):
         link = self.get(peer)
         if link:
             for _ in range(min(calls, len(link.unanswered))):
-                link.loads -= link.unanswered.popleft().load > 0
+                flight = link.unanswered.popleft()
+                link.loads -= flight.load > 0
+                link.told = flight.status or link.told
             link.become(Readiness.IN_FLIGHT if link.unanswered else Readiness.FREE)
             link.failures = 0
             link.exchanged_ms = link.heard_ms = now_ms

@@ -1,9 +1,9 @@
-"""One process's session in one group: the machine that drivers hold (docs/protocols/group.md).
+"""A process's session in one group: the machine that drivers hold (docs/protocols/group.md).
 
     ENTERING ── first, or installed ──► MEMBER ── left, expelled, succeeded, exit ──► TIME_WAIT ── all told ──► ENDED
         └── refused ──────────────────────────────────────────────────────────────────────────────────────────┘
 
-A driver calls `handle`, `submit_to_all`, `receive` and `take`, carries out the effects in order, and asks `woken`,
+A driver calls `handle`, `receive` and `take`, carries out the effects in order, and asks `woken`,
 `due_ms` and `deadline_ms` what to do next; where processes share several groups, `heartbeats`. One call at a time: the
 driver holds a lock.
 """
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import assert_never
 
-from gcom.core.heartbeats import SharedHeartbeats
+from gcom.core.heartbeats import Heartbeats
 from gcom.core.inspection import Inspection
 from gcom.core.joining.join import Joining
 from gcom.core.joining.steps import PreviousSession
@@ -61,7 +61,7 @@ TELLS = (*LEAVES_FOR, "succession")  # ends whose decision the others may not ha
 
 
 class GroupMachine:
-    """One process's session in one group, from the first question to the registry until the end."""
+    """A process's session in one group, from the first question to the registry until the end."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class GroupMachine:
         self.bring_forward = self._links.bring_forward  # a heartbeat, as one of another group goes to the same node
         self._joining = Joining(group, process, address, create, former, self.transfer, self._links, signer is not None)
         self._member: Member | None = None
-        self.heartbeats: SharedHeartbeats | None = None  # of a member; None: it is none, or no more
+        self.heartbeats: Heartbeats | None = None  # of a member; None: it is none, or no more
         self._effects: list[Effect] = []
         self._ticked_ms = self._time_wait_until_ms = 0
         self._leaves_for = ""  # why it leaves as soon as it is in
@@ -198,30 +198,17 @@ class GroupMachine:
         # What a failed call carried is put again as it was, so control is taken only when the frame is sure to go.
         control = self._links.begin(peer, now_ms, size_of(load, envelopes, state)) + state
         orders = member.outgoing.orders_for(peer) if member else None
-        status = member.status(peer) if member else self._status(peer)
+        bare = not (load.size or control or orders or envelopes)
+        status = self.heartbeats.put(peer, now_ms, bare) if self.heartbeats else self._status(peer)
         head = (self.group, self.instance, self.process, peer, status)
         frame = Frame(*head, control, load.runs, load.fragments, orders, tuple(envelopes))
         if link.control or (member and member.outgoing.has_more(peer, now_ms)):
             self._links.wake(peer)  # there is more than this frame holds
         return frame, self._settle(now_ms)
 
-    def submit_to_all(self, payloads: list[Payload], now_ms: int) -> tuple[list[Frame], list[Effect]]:
-        """Take messages, and return the frames that `take` would give for each peer, in their order, and what follows.
-
-        Without frames they were not taken: some peer waits, or is to get more than them (`Outgoing.to_all`).
-        """
-        member = self._member if self.stage is Stage.MEMBER else None
-        given = member.outgoing.to_all(payloads, now_ms) if member else []
-        if member is None or not given:
-            return [], []
-        head = (self.group, self.instance, self.process)
-        put = [Frame(*head, peer, member.status(peer), (), load.runs) for peer, load in given]
-        return put, self._settle(now_ms)
-
     def due_ms(self, peer: Process) -> int | None:
         """Return the time to `take` for a peer at the latest; None: it is a peer no more."""
-        link = self._links.get(peer)
-        if link is None:
+        if (link := self._links.get(peer)) is None:
             return None
         return self._time_wait_until_ms if self.stage is Stage.TIME_WAIT and not link.control else link.due_ms
 
@@ -238,9 +225,8 @@ class GroupMachine:
         """The time of the next Tick; None: never again."""
         if self.stage is Stage.ENDED:
             return None
-        # Half a heartbeat while nothing is wanted; while something is, the time that joins gather.
-        idle = self._member is not None and self.stage is Stage.MEMBER and not self._member.busy
-        return self._ticked_ms + (limits.HEARTBEAT_MS // 2 if idle else limits.JOIN_GATHER_MS)
+        member = self._member if self.stage is Stage.MEMBER else None
+        return self._ticked_ms + (member.tick_ms if member else limits.JOIN_GATHER_MS)
 
     @property
     def view(self) -> View | None:
@@ -328,6 +314,7 @@ class GroupMachine:
         if self._member:
             self._member.settle(now_ms)
             if self._member.effects:
+                self._member.heartbeats.version += 1  # what has effects may be news
                 self._effects += self._member.effects
                 self._member.effects.clear()
                 # The end is an effect, too: without effects it needs no look.
@@ -358,9 +345,11 @@ class GroupMachine:
     # entering
 
     def _handle_entering(self, event: events.Event, now_ms: int) -> None:
-        if isinstance(event, events.Leave | events.Exit):
+        if isinstance(event, events.Exit):
             self._become_ended()
             return
+        if isinstance(event, events.Leave):
+            self._leaves_for = "request"  # once it is in, if a member lets it in just now
         # It is in the successor of its instance from the start (`inherit`), and asks nobody.
         if not self._joining.entered:
             self._joining.handle(event, now_ms)
@@ -393,6 +382,8 @@ class GroupMachine:
     # members
 
     def _handle_member(self, member: Member, event: events.Event, now_ms: int) -> None:
+        # Of these the member says what is news.
+        member.heartbeats.version += not isinstance(event, events.Tick | events.Replied | events.RegistryAnswered)
         match event:
             case events.Submit(payloads):
                 member.submit(payloads)
@@ -485,4 +476,4 @@ class GroupMachine:
         return Frame(*head, Status(self.view.number if self.view else 0), (answer,) if answer else ())
 
     def _status(self, peer: Process) -> Status:
-        return self._member.status(peer) if self._member else Status(0)
+        return self._member.heartbeats.tell(peer) if self._member else Status(0)

@@ -8,22 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gcom.core.detector.connectivity import within
-from gcom.core.heartbeats import SharedHeartbeats
+from gcom.core.heartbeats import Heartbeats, Word
 from gcom.core.inspection import Inspection, inspect
 from gcom.core.intake import Intake
 from gcom.core.joining.merge import Merge
 from gcom.core.links import ANSWERS, Links
+from gcom.core.membership.door import Door
 from gcom.core.membership.own_leave import LeaveWish
 from gcom.core.membership.registration import Registration, Verdict
 from gcom.core.membership.view_change import ViewChanger
 from gcom.core.messages import events, frames
 from gcom.core.messages.effects import AskRegistry, AskSequencer, Effect, Ended, Installed, Succeeds
 from gcom.core.messages.frames import Control, Decision, Frame, Install, Refused, Reply, Status
-from gcom.core.messages.registry import Answer, Done, GroupInfo, Note, Register, Request, Unregister
+from gcom.core.messages.registry import Answer, GroupInfo, Note, Register, Request, Unregister
 from gcom.core.messages.sequencer import Close, SequencerAnswer, SequencerRequest
 from gcom.core.messages.witness import WitnessAccept, WitnessDecided, WitnessPrepare
 from gcom.core.multicast.signing import RunSigner
 from gcom.core.outgoing import Outgoing
+from gcom.core.sequencing import Sequencing
 from gcom.core.state_transfer.transfer import Transfer
 from gcom.core.streams import Streams
 from gcom.core.unicast.endpoint import UnicastEndpoint
@@ -56,13 +58,18 @@ class Member:
         self._view_change = ViewChanger(process, found, links, self.streams, transfer, entry, now_ms)
         self._triggers = self._view_change.triggers
         self._intake = Intake(self.streams, self._view_change)
+        self._sequencing = Sequencing(self.streams, links, self._view_change)
+        self._door = Door(self.group, self.instance, links, self._view_change)
         self.unicast = UnicastEndpoint(process, made.view)
         self.effects: list[Effect] = self._view_change.effects  # one list, so that their order is that of the steps
         self.outgoing = Outgoing(links, self.streams, self.unicast.channels, transfer, self.effects)
-        self.heartbeats = SharedHeartbeats(links, self._view_change, self.outgoing, self._status)
+        word = Word(self.streams, self._view_change, self.unicast.channels, transfer)
+        self.heartbeats = Heartbeats(links, self._view_change, self.outgoing, word)
+        self._marked = -1  # the version at which hold times were marked
         self.registration = Registration(process, found)
         self._merge = Merge(process, found.instance, found.definition.netsplit, links, away)
         self.effects += transfer.enter(made, now_ms, found.instance)  # before Installed, which may have to wait
+        self.heartbeats.install(made, now_ms)
         base = {sender: number for sender, number in made.cut.items() if number and sender != frames.ORDER}
         self.effects.append(Installed(made.view, made.joined, made.left, base, entry.serial, succeeds))
         self._register(now_ms)
@@ -92,6 +99,11 @@ class Member:
         """Return whether a change is under way or wanted, or the sequencer is to be asked again soon."""
         return self._view_change.busy or bool(self.streams.serials and self.streams.serials.waiting)
 
+    @property
+    def tick_ms(self) -> int:
+        """The time until the next tick: while something is wanted, that in which joins gather."""
+        return limits.JOIN_GATHER_MS if self.busy else self._triggers.detector.tick_ms
+
     def inspect(self, now_ms: int) -> Inspection:
         return inspect(self.view, self.streams, self._triggers.detector, now_ms)
 
@@ -104,15 +116,16 @@ class Member:
         if self.leaves_for and self._view_change.own_leave.say(self._triggers.leavers, self.transfer):
             self._links.owe_status(self._view_change.others)
         if self._triggers.admission.waiting and not self.ended:
-            self._note(now_ms)  # before `advance`, which admits only who is noted
+            self._door.note(now_ms)  # before `advance`, which admits only who is noted
         self._view_change.advance(now_ms)
         if not self._view_change.passed or self.ended:
             return
         for old, decision in self._view_change.passed:
             self._merge.install(old, decision)
             self.registration.install(old, decision)
-        self._view_change.passed.clear()
+        entered, self._view_change.passed = self._view_change.passed[-1][1], []
         self.effects += self.unicast.install(self.view.members)
+        self.heartbeats.install(entered, now_ms)
         if self.leaves_for and not self._view_change.others:
             self._leave_alone()
         else:
@@ -138,14 +151,7 @@ class Member:
     def on_sequencer(
         self, request: SequencerRequest, answer: SequencerAnswer | None, refused: bool, now_ms: int
     ) -> None:
-        serials = self.streams.serials
-        orders = serials.on_answer(request, answer, now_ms, refused) if serials else None
-        if orders:
-            self.effects += self.streams.on_orders(orders, fresh=True)
-        self._links.wake_all()  # runs that waited for their order go, with it or without
-        if serials and serials.cut_off and self.process not in self._triggers.unserved:
-            self._triggers.unserved[self.process] = None
-            self._links.owe_status(self._view_change.others)
+        self._sequencing.on_answer(request, answer, refused, now_ms)
         self._proceed(now_ms)
 
     def settle(self, now_ms: int) -> None:
@@ -157,13 +163,7 @@ class Member:
         if self.streams.news:
             self.streams.news = False  # one status, however much the step has done
             self._links.owe_status(self._view_change.others)
-        serials = self.streams.serials
-        if serials:
-            if serials.cut_off or serials.reaches != (self.process in self._triggers.reaching):
-                self._triggers.on_registry(self.process, serials.cut_off, serials.reaches)
-                self._view_change.review()  # a change may be wanted now: the next tick must not wait as in a calm group
-            if not serials.asking and (serials.restless or self.streams.unplaced):
-                self.effects += map(AskSequencer, serials.due(self.streams.multicast.out.number, now_ms))
+        self._sequencing.ask(now_ms)
 
     def on_state_taken(self, view: int, data: bytes | None, error: str) -> None:
         self.transfer.on_taken(view, data, error)
@@ -183,28 +183,8 @@ class Member:
 
     # frames
 
-    def status(self, peer: Process) -> Status:
-        """Return the status for a frame or a reply to a peer, which is told it."""
-        status = self._status(peer)
-        self.streams.on_told(peer, status.consumed)
-        self.unicast.channels.on_told(peer)
-        if link := self._links.get(peer):
-            link.told = status
-        return status
-
-    def _status(self, peer: Process) -> Status:
-        return self.streams.status(
-            peer,
-            leaving=self._triggers.leavers.get(self.process, ""),
-            suspects=tuple(self._triggers.detector.suspects),
-            unheard=self._triggers.unheard,
-            receipt=self.unicast.channels.receipt(peer),
-            state=self.transfer.held(peer) if self.transfer.takes else 0,
-            needs_donor=self.transfer.takes and self.transfer.needs_donor,
-        )
-
     def _reply(self, peer: Process, control: tuple[Control, ...] = ()) -> Frame:
-        return Frame(self.group, self.instance, self.process, peer, self.status(peer), control)
+        return Frame(self.group, self.instance, self.process, peer, self.heartbeats.tell(peer), control)
 
     def receive(self, frame: Frame, now_ms: int) -> Reply:
         if frame.source in self._intake.liars:
@@ -234,6 +214,10 @@ class Member:
         return self._reply(frame.source)
 
     def _on_member_frame(self, frame: Frame, now_ms: int) -> None:
+        self._on_news(frame, now_ms)
+        self.heartbeats.on_taken(frame)
+
+    def _on_news(self, frame: Frame, now_ms: int) -> None:
         self._on_status(frame.source, frame.status, now_ms)
         if self.outgoing.has_for(frame.source):  # what it said may let data go to it; a reply wakes its link anyway
             self._links.wake(frame.source)
@@ -257,34 +241,30 @@ class Member:
             self._links.relay(frame.source, fetch)
 
     def _on_join(self, source: Process, join: frames.Join, now_ms: int) -> Reply:
-        # A process enters once: its numbers would be given again.
-        if self._view_change.tombstones.is_gone(source):
-            return Refused("expelled", f"{source} was in group {self.group!r}: it enters again as a new process only")
-        leader = next(member for member in self.view.members if not self._triggers.detector.suspected(member))
-        if leader != self.process:
-            return self._reply(source, (frames.Redirect(leader, self.view.address(leader)),))
-        refusal = self._triggers.admission.ask(source, join, self.view, self._triggers.detector, now_ms)
-        self._links.owe_status(self._triggers.admission.holders_asked_for(self.view))
+        answer = self._door.answer(source, join, now_ms)
         self._proceed(now_ms)
-        return self._reply(source, (refusal,) if refusal else ())
+        return answer if isinstance(answer, Refused) else self._reply(source, answer)
 
     def _on_status(self, peer: Process, status: Status, now_ms: int) -> None:
         same = status.view == (number := self._view_change.view.number)
         unheard = within(status.unheard, len(self.view.members)) if same and status.unheard else {}
         self._triggers.detector.heard(peer, now_ms, status.suspects if same else (), unheard)
+        if same and status.suspects:
+            self._view_change.probes.look_at(status.suspects, now_ms)
         self.effects += self.streams.on_status(peer, status)
         self.unicast.channels.outboxes[peer].on_receipt(status.receipt, status.view)
         # In another view it means another donor, or another barrier.
         if same and self.transfer.owes:
             self.transfer.on_status(peer, status.state, status.needs_donor)
         self._triggers.wedged = self.streams.multicast.some_wedged
+        self._view_change.probes.on_heard(peer)
         if status.view < number:
             self._view_change.tell(peer)  # it missed the INSTALL: each of its statuses asks again
         elif not same:
             self._view_change.own_leave.went_on(peer)
         else:
             if self._view_change.behind or peer in self._triggers.detector.suspects:
-                self._view_change.installed_by(peer)
+                self._view_change.installed_by(peer, status.arrived)
             if status.leaving:
                 self._triggers.leavers[peer] = status.leaving
             if status.cut_off or status.reaches != (peer in self._triggers.reaching):
@@ -303,7 +283,7 @@ class Member:
                 if self.transfer.needs_donor:
                     self._view_change.seek(self.process)
             case frames.Probe():
-                self._view_change.on_probe(source, item, now_ms)
+                self._view_change.probes.answer(source, item, now_ms)
             case frames.IndirectAck(view, heard):
                 if view == self.view.number:
                     self._triggers.detector.on_indirect_ack(heard, now_ms)
@@ -327,10 +307,19 @@ class Member:
             self._links.close(peer)  # it was told, and is no more: discovery will tell where its process is now
             return
         if peer not in members:
-            if self._merge.on_reply(peer, reply, self.view, now_ms) and not self.leaves_for:
+            if self._door.on_reply(peer, reply):
+                self._proceed(now_ms)
+            elif self._merge.on_reply(peer, reply, self.view, now_ms) and not self.leaves_for:
                 self.leave(now_ms, LeaveWish("merge", self._merge.into))
             return
         self._triggers.detector.answered(peer)  # both directions of the link work; `heard` alone shows one
+        self._on_word(peer, reply, now_ms)
+        if isinstance(reply, Frame):
+            self.heartbeats.on_taken(reply)
+        else:
+            self.heartbeats.version += 1
+
+    def _on_word(self, peer: Process, reply: Reply, now_ms: int) -> None:
         if isinstance(reply, Frame):
             self._on_status(peer, reply.status, now_ms)
             for item in reply.control:
@@ -385,6 +374,7 @@ class Member:
             # An operator gave the silent up; a noted process that fails twice is silent, too.
             if self._triggers.given_up and peer in self._links and self._links[peer].failures > 1:
                 self._view_change.consensus.strike_off(peer)
+            self._door.on_failed(peer)
             self._merge.on_failed(peer, refused)
         self._proceed(now_ms)
 
@@ -416,9 +406,10 @@ class Member:
     def on_registry(self, request: Request, answer: Answer | None, now_ms: int) -> None:
         match request:
             case WitnessPrepare() | WitnessAccept():
+                self.heartbeats.version += 1
                 self._view_change.on_witness(answer, now_ms)
             case Note(view=view) if view == self.view.number:
-                self._triggers.admission.on_noted(isinstance(answer, Done), now_ms)
+                self._triggers.admission.on_noted(answer, now_ms)
             case Register():
                 self._on_registered(request, answer, now_ms)
             case _:
@@ -429,6 +420,9 @@ class Member:
     def _on_registered(self, request: Register, answer: Answer | None, now_ms: int) -> None:
         # A member that hears a quorum learns of its own instance from the others; else the registry's word counts.
         verdict = self.registration.on_answer(request, answer, self.view, self._view_change.detached)
+        # As a rule the registry says again what it said last.
+        if verdict is not Verdict.GO_ON or isinstance(answer, WitnessDecided):
+            self.heartbeats.version += 1
         if isinstance(answer, WitnessDecided):
             self._view_change.on_witness(answer, now_ms)  # the instance that succeeds this one
         elif verdict is Verdict.GIVE_WAY and isinstance(answer, GroupInfo):
@@ -466,20 +460,22 @@ class Member:
             AskRegistry, self.registration.due(self._view_change.view, self._view_change.detached, now_ms)
         )
 
-    def _note(self, now_ms: int) -> None:
-        if joiners := self._triggers.admission.to_note(now_ms):
-            self.effects.append(AskRegistry(Note(self.group, self.instance, self.view.number, joiners)))
-
     def tick(self, now_ms: int) -> None:
+        unheard = self._triggers.unheard
         self._view_change.tick(now_ms)
         if self.ended:
             return
         self._merge.call_rival(now_ms)
         self._merge.discover(self._view_change.view, self._view_change.tombstones.leavers, now_ms)
         self.effects += self.streams.give_up_overdue(now_ms)
-        self.streams.mark_hold_times(now_ms)
+        if self._marked != self.heartbeats.version or not self._triggers.detector.far:
+            self._marked = self.heartbeats.version
+            self.streams.mark_hold_times(now_ms)
         if self.streams.stop_waiting():  # for its order, or for more room: until the next tick or two at most
             self._have_runs_formed()
         self.effects += self.unicast.tick(now_ms)
+        if self._view_change.busy or self._triggers.unheard is not unheard:
+            self.heartbeats.version += 1
         self._register(now_ms)
         self._proceed(now_ms)
+        self.heartbeats.tick(now_ms)

@@ -17,7 +17,6 @@ from gcom.core.unicast.channel import Channels, Pace
 from gcom.values import limits
 from gcom.values.envelope import Envelope
 from gcom.values.names import Process
-from gcom.values.run import Payload
 
 EMPTY: tuple[Load, list[Envelope], tuple[StateItem, ...]] = (NOTHING, [], ())
 
@@ -49,44 +48,6 @@ class Outgoing:
         state = self._state_for(peer, now_ms) if self._transfer.owes else None
         load, envelopes = self._load_and_envelopes_for(peer, due or state is not None, state)
         return load, envelopes, () if state is None else (state,)
-
-    def to_all(self, payloads: list[Payload], now_ms: int) -> list[tuple[Process, Load]]:
-        """Form a run of these messages and put it to each peer; where that is not all that there is for each: nothing.
-
-        It is what `take` would do for one peer after the other, in fewer steps.
-        """
-        if not self._are_level(payloads, now_ms):
-            return []
-        self._streams.submit(payloads)
-        self._effects += self._streams.form(limits.RUN_BYTES_MAX)
-        taken = []
-        for peer, link in self._links.items():
-            load = self._streams.multicast.take(peer, limits.LOAD_BYTES_MAX)
-            link.envelopes_first = False
-            self._links.begin(peer, now_ms, load.size)
-            taken.append((peer, load))
-        return taken
-
-    def _are_level(self, payloads: list[Payload], now_ms: int) -> bool:
-        """Return whether one run of these messages would be all that there is for each peer, and may go to each now."""
-        multicast, out = self._streams.multicast, self._streams.multicast.out
-        # In a total order a run waits for its place. Few bytes: one run holds them, however they are encoded.
-        if self._streams.serials or self._streams.unsent or self._transfer.owes or not out.peers:
-            return False
-        if len(payloads) > limits.RUN_MESSAGES_MAX or sum(map(len, payloads)) > limits.SMALL_LOAD_BYTES:
-            return False
-        flows = multicast.in_force is not None and multicast.in_force.started and not multicast.wedged
-        if not flows or out.flow.room < len(payloads) or self._links.keys() != out.peers.keys():
-            return False
-        for peer, link in self._links.items():
-            known = out.peers[peer]
-            if known.cursor != out.number or known.view != multicast.view or known.wedged:
-                return False
-            if link.control or link.later or link.owed or link.relays or not self._outboxes[peer].is_idle:
-                return False
-            if not (link.callable(now_ms, pipelined=True) and link.takes_load(False, now_ms)):
-                return False
-        return True
 
     def _state_for(self, peer: Process, now_ms: int) -> StateItem | None:
         """Return the chunk of state, or the refusal of it, to put to a peer now, if any."""

@@ -74,7 +74,7 @@ class Streams:
         self._clock_changes: dict[Process, dict[Process, int]] = {}  # what changed of each sender's clock in this view
         self.hold_times = HoldTimes()
         self._last_size = 0  # bytes of the last run
-        self._ahead = 0  # runs up to this number wait for no order
+        self._sent_before_order_upto = 0  # runs up to this number wait for no order
         self._begin(entry, serial)
 
     def _begin(self, decision: Decision, serial: int) -> None:
@@ -119,13 +119,13 @@ class Streams:
         # one goes at once, since it takes longer than the order.
         if self.serials is None or not self.serials.served or self._last_size > limits.LARGE_LOAD_BYTES:
             return False
-        return self.unplaced and self._ahead < self.multicast.out.number
+        return self.unplaced and self._sent_before_order_upto < self.multicast.out.number
 
     def stop_waiting(self) -> bool:
         """Have nothing wait any more for its order, or for a larger part of the window. Return whether anything did."""
         # 1. The sequencer is paused. 2. A sender of which all runs wait dies. 3. Nobody has them.
         waits = self.awaits_order
-        self._ahead = self.multicast.out.number
+        self._sent_before_order_upto = self.multicast.out.number
         # 1. A reader stops. 2. This process has more to send than there is room for, and leaves. 3. The messages that
         # there is room for would never be sent.
         return (self.multicast.out.flow.stop_waiting() and self.may_form) or waits
@@ -207,6 +207,10 @@ class Streams:
         if self.serials and self.serials.on_status(peer, status):
             effects += self._advance()
         return effects
+
+    def on_installed(self, peer: Process) -> None:
+        """Take the leader's word that a peer is in the view, which lets data go to it."""
+        self.multicast.on_status(peer, Status(self._view.number))
 
     def on_replied(self, peer: Process) -> None:
         """Go back to what a peer holds: all that was put to it is answered."""
@@ -409,6 +413,7 @@ class Streams:
         receipt: EnvelopeReceipt = NO_RECEIPT,
         state: int = 0,
         needs_donor: bool = False,
+        arrived: int = 0,
     ) -> Status:
         """Return the status that a frame or reply to a peer carries."""
         known = self.multicast.out.peers.get(peer)
@@ -433,6 +438,7 @@ class Streams:
             state=state,
             needs_donor=needs_donor,
             unheard=unheard or NO_MISSES,
+            arrived=arrived,
         )
 
     def on_told(self, peer: Process, consumed: int) -> None:

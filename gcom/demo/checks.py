@@ -47,7 +47,7 @@ class StreamSummary:
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """One ordering's turn. `in_order` is None where no order is promised."""
+    """An ordering's turn. `in_order` is None where no order is promised."""
 
     ordering: str
     members: int

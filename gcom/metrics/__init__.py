@@ -1,4 +1,4 @@
-"""Figures for Prometheus, of a node and of a registry, and the small HTTP server that gives them out.
+"""Figures for Prometheus: of a node, a registry and a store of topics, and the HTTP server that gives them out.
 
     import gcom
     from gcom import metrics

@@ -19,6 +19,7 @@ from gcom.replicated.machine import MachineKind
 from gcom.replicated.messages import CallerOpened, CommandSent, ReadMarked, encode
 from gcom.replicated.replica import Applied, CallerRecord
 from gcom.replicated.window import CallerWindow, PendingCommand
+from gcom.runtime.user_process.uninterrupted import WholeFuture
 
 Settlement = Callable[[], None]
 Retry = Callable[[Any, float | None], Any]
@@ -45,6 +46,8 @@ class OpenCalls:
         self._marks: dict[int, Future[None]] = {}
         self._mark = 0
         self._reader = identify()  # in whose name this process marks
+        self._came_with = 0  # the last index of the log that came last: its tail repeats what was applied here before
+        self._again = False  # all is about to be sent again
 
     def adopt(self, message: CommandSent) -> PendingCommand:
         """Wait for the answer to a command, whoever sent it first."""
@@ -59,7 +62,7 @@ class OpenCalls:
     def mark(self) -> tuple[ReadMarked, Future[None]]:
         """Return a new mark, and the Future that is done once all before it is here."""
         self._mark += 1
-        found: Future[None] = Future()
+        found: Future[None] = WholeFuture()
         self._marks[self._mark] = found
         return ReadMarked(self._reader, self._mark), found
 
@@ -69,10 +72,25 @@ class OpenCalls:
 
     def unanswered(self) -> list[bytes]:
         """Return all that has no answer, to be sent again, in its order."""
-        window = self.window
+        window, self._again = self.window, False
+        window.take_gathered()
         found = [encode(it.message) for it in (*self._adopted.values(), *window.pending.values())]
         found += [encode(ReadMarked(self._reader, number)) for number in self._marks]
         return found if window.opened else [encode(CallerOpened(window.caller)), *found]
+
+    def must_send_again(self, applied: Applied) -> bool:
+        """Tell whether an applied message shows that commands of this process have to be sent again.
+
+        A total order need not keep the order of one sender. A command that came before the one that it follows was
+        passed over everywhere; nobody else sends it again.
+        """
+        match applied:
+            case Applied(fate="forgotten"):
+                return not self.window.opened
+            case Applied(fate="early", message=CommandSent(caller)) if caller == self.window.caller and not self._again:
+                self._again = True
+                return True
+        return False
 
     # answers
 
@@ -83,13 +101,22 @@ class OpenCalls:
                 self.window.opened = True
             case CommandSent(caller, number):
                 mine = caller == self.window.caller
-                if mine and applied.fate == "forgotten":
-                    return self.forget("no replica remembers this caller")
+                if mine and (why := self._why_forgotten(number, applied.fate)):
+                    # Judged behind the log that came: all without an answer was sent again, and is there.
+                    return self.forget(why) if applied.index > self._came_with else []
                 found = [self._adopted.pop((caller, number), None)] if applied.fate != "early" or not mine else []
                 if mine and applied.fate != "early":  # an early one is sent again, behind the one that it follows
                     found.append(self.window.pending.pop(number, None))
                 return [self._settlement(it, applied) for it in found if it is not None]
         return []
+
+    def _why_forgotten(self, number: int, fate: str) -> str:
+        """Return why an own command cannot be applied in the state as it is; empty: it can, or was."""
+        if fate == "forgotten":
+            return "no replica remembers this caller"
+        if fate == "early" and number == next(iter(self.window.pending), 0):
+            return "the state lacks earlier commands of this caller"  # they had their answers
+        return ""
 
     def _settlement(self, found: PendingCommand, applied: Applied) -> Settlement:
         name = found.message.name
@@ -107,15 +134,23 @@ class OpenCalls:
         future = self._marks.pop(number, None) if caller == self._reader else None
         return [partial(complete, future, None)] if future else []
 
-    def on_state(self, record: CallerRecord | None, index: int) -> list[Settlement]:
-        """Compare what waits with a state that came, and with its record of this caller: it has the answers."""
+    def on_state(self, record: CallerRecord | None, index: int, last: int) -> list[Settlement]:
+        """Compare what waits with a state that came, and with its record of this caller: it has the answers.
+
+        1. This process has the answer to a command. 2. A durable log comes, whose sender has not applied that command
+        yet: it is in the tail, up to `last`. So only behind `last` a command is missing.
+        """
+        self._came_with = last
         window = self.window
         if not window.opened:
             return []
+        if index >= last:
+            if record is None:
+                return self.forget("the state that came knows nothing of this caller")
+            if window.follows > record.last:  # what had its answer is not in that state: no command could follow it
+                return self.forget("the state that came lacks earlier commands of this caller")
         if record is None:
-            return self.forget("the state that came knows nothing of this caller")
-        if window.follows > record.last:  # what had its answer is not in that state: no command could follow it
-            return self.forget("the state that came lacks earlier commands of this caller")
+            return []
         settled = []
         for number in [it for it in window.pending if it <= record.last]:
             found = window.pending.pop(number)

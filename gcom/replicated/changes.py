@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock, get_ident
 from typing import Any
 
 
@@ -42,3 +46,46 @@ class ContactLost:
 
 
 Change = CommandApplied | MembersChanged | StateReplaced | ContactLost
+
+
+class ChangeTeller:
+    """Tells those who watch, one thread at a time, in the order of the changes, and without any other lock."""
+
+    def __init__(self) -> None:
+        self.watchers: list[Callable[[Change], object]] = []
+        self._changes: deque[Change] = deque()
+        self._telling = Lock()
+        self._teller: int | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """Tell whether this thread is the one that tells."""
+        return self._teller == get_ident()
+
+    def add(self, change: Change) -> None:
+        """Have a change told by the next `tell`."""
+        self._changes.append(change)
+
+    def unwatch(self, on_change: Callable[[Change], object]) -> None:
+        """Tell one no more."""
+        if on_change in self.watchers:
+            self.watchers.remove(on_change)
+
+    def tell(self) -> None:
+        """Tell what is to be told; a thread that finds another at it leaves all to that one."""
+        while self._changes and self._telling.acquire(blocking=False):
+            try:
+                self._teller = get_ident()
+                while self._changes:
+                    self.tell_now(self._changes.popleft())
+            finally:
+                self._teller = None
+                self._telling.release()
+
+    def tell_now(self, change: Change) -> None:
+        """Tell a change, whatever waits."""
+        for watcher in list(self.watchers):
+            try:
+                watcher(change)
+            except Exception:  # outermost: what the application's callback raises is not the listener's end
+                traceback.print_exc()

@@ -36,13 +36,13 @@ class OutcomeUnknown(Unavailable):
 
     def __init__(self, text: str, again: Callable[[Any, float | None], Any] | None = None) -> None:
         super().__init__(text)
-        self._again = again
+        self.again = again
 
     def retry(self, timeout_s: float | None = None, via: object = None) -> Any:
         """Return the command's result, or raise what it raised; raises OutcomeUnknown again after `timeout_s`."""
-        if self._again is None:
+        if self.again is None:
             raise self
-        return self._again(via, timeout_s)
+        return self.again(via, timeout_s)
 
 
 class Forgotten(OutcomeUnknown):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import gcom
-from gcom.errors import BadValue
+from gcom.errors import BadValue, WouldBlock
 from gcom.replicated.machine import Machine, MachineKind
 from gcom.replicated.membership import StateOptions
 from gcom.replicated.state import ReplicatedState
@@ -24,6 +24,7 @@ class _Options:
     state: ReplicatedState
     fresh: bool
     timeout_s: float | None
+    awaited: bool = False  # by a program on asyncio: nothing here may wait
 
 
 def open(
@@ -63,6 +64,11 @@ def open(
     return cast(M, _handle(_handle_class(kind), _Options(state, False, timeout_s)))
 
 
+def local(machine: M) -> M:
+    """Return an opened machine of which queries alone may be called, each answered at once: for programs on asyncio."""
+    return cast(M, _handle(type(machine), replace(_options(machine), fresh=False, awaited=True)))
+
+
 def _handle(kind: type, options: _Options) -> Any:
     handle: Any = object.__new__(kind)
     object.__setattr__(handle, _OPTIONS, options)
@@ -80,6 +86,8 @@ def _handle_class(kind: MachineKind) -> type:
 def _command(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, *arguments: Any, **keywords: Any) -> Any:
         options: _Options = object.__getattribute__(self, _OPTIONS)
+        if options.awaited:
+            raise WouldBlock(f"{name} is a command: await it, as state.{name}(...) or state.call(..., ...)")
         return options.state.command(name, arguments, keywords, options.timeout_s)
 
     return _named(call, method)
@@ -111,6 +119,8 @@ class _Opened:
         return _options(self).state
 
     def fresh(self) -> Any:
+        if _options(self).awaited:
+            raise WouldBlock("a fresh query waits: await state.fresh().query(...)")
         return _handle(type(self), replace(_options(self), fresh=True))
 
     def within(self, timeout_s: float | None) -> Any:

@@ -1,4 +1,4 @@
-"""One replica: applies messages in the group's order, each command once. Pure: no clock, no thread, no chance.
+"""A replica: applies messages in the group's order, each command once. Pure: no clock, no thread, no chance.
 
 State machine replication (Schneider 1990), with client sessions as in Raft (Ongaro 2014, §6.3): the table of callers
 is part of the state. A caller's record has the number of its last command, and the answers that it may still need.
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter, OrderedDict
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from gcom.errors import BadValue, MalformedFrame, VersionMismatch
 from gcom.replicated.errors import CommandRefused
@@ -38,21 +38,19 @@ ANSWER_BYTES_MAX = 1024 * 1024  # a command with a larger answer fails, and chan
 Fate = Literal["applied", "repeated", "early", "forgotten"]
 
 
-@dataclass(frozen=True, slots=True)
-class MachineRun:
+class MachineRun(NamedTuple):
     """One call of the machine: a command, or `on_members` where the name is empty."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # of a tuple
     process: str
     name: str
     arguments: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """A message that was dealt with. `early`: an earlier command of its caller is missing, so it was passed over."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # of a tuple
     process: str
     message: ReplicaMessage
     fate: Fate = "applied"
@@ -204,7 +202,7 @@ class Replica:
     def dump(self) -> bytes:
         """Return this replica's bytes, for one that joins."""
         callers = [[caller, it.last, list(it.answers.items())] for caller, it in self.callers.items()]
-        base = [self._base, list(self._base_members), [list(astuple(run)) for run in self._since]]
+        base = [self._base, list(self._base_members), [list(run) for run in self._since]]
         return plain([FORMAT, self._kind.name, self.index, list(self.members), base, callers, self.broken])
 
     def load(self, data: bytes) -> None:

@@ -7,25 +7,23 @@ must not wait; of a durable state one that writes its log. `_lock` guards replic
 
 from __future__ import annotations
 
-import traceback
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from os import getpid
-from threading import Condition, Lock, RLock, get_ident
+from threading import RLock
 from time import monotonic
 from typing import Any
 
 from loguru import logger
 
 import gcom
-from gcom.errors import BadValue, Forked, GComError, GComTimeout, MalformedFrame, NotAMember, WouldBlock
-from gcom.replicated.answers import change_of, complete, fail
-from gcom.replicated.calls import OpenCalls, Retry, Settlement
-from gcom.replicated.changes import Change, ContactLost, StateReplaced
+from gcom.errors import BadValue, Detached, GComError, GComTimeout, MalformedFrame, NotAMember, WouldBlock
+from gcom.replicated.answers import answer_query, await_barrier, change_of
+from gcom.replicated.calls import OpenCalls, Settlement
+from gcom.replicated.changes import ChangeTeller, ContactLost, StateReplaced
 from gcom.replicated.durable.log import DurableLog
 from gcom.replicated.errors import Diverged, OutcomeUnknown, StorageFailed
 from gcom.replicated.evidence.records import StateRecords
@@ -33,9 +31,20 @@ from gcom.replicated.inspection import StateInspection
 from gcom.replicated.logs import MemoryLog, ReplicaLog
 from gcom.replicated.machine import MachineKind
 from gcom.replicated.membership import ReplicaGroup, StateOptions
-from gcom.replicated.messages import CallerClosed, CommandSent, DigestTold, MembersNoted, ReadMarked, decode, encode
+from gcom.replicated.messages import (
+    CallerClosed,
+    CommandSent,
+    DigestTold,
+    MembersNoted,
+    ReadMarked,
+    ReplicaMessage,
+    decode,
+    encode,
+)
 from gcom.replicated.replica import Applied
-from gcom.replicated.window import PendingCommand
+from gcom.replicated.window import CommandRetry, PendingCommand
+from gcom.runtime.user_process.entry import InterruptibleCondition, uninterrupted
+from gcom.runtime.user_process.uninterrupted import WholeFuture, WholeLock, result_of
 
 NUDGE_S = 2.0  # who waits for a durable state to be ready asks again so often
 FOREVER_S = 3600.0  # a wait without any limit cannot be interrupted on every system
@@ -49,14 +58,12 @@ class ReplicatedState(StateInspection):
         self._name = name
         self._options = options
         self.timeout_s = options.timeout_s
-        self._lock = Condition(RLock())
-        self._sending = RLock()
+        self._guard = RLock()
+        self._lock = InterruptibleCondition(self._guard)
+        self._sending = WholeLock()
         self._calls = OpenCalls(kind, self._retry_of)
         self._settled: list[Settlement] = []  # to be told to callers once the lock is let go
-        self._changes: deque[Change] = deque()  # to be told to who watches
-        self._telling = Lock()
-        self._teller: int | None = None
-        self._watchers: list[Callable[[Change], object]] = []
+        self._teller = ChangeTeller()
         self._failure: GComError | None = None
         self._closed = False
         self._pid = getpid()
@@ -65,7 +72,8 @@ class ReplicatedState(StateInspection):
         with ExitStack() as stack:
             self._log: ReplicaLog = self._make_log(node)
             stack.callback(self._log.close)
-            self.records = StateRecords(node if options.records else None, name, lambda: self._group.group, self._log)
+            recorded = node if options.records else None
+            self.records = StateRecords.of_node(recorded, name, lambda: self._group.group, self._log)
             self._log.records = self.records
             self._group = ReplicaGroup(node, definition, self)
             self._group.enter(options.timeout_s)
@@ -92,19 +100,21 @@ class ReplicatedState(StateInspection):
                     waits_for = self._log.waits_for or "its group"
                     raise GComTimeout(f"{self._name!r} is not ready after {self.timeout_s} s: it waits for {waits_for}")
 
-    def barrier(self) -> Future[None]:
+    @uninterrupted()
+    def barrier(self, deadline: float | None = None) -> Future[None]:
         """Return a Future that is done once this replica has all that was confirmed anywhere before this call."""
         self._raise_if_over()
         with self._lock:
             mark, future = self._calls.mark()
         try:
-            self._group.send(encode(mark), monotonic() + self.timeout_s)
+            self._group.send(encode(mark), monotonic() + self.timeout_s if deadline is None else deadline)
         except GComError:
             with self._lock:
                 self._calls.unmark(mark)
             raise
         return future
 
+    @uninterrupted()
     def configure(self, *names: str, timeout_s: float | None = None) -> None:
         """Change the names of the replicas, by one more or one fewer; returns once that is confirmed.
 
@@ -115,35 +125,45 @@ class ReplicatedState(StateInspection):
         self._raise_if_callback("configure")
         limit_s = self.timeout_s if timeout_s is None else timeout_s
         deadline = monotonic() + limit_s
+        late = f"the replicas of {self._name!r} are not changed after {limit_s} s: it waits for "
         while set(self.configured) != set(names):
             with self._lock:
                 self._raise_if_over()
                 asked = self._durable.durable.names_to_ask(names)
             if asked:  # else an earlier change is not settled
                 self._group.send(asked, deadline)
-            try:
-                self.barrier().result(max(0.0, deadline - monotonic()))
-            except FutureTimeout:
-                waits_for = self.waits_for or "a majority to sync it"
-                text = f"the replicas of {self._name!r} are not changed after {limit_s} s: it waits for {waits_for}"
-                raise GComTimeout(text) from None
+            await_barrier(self.barrier(), deadline, lambda: f"{late}{self.waits_for or 'a majority to sync it'}")
 
+    @uninterrupted()
     def submit(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Future[Any]:
         """Begin a command, or a fresh query; see `Submission`."""
         if name not in self._kind.queries:
-            return self._begin(name, arguments, keywords, monotonic() + self.timeout_s).future
+            return self.begin(name, arguments, keywords, monotonic() + self.timeout_s).future
         self._kind.check(name, arguments, keywords)
-        found: Future[Any] = Future()
-        answer = partial(self._answer_query, found, partial(self.query, name, arguments, keywords, False, None))
+        found: Future[Any] = WholeFuture()
+        answer = partial(answer_query, found, partial(self.query, name, arguments, keywords, False, None))
         self.barrier().add_done_callback(answer)
         return found
 
+    @uninterrupted()
+    def submit_surely(self, name: str, *arguments: Any) -> Future[Any]:
+        """Begin a command that does not wait, and is sent once it can be: it gives something up."""
+        try:
+            return self.begin(name, arguments, {}, 0.0).future
+        except (GComTimeout, Detached, NotAMember, WouldBlock):
+            self._raise_if_over()
+        with self._lock:
+            future = self._calls.window.begin_surely(name, self._kind.codec.pack([list(arguments), {}])).future
+        self._group.later(self._send_again)
+        return future
+
+    @uninterrupted()
     def command(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], timeout_s: float | None) -> Any:
         """Carry out a command; raises what it raised, OutcomeUnknown, and what Group.send raises."""
         self._raise_if_callback(name)
         timeout_s = FOREVER_S if timeout_s is None else timeout_s
         deadline = monotonic() + timeout_s
-        return self._wait(self._begin(name, arguments, keywords, deadline), deadline, timeout_s)
+        return self.wait(self.begin(name, arguments, keywords, deadline), deadline, timeout_s)
 
     def query(
         self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], fresh: bool, timeout_s: float | None
@@ -151,23 +171,20 @@ class ReplicatedState(StateInspection):
         """Answer a query from this replica; with `fresh`, once it has all that was confirmed before."""
         self._raise_if_over()
         if fresh:
-            self._raise_if_callback(name)
-            try:
-                self.barrier().result(FOREVER_S if timeout_s is None else timeout_s)
-            except FutureTimeout:
-                raise GComTimeout(f"no fresh answer of {self._name!r} after {timeout_s} s") from None
-        with self._lock:
+            self._await_fresh(name, timeout_s)
+        with self._guard:  # which no interrupt leaves taken: it is written in C
             self._raise_if_over()
             found = self._kind.queries[name](self._log.replica.machine, *arguments, **keywords)
             return self._kind.codec.copy(found)
 
-    def _answer_query(self, found: Future[Any], query: Callable[[], Any], barrier: Future[None]) -> None:
-        try:
-            barrier.result()
-            complete(found, query())
-        except Exception as error:  # outermost: of the application's query, whose error is its caller's
-            fail(found, error)
+    @uninterrupted()
+    def _await_fresh(self, name: str, timeout_s: float | None) -> None:
+        self._raise_if_callback(name)
+        deadline = monotonic() + (FOREVER_S if timeout_s is None else timeout_s)
+        late = f"no fresh answer of {self._name!r} after {timeout_s} s"
+        await_barrier(self.barrier(deadline), deadline, lambda: late)
 
+    @uninterrupted()
     def close(self) -> None:
         """Leave the group. Commands without an answer end with OutcomeUnknown. May be called again."""
         if getpid() != self._pid:
@@ -189,9 +206,8 @@ class ReplicatedState(StateInspection):
 
     # commands
 
-    def _begin(
-        self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], deadline: float
-    ) -> PendingCommand:
+    def begin(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], deadline: float) -> PendingCommand:
+        """Send a command; at a deadline that has passed it is sent if that needs no wait. An error: it was not sent."""
         self._raise_if_over()
         self._kind.check(name, arguments, keywords)
         packed = self._kind.codec.pack([list(arguments), keywords])
@@ -204,6 +220,8 @@ class ReplicatedState(StateInspection):
                     if window.full or not window.opened:
                         continue  # another thread was first
                     pending = window.begin(name, packed)
+                    if window.gather(pending):
+                        return pending
                 sent = False
                 try:
                     self._group.send(encode(pending.message), deadline)
@@ -226,6 +244,19 @@ class ReplicatedState(StateInspection):
             yield
         finally:
             self._sending.release()
+            self._send_gathered()
+
+    def _send_gathered(self) -> None:
+        """Send what has gathered, if it is time, without waiting: a thread that sends now looks again after that."""
+        while self._calls.window.due and self._sending.acquire(blocking=False):
+            try:
+                with self._lock:
+                    payloads = self._calls.window.take_gathered()
+                self._group.send_many(payloads, 0.0)
+            except GComError:
+                self._group.later(self._send_again)
+            finally:
+                self._sending.release()
 
     def _await_room(self, deadline: float) -> None:
         with self._lock:
@@ -244,37 +275,35 @@ class ReplicatedState(StateInspection):
             self._log.nudge()
         return left > 0
 
-    def _wait(self, pending: PendingCommand, deadline: float, timeout_s: float) -> Any:
+    @uninterrupted()
+    def wait(self, pending: PendingCommand, deadline: float, timeout_s: float) -> Any:
+        """Return a command's result, or raise what it raised; raises OutcomeUnknown."""
         try:
-            return pending.future.result(max(0.0, deadline - monotonic()))
+            return result_of(pending.future, max(0.0, deadline - monotonic()))
         except FutureTimeout:
             if pending.future.done():
                 raise
-            number, name = pending.message.number, pending.message.name
-            raise OutcomeUnknown(
-                f"no answer to {name} (command {number}) of {self._name!r} after {timeout_s} s: it may be applied "
-                "later; call retry() on this error to find out",
-                self._retry_of(pending),
-            ) from None
+            raise self.unknown(pending, f"after {timeout_s} s") from None
 
-    def _retry_of(self, pending: PendingCommand) -> Retry:
-        def again(via: Any, timeout_s: float | None) -> Any:
-            there: ReplicatedState = self if via is None else via.replicas
-            found = pending
-            if pending.future.done() or there is not self:
-                found = there.resubmit(pending.message)
-            limit_s = there.timeout_s if timeout_s is None else timeout_s
-            return there._wait(found, monotonic() + limit_s, limit_s)
+    def unknown(
+        self, pending: PendingCommand, when: str, advice: str = "call retry() on this error to find out"
+    ) -> OutcomeUnknown:
+        """Return the error of a command that has no answer."""
+        number, name = pending.message.number, pending.message.name
+        text = f"no answer to {name} (command {number}) of {self._name!r} {when}: it may be applied later; "
+        return OutcomeUnknown(f"{text}{advice}", self._retry_of(pending))
 
-        return again
+    def _retry_of(self, pending: PendingCommand) -> CommandRetry:
+        return CommandRetry(self, pending)
 
-    def resubmit(self, message: CommandSent) -> PendingCommand:
+    @uninterrupted()
+    def resubmit(self, message: CommandSent, deadline: float) -> PendingCommand:
         """Send a command again, whoever sent it first; it is applied once in all."""
         with self._lock:
             pending = self._calls.adopt(message)
         try:
             self._raise_if_over()
-            self._group.send(encode(message), monotonic() + self.timeout_s)
+            self._group.send(encode(message), deadline)
         except GComError as error:
             with self._lock:
                 self._calls.disown(message)
@@ -288,14 +317,12 @@ class ReplicatedState(StateInspection):
                 if self._failure or self._log.waits_for:
                     return  # when that is over, it is sent again
                 payloads = self._calls.unanswered()
-            deadline = monotonic() + self.timeout_s
-            for payload in payloads:
-                self._group.send(payload, deadline)
+            self._group.send_many(payloads, monotonic() + self.timeout_s)
 
     def _announce_members(self) -> None:
         view = self._group.group.view
         if self._group.leads and self.members != view.members:
-            self._group.send(encode(MembersNoted(view.number, view.members)), monotonic() + self.timeout_s)
+            self._group.send_within(encode(MembersNoted(view.number, view.members)), self.timeout_s)
 
     # callbacks of the group, by the thread that listens
 
@@ -311,17 +338,23 @@ class ReplicatedState(StateInspection):
                 self._failure = None
             self._log.load(data)
 
+    def on_messages(self, messages: list[gcom.Message]) -> None:
+        """Deal with messages of the group, under one lock: alone each would cost half as much again."""
+        with self._settling():
+            for message in messages:
+                try:
+                    self._on_message(message, decode(message.data))
+                except MalformedFrame as error:
+                    logger.warning("replicated state {}: {} sent {}", self._name, message.sender, error)
+
     def on_event(self, event: gcom.Event) -> None:
-        """Deal with an event of the group."""
+        """Deal with another event of the group."""
         match event:
-            case gcom.Message():
-                self._on_message(event)
-                return
-            case gcom.Departure(returning=False, reason=reason) if not self._closed:
-                self._end(NotAMember(f"the group of the replicated state {self._name!r} is over here: {reason}"))
+            case gcom.Departure(returning=False, reason=reason) if not self._closed and reason != "dissolved":
+                self.on_over(reason)
                 return
             case gcom.QuorumLost() | gcom.Departure():
-                self._tell(ContactLost(self.index))
+                self._teller.tell_now(ContactLost(self.index))
             case gcom.StateUnmerged(reason=reason):
                 logger.warning("replicated state {}: what this process had is given up: {}", self._name, reason)
         with self._settling():
@@ -332,6 +365,8 @@ class ReplicatedState(StateInspection):
                 case gcom.ViewChange(view):
                     self._log.on_view(view.number, self.process)
                     self._group.later(self._announce_members)
+                case gcom.Departure(returning=False) if not self._closed:
+                    self._begin_anew()
                 case gcom.Returned():
                     self._log.on_instance()
                 case gcom.QuorumRegained() | gcom.Settled(arrived=False):
@@ -344,21 +379,15 @@ class ReplicatedState(StateInspection):
                 case gcom.StateRestored():
                     self._log.on_own_state(lost=False)
 
-    def _on_message(self, message: gcom.Message) -> None:
-        try:
-            found = decode(message.data)
-        except MalformedFrame as error:
-            logger.warning("replicated state {}: {} sent {}", self._name, message.sender, error)
-            return
-        with self._settling():
-            match found:
-                case ReadMarked(reader, number):
-                    self._log.mark(reader, number)
-                case DigestTold(index, digest):
-                    if self._log.replica.on_digest(message.sender, index, digest):
-                        self._diverge(index)
-                case _:
-                    self._log.deliver(message.sender, message.view, message.data, found)
+    def _on_message(self, message: gcom.Message, found: ReplicaMessage) -> None:
+        match found:
+            case ReadMarked(reader, number):
+                self._log.mark(reader, number)
+            case DigestTold(index, digest):
+                if self._log.replica.on_digest(message.sender, index, digest):
+                    self._diverge(index)
+            case _:
+                self._log.deliver(message.sender, message.view, message.data, found)
 
     # callbacks of the log, with the lock held
 
@@ -366,14 +395,16 @@ class ReplicatedState(StateInspection):
         """Answer a caller here, and tell who watches."""
         self._settled += self.records.on_applied(applied, self._calls.on_applied(applied))
         self._lock.notify_all()
+        if self._calls.window.due:
+            self._settled.append(self._send_gathered)
         replica = self._log.replica
         if (digest := replica.take_digest(applied.index)) and len(replica.members) > 1:
-            self._group.later(partial(self._multicast, encode(DigestTold(*digest))))
+            self._group.later(partial(self._group.send_within, encode(DigestTold(*digest)), self.timeout_s))
         if applied.defect:
             logger.error("the machine of replicated state {} failed:\n{}", self._name, applied.defect)
-        if self._watchers and (change := change_of(self._kind, applied)):
-            self._changes.append(change)
-        if not self._calls.window.opened and applied.fate == "forgotten":
+        if self._teller.watchers and (change := change_of(self._kind, applied)):
+            self._teller.add(change)
+        if self._calls.must_send_again(applied):
             self._group.later(self._send_again)
 
     def on_read(self, caller: str, number: int) -> None:
@@ -384,8 +415,9 @@ class ReplicatedState(StateInspection):
         """Answer the callers whose answers came with a state."""
         replica = self._log.replica
         self.records.on_state_taken()
-        self._settled += self._calls.on_state(replica.callers.get(self._calls.window.caller), replica.index)
-        self._changes.append(StateReplaced(replica.index))
+        record = replica.callers.get(self._calls.window.caller)
+        self._settled += self._calls.on_state(record, replica.index, self._log.place.last)
+        self._teller.add(StateReplaced(replica.index))
 
     def on_live(self) -> None:
         """Send again what may not have arrived."""
@@ -395,23 +427,14 @@ class ReplicatedState(StateInspection):
 
     def multicast_later(self, payload: bytes) -> None:
         """Have something said to all."""
-        self._group.later(partial(self._multicast, payload))
-
-    def _multicast(self, payload: bytes) -> None:
-        self._group.send(payload, monotonic() + self.timeout_s)
+        self._group.later(partial(self._group.send_within, payload, self.timeout_s))
 
     def tell_others_later(self, payload: bytes) -> None:
         """Have something said to each other member."""
         if self._durable is not None and self._durable.in_writer():
             # At once, when the lock is let go: callers wait for this, and a switch of threads is a part of their time.
-            self._settled.append(partial(self._tell_others, payload))
+            self._settled.append(partial(self._group.tell_others_at_once, payload))
         else:
-            self._group.later(partial(self._group.tell_others, payload))
-
-    def _tell_others(self, payload: bytes) -> None:
-        try:
-            self._group.tell_others(payload, 0.0)
-        except GComError:
             self._group.later(partial(self._group.tell_others, payload))
 
     def on_written(self, written: Callable[[], None]) -> None:
@@ -424,7 +447,18 @@ class ReplicatedState(StateInspection):
         self._end(error)
         self._group.later(partial(self._group.close, self.timeout_s))
 
+    def _begin_anew(self) -> None:
+        """Go on with what is here: this process was cut off, and all others have left meanwhile."""
+        logger.warning("replicated state {}: all others left it while they were not heard; going on", self._name)
+        self._group.begin_anew(self.timeout_s)
+        self._log.on_instance()
+
     # ends
+
+    def on_over(self, reason: str) -> None:
+        """End, since this process cannot be in the group any more."""
+        self._teller.tell_now(ContactLost(self.index))
+        self._end(NotAMember(f"the group of the replicated state {self._name!r} is over here: {reason}"))
 
     def _diverge(self, index: int) -> None:
         if self._failure:
@@ -447,26 +481,11 @@ class ReplicatedState(StateInspection):
             self._failure = failure
             self._settled += self._calls.end(failure)
             self._lock.notify_all()
+        self._group.end()
 
     def on_defect(self) -> None:
         """End by a defect of GCom, whose traceback is printed."""
         self._end(GComError(f"a defect in GCom ended {self._name!r}; its traceback was printed"))
-
-    def _raise_if_over(self) -> None:
-        # Before any lock: in the child of a fork another thread may hold it for good.
-        if getpid() != self._pid:
-            raise Forked(f"the replicated state {self._name!r} lives on in the parent alone: open it anew in the child")
-        if self._failure is not None:
-            raise self._failure
-
-    def _in_callback(self) -> bool:
-        """Tell whether this thread applies commands: one that it waited for would never come."""
-        writes = self._durable is not None and self._durable.in_writer()
-        return self._group.in_callback or writes or self._teller == get_ident()
-
-    def _raise_if_callback(self, name: str) -> None:
-        if self._in_callback():
-            raise WouldBlock(f"a callback of {self._name!r} must not wait for {name}: use submit.{name}")
 
     @contextmanager
     def _settling(self) -> Iterator[None]:
@@ -476,19 +495,4 @@ class ReplicatedState(StateInspection):
             settled, self._settled = self._settled, []
         for it in settled:
             it()
-        # One thread at a time, in the order of the changes; whoever finds another at it leaves them to that one.
-        while self._changes and self._telling.acquire(blocking=False):
-            try:
-                self._teller = get_ident()
-                while self._changes:
-                    self._tell(self._changes.popleft())
-            finally:
-                self._teller = None
-                self._telling.release()
-
-    def _tell(self, change: Change) -> None:
-        for watcher in list(self._watchers):
-            try:
-                watcher(change)
-            except Exception:  # outermost: what the application's callback raises is not the listener's end
-                traceback.print_exc()
+        self._teller.tell()

@@ -123,13 +123,15 @@ class Faults:
         for link in (*self.cuts, *self.links):
             if not isinstance(link, tuple) or len(link) != 2:
                 raise BadValue(f"faults: a link is a pair of names; got {link!r}")
-            # A cut of a name that nobody can have would cut nothing, and look like a cut.
-            _name(link[0]), _name(link[1])
         if not all(isinstance(it, LinkFaults) for it in self.links.values()):
             raise BadValue("faults: the settings of a link are LinkFaults")
         for name, ms in self.freeze.items():
-            if type(ms) is not int or not 0 <= ms <= FREEZE_MS_MAX or not _name(name):
+            if type(ms) is not int or not 0 <= ms <= FREEZE_MS_MAX:
                 raise BadValue(f"faults: {name!r} is frozen for 0 to {FREEZE_MS_MAX} ms; got {ms!r}")
+        # A cut of a name that nobody can have would cut nothing, and look like a cut; so would one in another form.
+        object.__setattr__(self, "cuts", frozenset((_name(a), _name(b)) for a, b in self.cuts))
+        object.__setattr__(self, "links", {(_name(a), _name(b)): found for (a, b), found in self.links.items()})
+        object.__setattr__(self, "freeze", {_name(name): ms for name, ms in self.freeze.items()})
 
     @classmethod
     def parse(cls, text: str) -> Faults:
@@ -139,7 +141,9 @@ class Faults:
             raise BadValue(f"faults of {len(text):,} characters are too long: at most {TEXT_CHARS_MAX:,}")
         found = cls()
         # Blanks and lines part items as commas do: in a file each may stand on a line of its own.
-        for item in [item for item in re.split(r"[,\s]+", text) if item not in ("", "none")]:
+        # A blank only before the next word with its `=`: a name may have one inside.
+        items = re.split(r"[,\n]|\s+(?=\w+(?:\[[^\]]*\])?=)", text)
+        for item in [item.strip() for item in items if item.strip() not in ("", "none")]:
             key, _, value = item.partition("=")
             found = replace(found, **_read(found, item, key, value))
         return found
@@ -230,7 +234,7 @@ def _read(found: Faults, item: str, key: str, value: str) -> dict[str, Any]:
     if key == "seed" and value.isascii() and value.isdigit() and len(value) <= 18:
         return {"seed": int(value)}
     if key == "freeze" and (frozen := _FREEZE.fullmatch(value)):
-        return {"freeze": {**found.freeze, frozen[1]: int(frozen[2])}}
+        return {"freeze": {**found.freeze, _name(frozen[1]): int(frozen[2])}}
     if name not in (*_SHARES, "delay"):
         raise _bad(item)
     setting: Any = _delay(value, item) if name == "delay" else _share(item, value)
@@ -276,7 +280,7 @@ def _links(item: str, value: str) -> Iterator[Link]:
 
 
 def _name(text: str) -> str:
-    return text if text == ANYBODY else names.member_name(text)
+    return text if text == ANYBODY else names.member_name(text.strip())
 
 
 def _check(settings: Faults | LinkFaults, optional: bool) -> None:

@@ -14,7 +14,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
@@ -23,7 +22,6 @@ from loguru import logger
 from gcom.core.codec import frames as codec
 from gcom.core.ended import answer_for_ended
 from gcom.core.machine import GroupMachine, Stage
-from gcom.core.messages import events
 from gcom.core.messages.frames import Frame, Refused, Reply
 from gcom.core.messages.registry import Lookup, Request
 from gcom.core.messages.sequencer import SequencerRequest
@@ -33,11 +31,11 @@ from gcom.runtime.fault_injection import REGISTRY, FaultInjector, wanted
 from gcom.runtime.faults import Faults, refuse_off_loopback
 from gcom.runtime.inspection import status
 from gcom.runtime.inspection.snapshots import snapshot_of
-from gcom.runtime.joining import await_entry, await_exit
+from gcom.runtime.joining import await_entry, await_exit, await_withdrawn, withdraw
 from gcom.runtime.links.link import Link
 from gcom.runtime.links.link_table import LinkTable
 from gcom.runtime.links.reader import Reader
-from gcom.runtime.logs import DeliveryLogs
+from gcom.runtime.logs import DeliveryLogs, Logging
 from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.registry.requests import RegistryRequests
@@ -51,6 +49,7 @@ from gcom.runtime.step_lock import StepLock
 from gcom.runtime.user_process.entry import own
 from gcom.runtime.user_process.life import Life
 from gcom.runtime.user_process.process_events import end_with_program, tell_of_forks
+from gcom.runtime.waiting import run
 from gcom.values import limits, names
 from gcom.values.definition import Definition, unsigned
 from gcom.values.names import Address, Process
@@ -66,12 +65,12 @@ class Host:
         self,
         name: str,
         registry: str | None,
-        log_dir: str | Path | None,
+        logging: Logging,
         faults: str | Faults | None,
         listening: Listening,
     ) -> None:
         with ExitStack() as made:  # of what is to be let go of where the rest cannot be had
-            self._make(made, name, registry, log_dir, faults, listening)
+            self._make(made, name, registry, logging, faults, listening)
             made.pop_all()
 
     def _make(
@@ -79,7 +78,7 @@ class Host:
         made: ExitStack,
         name: str,
         registry: str | None,
-        log_dir: str | Path | None,
+        logging: Logging,
         faults: str | Faults | None,
         listening: Listening,
     ) -> None:
@@ -98,7 +97,7 @@ class Host:
         self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
         self.lock = StepLock()
         self.forked = False  # this process is a child of the one whose node this is
-        self.logs = DeliveryLogs(log_dir)
+        self.logs = DeliveryLogs(logging)
         self.sessions = SessionTable()
         self._entered: set[str] = set()
         self._unsent: dict[str, int] = {}  # by group, when the node was closed
@@ -197,8 +196,9 @@ class Host:
             # The wait gives the lock back, as a condition's does: the other groups of this node go on.
             await await_entry(self, session, timeout_s, deadline)
         except BaseException:  # outermost: of a join; nobody will hold the group, so it must not stay in it
-            session.step(events.Exit())
-            self.sessions.drop(session)
+            withdraw(session)
+            if session.machine.stage is Stage.ENDED:
+                self.sessions.drop(session)
             raise
         return membership
 
@@ -274,10 +274,6 @@ class Host:
     def serve(self, session: Session, peer: Process) -> None:
         """Have the link to a peer, if it is one still, take turns for the session."""
         self.links.serve(session, peer)
-
-    def links_to_all(self, session: Session) -> list[Link]:
-        """Return the links to a session's peers, in their order, if each could write at once; else none."""
-        return self.links.to_all(session)
 
     def snapshot(self, membership: Membership) -> Snapshot:
         """Return one look at a membership (`Group.snapshot`)."""
@@ -439,6 +435,7 @@ class Host:
             self._leaving = True
             for session in self.sessions:
                 session.changed.notify_all()  # a join in progress ends
+            run(await_withdrawn(self.sessions, deadline))
             inside = [it.membership for it in self.sessions if it.membership.session.machine.view]
         inside.sort(key=lambda membership: membership.session.detached)  # which may take all the time that there is
         # Each once: a membership may have two sessions for a moment, one that ends and one that returns.

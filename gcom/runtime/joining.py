@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from time import monotonic
 from typing import Protocol
 
 from loguru import logger
 
+from gcom.core.machine import Stage
+from gcom.core.messages import events
 from gcom.errors import GComTimeout, LocalError
 from gcom.runtime.session import Session
 
+POLL_S = 0.1  # how late an end that wakes nobody is seen
 TOLD_AFTER_S = 1.0  # a join that takes longer says once what it waits for
 
 
@@ -43,6 +46,21 @@ async def await_exit(host: JoiningHost, group: str, deadline: float) -> None:
             waits_for = inside[0].machine.waits_for or "the view without it"
             raise LocalError(f"{host.name!r} is on its way out of group {group!r}: it waits for {waits_for}")
         host.raise_if_leaving()
+
+
+def withdraw(session: Session) -> None:
+    """Break a join off; a process that is let in meanwhile leaves in good order."""
+    session.leaving = True
+    session.step(events.Leave())
+
+
+async def await_withdrawn(sessions: Iterable[Session], deadline: float) -> None:
+    """Wait until each join that was broken off has ended, or is in, so that it can leave."""
+    for session in tuple(sessions):
+        # One on its way back is given up by its membership.
+        while session.machine.stage is Stage.ENTERING and session.membership.session is session:
+            if not await session.wait_for_change(min(deadline, monotonic() + POLL_S)) and monotonic() >= deadline:
+                return
 
 
 async def await_entry(host: JoiningHost, session: Session, timeout_s: float, deadline: float) -> None:

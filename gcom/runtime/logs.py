@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from loguru import logger
 
@@ -20,11 +21,21 @@ from gcom.trace.writer import DeliveryLog
 from gcom.values.names import Process
 
 
+class Logging(NamedTuple):
+    """The delivery logs that the application wants: in which folder, if any, and whether with digests of payloads."""
+
+    folder: str | Path | None
+    digests: bool
+
+
 class DeliveryLogs:
     """The logs by process; without a folder there are none. `open` and `take_unused` hold the host's lock."""
 
-    def __init__(self, folder: str | Path | None) -> None:
+    def __init__(self, wanted: Logging) -> None:
         """Make the folder if need be; raise BadValue if it cannot be had, before anything is half-created."""
+        folder, self._digests = wanted
+        if self._digests and folder is None:
+            raise BadValue("log_digests needs log_dir, the folder for the logs; got none")
         self.folder = Path(folder) if folder is not None else None
         self.troubles: dict[Process, str] = {}  # why logs have ended; set and get are atomic
         self._logs: dict[Process, DeliveryLog] = {}
@@ -46,6 +57,7 @@ class DeliveryLogs:
                 wall_ns=time.time_ns(),
                 clock_us=lambda: time.monotonic_ns() // 1000,
                 on_trouble=partial(self._on_trouble, process),
+                digests=self._digests,
             )
 
     def get(self, process: Process) -> DeliveryLog | None:
@@ -82,7 +94,7 @@ class DeliveryLogs:
 
 
 class SessionLog:
-    """One session's part of its process's delivery log. Guarded by the host's lock."""
+    """A session's part of its process's delivery log. Guarded by the host's lock."""
 
     def __init__(self, log: DeliveryLog, machine: GroupMachine) -> None:
         self.flush_before_frame = log.flush_before_frame

@@ -1,4 +1,4 @@
-"""One membership, from the join until the leave: all its sessions, the queue to the application, and the way back in.
+"""A membership, from the join until the leave: all its sessions, the queue to the application, and the way back in.
 
 A process that is put out of its group, or loses its quorum, comes back as another process (ARCHITECTURE 4): another
 machine, another session, another log. The application keeps its `Group`, and reads the end of one session and the

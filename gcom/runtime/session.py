@@ -1,4 +1,4 @@
-"""One machine and what is kept for it: the rhythm lock, step, carry out, unlock for one group at one process.
+"""A machine and what is kept for it: the rhythm lock, step, carry out, unlock for one group at one process.
 
 Carrying out an effect never waits for a peer, and never calls the application: deliveries go to a queue, which the
 receiver empties later, requests to the registry go to a thread of the host, frames are taken by the links. So
@@ -61,12 +61,6 @@ UNAWAITED = frozenset((Sent, AskRegistry, AskSequencer))  # nobody waits for the
 Notice = Installed | Quorum | DoubtSettled | Suspected | Skip | UnicastLost
 
 
-class SessionLink(Protocol):
-    """The part of a link that a session uses."""
-
-    def put(self, session: Session, frame: Frame) -> None: ...
-
-
 class SessionHost(Protocol):
     """The part of the host that a session uses. All but `lock` is called with the lock held."""
 
@@ -77,8 +71,6 @@ class SessionHost(Protocol):
     def reschedule(self, session: Session) -> None: ...
 
     def serve(self, session: Session, peer: Process) -> None: ...
-
-    def links_to_all(self, session: Session) -> Sequence[SessionLink]: ...
 
     def ask_registry(self, session: Session, request: Request) -> None: ...
 
@@ -112,7 +104,7 @@ class SessionOwner(StateOwner, Protocol):
 
 
 class Session:
-    """One process in one group. Every field is guarded by the host's lock."""
+    """A process in one group. Every field is guarded by the host's lock."""
 
     def __init__(
         self, host: SessionHost, machine: GroupMachine, log: DeliveryLog | None, membership: SessionOwner
@@ -275,15 +267,7 @@ class Session:
         if self.ended is not None:
             return  # the machine takes nothing more: what lies here was never sent, and counts so (`unnumbered`)
         payloads, self._buffer = self._buffer, []
-        now_ms = self._host.now_ms()
-        # The usual case of single messages: one step, in place of one to submit and one for each peer to take. Not in a
-        # total order, where a run waits for its place.
-        definition = self.machine.definition
-        links = [] if definition and definition.total else self._host.links_to_all(self)
-        frames, effects = self.machine.submit_to_all(payloads, now_ms) if links else ([], [])
-        self._carry_out(effects if frames else self.machine.handle(events.Submit(payloads), now_ms))
-        for link, frame in zip(links, frames, strict=False):  # there may be no frames
-            link.put(self, frame)
+        self.step(events.Submit(payloads))
 
     def begin_leaving(self) -> None:
         """Send no more; own messages count as read, so that the window opens for the rest. Holds the lock."""
@@ -300,7 +284,7 @@ class Session:
         """Have members say now what they would say at their next heartbeat. Holds the lock."""
         now_ms = self._host.now_ms()
         for peer in peers:
-            self.machine.bring_forward(peer, now_ms, limits.HEARTBEAT_MS)
+            self.machine.bring_forward(peer, now_ms, limits.REST_MS)
             self._host.serve(self, peer)
 
     @contextmanager

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from secrets import token_hex
-from threading import Condition
 from time import monotonic
 from typing import NamedTuple, Protocol, TypeVar
 
 from gcom.replicated import Change
+from gcom.runtime.user_process.entry import InterruptibleCondition, uninterrupted
 from gcom.sessions.errors import SessionTimeout
 from gcom.sessions.table import INDEX_BYTES, SessionRecords
 from gcom.sessions.tokens import SessionToken
@@ -40,7 +40,7 @@ class LocalReplica:
 
     def __init__(self, table: SessionRecords) -> None:
         self._table = table
-        self._changed = Condition()
+        self._changed = InterruptibleCondition()
         self._unwatch = table.replicas.watch(self._on_change)
         self.name = str(table.replicas.process).partition("#")[0]
 
@@ -55,6 +55,10 @@ class LocalReplica:
 
     def write(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> SessionAnswer:
         """Carry out the next write of a session, behind those before it."""
+        return self.write_once(token, name, body, timeout_s)[0]
+
+    def write_once(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> tuple[SessionAnswer, bool]:
+        """Carry out the next write of a session; return its answer, and whether it had been carried out before."""
         deadline = monotonic() + timeout_s
         in_order = "MW" in token.guarantees
         if in_order and token.written:
@@ -68,8 +72,8 @@ class LocalReplica:
                 token,
             )
         numbered = (token.session, token.secret, token.written + 1, in_order)
-        found = self._table.within(max(0.0, deadline - monotonic())).write(*numbered, name, body)
-        return SessionAnswer(*found, self.name)
+        answer, index, repeated = self._table.within(max(0.0, deadline - monotonic())).write(*numbered, name, body)
+        return SessionAnswer(answer, index, self.name), repeated
 
     def read(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> SessionAnswer:
         """Answer a query once this replica has what the session's guarantees demand."""
@@ -101,6 +105,7 @@ class LocalReplica:
         with self._changed:
             self._changed.notify_all()
 
+    @uninterrupted()
     def _await(
         self, reached: Callable[[], T | None], deadline: float, waits: Callable[[], str], token: SessionToken
     ) -> T:

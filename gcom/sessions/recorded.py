@@ -24,11 +24,11 @@ class RecordedReplica(LocalReplica):
 
     def write(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> SessionAnswer:
         """Carry out a write, and record its index."""
-        found = super().write(token, name, body, timeout_s)
+        found, repeated = self.write_once(token, name, body, timeout_s)
         if self._records.enabled:
-            self._note(
-                "write", token, f'"number":{token.written + 1},"seen":{token.read_index},"index":{found.version}'
-            )
+            # The session may have read what came after the first attempt: that is no older than the write.
+            seen = 0 if repeated else token.read_index
+            self._note("write", token, f'"number":{token.written + 1},"seen":{seen},"index":{found.version}')
         return found
 
     def read(self, token: SessionToken, name: str, body: bytes, timeout_s: float) -> SessionAnswer:

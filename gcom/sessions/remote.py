@@ -19,6 +19,7 @@ from gcom.errors import BadValue, Forked, GComError, GComTimeout, LocalError, Un
 from gcom.replicated import OutcomeUnknown
 from gcom.replicated.machine import Machine, MachineKind
 from gcom.runtime import pyro
+from gcom.runtime.api.guards import seconds_of
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.security.process import credentials_for, registry_addresses
 from gcom.sessions.access import SessionAnswer
@@ -98,7 +99,7 @@ class RemoteReplica:
 
 
 class _Asking:
-    """One request on its way from replica to replica."""
+    """A request on its way from replica to replica."""
 
     def __init__(self, request: SessionRequest, choice: ReplicaChoice, deadline: float) -> None:
         self._request = request
@@ -165,9 +166,7 @@ class RemoteSessionStore(Generic[M]):
         self, guarantees: Iterable[str] = GUARANTEES, *, token: str | None = None, timeout_s: float | None = None
     ) -> ClientSession[M]:
         """Open a session, or go on with that of a token: as `SessionStore.session`, at whichever replica answers."""
-        limit_s = self._timeout_s if timeout_s is None else timeout_s
-        if not 0 <= limit_s < float("inf"):
-            raise BadValue(f"timeout_s must be a number of seconds, 0 or more; got {timeout_s!r}")
+        limit_s = seconds_of(self._timeout_s if timeout_s is None else timeout_s)
         if token is not None:
             return ClientSession(self._kind, self._replica, SessionToken.decode(token), limit_s)
         named, secret = guarantees_of(guarantees), token_hex(8)

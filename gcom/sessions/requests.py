@@ -24,7 +24,7 @@ _BACK = {it.__name__: it for it in _TRAVEL}
 
 @dataclass(frozen=True, slots=True)
 class SessionRequest:
-    """One call of a remote session. `token` is a secret alone where a session is begun."""
+    """A call of a remote session. `token` is a secret alone where a session is begun."""
 
     ask: AskedFor
     machine: str  # the name of its class: another one is refused

@@ -20,7 +20,7 @@ LEAVE_S = 2.0  # for the close of a session
 
 
 class ClientSession(Generic[M]):
-    """One session. `state` has the machine's commands and queries.
+    """A session. `state` has the machine's commands and queries.
 
         with store.session(guarantees={"RYW", "MR"}) as s:
             s.state.deposit("ann", 100)

@@ -13,6 +13,7 @@ from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import BadValue
 from gcom.replicated import ReplicatedState
 from gcom.replicated.machine import Machine, MachineKind
+from gcom.runtime.api.guards import seconds_of
 from gcom.sessions.errors import BadToken
 from gcom.sessions.recorded import RecordedReplica
 from gcom.sessions.remote import SCHEME, RemoteSessionStore, connect
@@ -60,9 +61,7 @@ class SessionStore(Generic[M]):
         reads); a token brings those of its session. `timeout_s`: how long a read or write waits for what the session
         has seen. Raises BadToken, BadValue, SessionTimeout, and what a command raises.
         """
-        limit_s = self._timeout_s if timeout_s is None else timeout_s
-        if not 0 <= limit_s < float("inf"):
-            raise BadValue(f"timeout_s must be a number of seconds, 0 or more; got {timeout_s!r}")
+        limit_s = seconds_of(self._timeout_s if timeout_s is None else timeout_s)
         if token is not None:
             return ClientSession(self._kind, self._replica, self._known(token), limit_s)
         named, secret = guarantees_of(guarantees), token_hex(8)

@@ -101,12 +101,12 @@ class SessionRecords(Machine):
     @command
     def write(
         self, session: int, secret: str, number: int, in_order: bool, name: str, body: bytes
-    ) -> tuple[bytes, int]:
-        """Carry out write `number` of a session, once; return its answer, and its index."""
+    ) -> tuple[bytes, int, bool]:
+        """Carry out write `number` of a session, once; return its answer, its index, and whether it is a repetition."""
         record = self._record(session, secret)
         crc = crc32(body, crc32(name.encode()))
         if number == record.written and crc == record.crc:
-            return record.answer, record.index
+            return record.answer, record.index, True
         if number <= record.written:
             raise SessionForked(
                 f"write {number} of session {session} was another one, and {record.written} were done: somebody else "
@@ -117,7 +117,7 @@ class SessionRecords(Machine):
         record.answer = self._perform(name, body)
         record.written, record.index, record.crc = number, self.context.index, crc
         self._last = record.index
-        return record.answer, record.index
+        return record.answer, record.index, False
 
     @query
     def position(self) -> int:

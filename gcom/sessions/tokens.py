@@ -51,7 +51,10 @@ class SessionToken:
                     numbers = [it for it in fields if isinstance(it, int)]
                     if not all(0 <= it <= INDEX_MAX for it in numbers) or not set(named) <= set(GUARANTEES):
                         raise ValueError("a value of it cannot be")
-                    return cls(*fields)
+                    found = cls(*fields)
+                    if found.encode() != text:
+                        raise ValueError("it is written otherwise")
+                    return found
                 case _:
                     raise ValueError("it has other fields")
         except (NotBase64, ValueError, msgpack.exceptions.UnpackException, TypeError) as error:
@@ -60,7 +63,7 @@ class SessionToken:
 
 def guarantees_of(named: Iterable[str]) -> tuple[str, ...]:
     """Return guarantees in their usual order; raises BadValue for other names."""
-    asked = {named} if isinstance(named, str) else set(named)
-    if unknown := sorted(asked - set(GUARANTEES)):
-        raise BadValue(f"a guarantee must be one of {', '.join(GUARANTEES)}; got {unknown[0]!r}")
+    asked = [named] if isinstance(named, str) or not isinstance(named, Iterable) else [*named]
+    if unknown := [it for it in asked if it not in GUARANTEES]:
+        raise BadValue(f"a guarantee must be one of {', '.join(GUARANTEES)}; got {unknown[0]!r:.60}")
     return tuple(it for it in GUARANTEES if it in asked)

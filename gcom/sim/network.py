@@ -39,6 +39,7 @@ class NetworkNode(Protocol):
     address: Address
     clock: Clock
     crashed: bool
+    paused: bool
     refuses: bool
 
     def run(self, action: Callable[[], None]) -> None: ...
@@ -142,6 +143,12 @@ class Network:
                 return cut
         return None
 
+    def connects(self, one: NetworkNode, address: Address) -> bool:
+        """Return whether a node and the one at an address, which runs, could call each other now."""
+        other = self._addresses.at_address(address)
+        pairs = {(one.name, other.name), (other.name, one.name)}
+        return not (other.crashed or other.paused) and not any(pairs & cut.blocks for _, cut in self._cuts)
+
     # calls
 
     def call(self, caller: NetworkNode, address: Address, data: bytes, end: End, connection: SimConnection) -> None:
@@ -229,7 +236,7 @@ class Network:
 
 
 class SimConnection:
-    """One caller's calls to one address, until the first of them fails: in order there, and their replies back."""
+    """A caller's calls to one address, until the first of them fails: in order there, and their replies back."""
 
     def __init__(self) -> None:
         self.broken = False
@@ -285,7 +292,7 @@ class SimConnection:
 
 
 class _SimCall:
-    """One call; its caller learns its end once."""
+    """A call; its caller learns its end once."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""One simulated operating-system process under a member's name: its clock, pauses, death, and sessions in the group.
+"""A simulated operating-system process under a member's name: its clock, pauses, death, and sessions in the group.
 
 A process that was put out of its group, or could not get in, enters again by itself as another incarnation, at the same
 address; one that is started again after a crash does so at another, or at the same port.
@@ -33,7 +33,7 @@ class NodeWorld(SessionWorld, Protocol):
 
 
 class SimNode:
-    """One process. `crashed` is final; `paused` holds back all that happens to it; `away`: it left on purpose."""
+    """A process. `crashed` is final; `paused` holds back all that happens to it; `away`: it left on purpose."""
 
     def __init__(self, world: NodeWorld, name: str, address: Address, clock: Clock, rng: Random) -> None:
         self.world = world

@@ -264,7 +264,7 @@ class Registry:
 
 
 class _RegistryCall:
-    """One request on its way there, and its answer on the way back."""
+    """A request on its way there, and its answer on the way back."""
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ AHEAD = 4  # seeds queued per process, so that a slow seed delays the output in 
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """One seed's run. `violation` is empty if every promise held; `digest` identifies the run, event by event."""
+    """A seed's run. `violation` is empty if every promise held; `digest` identifies the run, event by event."""
 
     seed: int
     members: int

@@ -249,6 +249,11 @@ class SimSession:
     def _must_have_quorum(self) -> None:
         """QUORUM: a member that has heard less than half of its view for too long may not go on in it."""
         view = self.machine.view
+        # In a large view most links rest: then those count that would be heard, whatever the machine believes of them.
+        if view and len(view.members) > limits.WATCH_ALL_MAX:
+            for peer, address in zip(view.members, view.addresses, strict=True):
+                if peer != self.process and self.world.network.connects(self.node, address):
+                    self._heard(peer)
         # Of the time since it runs, or is in its view: a process that was stopped heard nobody, and must first have
         # its chance to hear.
         detection = self.simulation.plan.definition.detection
@@ -319,7 +324,7 @@ class SimSession:
     def _on_other_end(self, peer: Process, data: bytes | None, refused: bool, dead: bool) -> None:
         if data is None:
             # As a link does whose connection breaks: it is the one of both groups.
-            self.machine.bring_forward(peer, self.node.clock.now_ms, limits.HEARTBEAT_MS)
+            self.machine.bring_forward(peer, self.node.clock.now_ms, limits.REST_MS)
             self._arm()
         elif isinstance(codec.decode_reply(data), Frame):
             self.heard_in_other_group(peer)

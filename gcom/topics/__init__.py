@@ -7,7 +7,7 @@
             producer.send(row, seq=position)
 
 docs/topics.md is for users. Files that others use: `storage` has the databases, `values` the nouns, `errors` what is
-raised.
+raised, `dump` the record of a store for the audit.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from gcom.topics.effects.inbox import Subscription
 from gcom.topics.effects.link import TopicLink
 from gcom.topics.effects.outbox import OutboxSender
 from gcom.topics.errors import (
+    EffectConflict,
     Fenced,
     HandlerCommitted,
     InboxAhead,
     NewerSchema,
+    QuotaExceeded,
     ReceiptUnknown,
     SequenceGap,
     SequenceReused,
@@ -83,6 +85,7 @@ def _open_postgres(place: str) -> TopicStore:
 
 
 __all__ = [
+    "EffectConflict",
     "Fenced",
     "HandlerCommitted",
     "InboxAhead",
@@ -90,6 +93,7 @@ __all__ = [
     "OutboxSender",
     "Producer",
     "ProducerInfo",
+    "QuotaExceeded",
     "ReceiptUnknown",
     "SequenceGap",
     "SequenceReused",

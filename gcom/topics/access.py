@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -72,7 +73,7 @@ class StoreAccess(Protocol):
         """
         ...
 
-    def backup(self, path: Path, /) -> None:
+    def backup(self, path: Path, tell: Callable[[int, int], object], /) -> None:
         """Copy the store into a new file."""
         ...
 

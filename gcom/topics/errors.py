@@ -13,6 +13,8 @@ LocalError
 └── StoreDamaged        the file is no store, or its contents do not match their checksums
     └── NewerSchema     a newer version of GCom made the store
 Unavailable
+├── EffectConflict      other transactions of the application's database stood in the way of a batch
+├── QuotaExceeded       the topic takes no more, or not so fast
 ├── StoreBusy           another process keeps the store locked
 ├── StoreFull           no room on the disk; nothing was stored
 ├── ReceiptUnknown      the commit failed: the message is stored, or it is not
@@ -66,6 +68,14 @@ class StoreDamaged(LocalError):
 
 class NewerSchema(StoreDamaged):
     """A newer version of GCom made the store."""
+
+
+class EffectConflict(Unavailable):
+    """Other transactions of the application's database stood in the way of a batch; nothing of it was kept."""
+
+
+class QuotaExceeded(Unavailable):
+    """The topic has as many bytes, or as many messages a second, as it may have; nothing was stored."""
 
 
 class StoreBusy(Unavailable):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from gcom.errors import BadValue
-from gcom.topics.values import HEADERS_BYTES_MAX
+from gcom.topics.values import HEADERS_BYTES_MAX, encoded
 
 
 def encode(headers: Mapping[str, str] | None) -> bytes:
@@ -16,7 +16,7 @@ def encode(headers: Mapping[str, str] | None) -> bytes:
     for name, value in headers.items():
         if not isinstance(name, str) or not isinstance(value, str):
             raise BadValue(f"headers must be text to text; got {name!r:.40}: {value!r:.40}")
-    data = json.dumps(dict(headers), ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+    data = encoded(json.dumps(dict(headers), ensure_ascii=False, separators=(",", ":"), sort_keys=True))
     if len(data) > HEADERS_BYTES_MAX:
         raise BadValue(f"headers have at most {HEADERS_BYTES_MAX} bytes; got {len(data)}")
     return data

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, wait
-from threading import Lock
+from concurrent.futures import Future
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
 from gcom.errors import GComError
+from gcom.runtime.user_process.entry import uninterrupted
+from gcom.runtime.user_process.uninterrupted import WholeFuture, WholeLock, await_end, result_of
 from gcom.topics import headers as codec
 from gcom.topics.access import StoreAccess
 from gcom.topics.errors import SequenceGap
@@ -17,7 +18,7 @@ from gcom.topics.evidence.records import TopicRecords
 from gcom.topics.storage import appends
 from gcom.topics.storage.appends import ProducerClaim, Target
 from gcom.topics.storage.transaction import StoreCall, Transaction, job
-from gcom.topics.values import NEXT_SEQ, NONE_SENT, Entry, TopicReceipt, checked_body, checked_seq
+from gcom.topics.values import NEXT_SEQ, NONE_SENT, Draft, Entry, TopicReceipt, checked_body, checked_seq
 
 RUN_BATCH = 256
 RUN_BATCHES = 4  # on their way at a time
@@ -56,19 +57,21 @@ class Producer:
         self.name = name
         self.access = access
         self._target = target
-        self._lock = Lock()
+        self._lock = WholeLock()
         self._claim: ProducerClaim | None = None  # until it first asks or sends
         self._last: int | None = None  # the sequence that was sent last; None: the store must be asked
         self._under_way: deque[_UnderWay] = deque()
         self._failed: set[int] = set()  # sequences whose future was refused, and which are not stored
 
     @property
+    @uninterrupted()
     def last_seq(self) -> int | None:
         """Return the last sequence that the store has of this producer; None if it has none."""
         with self._lock:
             last = self._resume()
         return None if last == NONE_SENT else last
 
+    @uninterrupted()
     def send(
         self,
         body: Body,
@@ -82,8 +85,9 @@ class Producer:
         Raises BadValue, MessageTooLarge, Fenced, SequenceReused, SequenceGap, StoreBusy, StoreFull, StoreStopped; and
         ReceiptUnknown, after which sending it again with the same `seq` settles whether it is stored.
         """
-        return self._submit([(body, seq)], key, headers, told=True).result()[0]
+        return result_of(self._submit([(body, seq)], key, headers, told=True))[0]
 
+    @uninterrupted()
     def submit(
         self,
         body: Body,
@@ -94,19 +98,25 @@ class Producer:
     ) -> Future[TopicReceipt]:
         """Do as `send` does, but return a future of the receipt. Many may be under way; they are stored in order."""
         batch = self._submit([(body, seq)], key, headers, told=False)
-        one: Future[TopicReceipt] = Future()
+        one: Future[TopicReceipt] = WholeFuture()
         batch.add_done_callback(lambda done: _pass_on(done, one))
         return one
 
     def send_many(self, bodies: Iterable[Body | tuple[int, Body]]) -> list[TopicReceipt]:
         """Store messages together, all or none, each a body or (seq, body). Raises what `send` raises."""
-        pairs = [it if isinstance(it, tuple) else (None, it) for it in bodies]
-        return self._submit([(body, seq) for seq, body in pairs], None, None, told=True).result() if pairs else []
+        drafts: list[Draft] = [
+            (checked_seq(it[0]), checked_body(it[1]), None, b"")
+            if isinstance(it, tuple)
+            else (NEXT_SEQ, checked_body(it), None, b"")
+            for it in bodies
+        ]
+        return self._stored(drafts) if drafts else []
 
     def send_entries(self, entries: Sequence[Entry]) -> list[TopicReceipt]:
         """Store messages that have their sequences, keys and headers already, all or none."""
-        return self._enqueue(entries, told=True).result()
+        return self._stored(entries)
 
+    @uninterrupted()
     def staged(
         self, body: Body, *, seq: int | None, key: Body | None, headers: Mapping[str, str] | None
     ) -> StoreCall[list[TopicReceipt]]:
@@ -139,10 +149,11 @@ class Producer:
             under_way.append(self._submit(pairs, None, None, told=False))
         return count + sum(_stored(future.result(), tell) for future in under_way)
 
+    @uninterrupted()
     def close(self) -> None:
         """Wait until everything that was submitted is stored or refused."""
         with self._lock:
-            wait([it.future for it in self._under_way])
+            self._await_all()
 
     def __enter__(self) -> Self:
         return self
@@ -152,20 +163,27 @@ class Producer:
     ) -> None:
         self.close()
 
+    def _await_all(self) -> None:
+        for it in self._under_way:
+            await_end(it.future)
+
+    @uninterrupted()
+    def _stored(self, drafts: Sequence[Draft]) -> list[TopicReceipt]:
+        return result_of(self._enqueue(drafts, told=True))
+
+    @uninterrupted()
     def _submit(
         self, pairs: Sequence[tuple[Body, int | None]], key: Body | None, headers: Mapping[str, str] | None, told: bool
     ) -> Future[list[TopicReceipt]]:
         head, key = codec.encode(headers), None if key is None else checked_body(key)
-        drafts = [
-            Entry(NEXT_SEQ if seq is None else checked_seq(seq), checked_body(body), key, head) for body, seq in pairs
-        ]
+        drafts = [(NEXT_SEQ if seq is None else checked_seq(seq), checked_body(body), key, head) for body, seq in pairs]
         return self._enqueue(drafts, told)
 
-    def _enqueue(self, drafts: Sequence[Entry], told: bool) -> Future[list[TopicReceipt]]:
+    def _enqueue(self, drafts: Sequence[Draft], told: bool) -> Future[list[TopicReceipt]]:
         with self._lock:
             records = self.access.records
             if self._claim is None and records is None:  # else its sequences must be known before the store is asked
-                return self._first(drafts)
+                return self._first([Entry(*it) for it in drafts])
             last = self._resume() if self._has_failed() or self._last is None else self._last
             entries = appends.numbered(drafts, last)
             self._check_skipped(drafts, entries)
@@ -177,7 +195,7 @@ class Producer:
                 return self.access.submit(append)
 
             future = send() if records is None else records.submit(self._target.name, self.name, entries, send)
-            self._last = max(last, entries[-1].seq)
+            self._last = appends.highest(last, entries)
             self._under_way.append(_UnderWay(entries, future, told))
             return future
 
@@ -205,7 +223,7 @@ class Producer:
 
     def _resume(self) -> int:
         """Wait for all requests, and return the last sequence that the store has: it is never kept past an error."""
-        wait([it.future for it in self._under_way])
+        self._await_all()
         for it in self._under_way:
             if it.future.exception() is not None and not it.told:
                 self._failed.update(entry.seq for entry in it.entries)
@@ -219,14 +237,16 @@ class Producer:
         self._failed = {seq for seq in self._failed if seq > self._last}
         return self._last
 
-    def _check_skipped(self, drafts: Sequence[Entry], entries: Sequence[Entry]) -> None:
+    def _check_skipped(self, drafts: Sequence[Draft], entries: Sequence[Entry]) -> None:
         """Raise SequenceGap where the user's sequences go past one that was refused: it could never be stored then."""
-        if drafts[0].seq == NEXT_SEQ:
+        if drafts[0][0] == NEXT_SEQ:
             self._failed.clear()
+        if not self._failed:
+            return
         missing = self._failed - {entry.seq for entry in entries}
-        if missing and min(missing) < entries[-1].seq:
+        if missing and min(missing) < (upto := appends.highest(NONE_SENT, entries)):
             raise SequenceGap(
-                f"sequence {min(missing)} was refused and not sent again, and {entries[-1].seq} is after it: "
+                f"sequence {min(missing)} was refused and not sent again, and {upto} is after it: "
                 f"send {min(missing)} first"
             )
         self._failed = missing

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Literal
 
 from gcom.errors import BadValue
+from gcom.runtime.user_process.entry import uninterrupted
 from gcom.topics.access import StoreAccess
 from gcom.topics.storage import topics
 from gcom.topics.storage.transaction import job
@@ -26,26 +27,38 @@ class TopicReader:
         self._follow = follow
         self._batch = batch
         self.next_offset = self._place(after)  # to be read from the store
-        self._ready: list[TopicMessage] = []  # the next one last
+        self._ready: list[TopicMessage] = []
+        self._next = 0  # in `_ready`
 
     def __iter__(self) -> Iterator[TopicMessage]:
         return self
 
     def __next__(self) -> TopicMessage:
-        if not self._ready and not self._fetch(None if self._follow else 0.0):
+        if self._next >= len(self._ready) and not self._fetch(None if self._follow else 0.0):
             raise StopIteration
-        return self._ready.pop()
+        # No call from here on: a signal's handler could raise there, and the message would be lost.
+        message = self._ready[self._next]
+        self._next += 1
+        return message
 
     def receive(self, timeout_s: float | None = None) -> TopicMessage | None:
         """Return the next message, waiting for it as long as said; None if there was none."""
-        return self._ready.pop() if self._ready or self._fetch(timeout_s) else None
+        if self._next >= len(self._ready) and not self._fetch(timeout_s):
+            return None
+        message = self._ready[self._next]
+        self._next += 1
+        return message
 
     def take(self, count: int, timeout_s: float | None = None) -> list[TopicMessage]:
         """Return up to `count` messages, waiting for the first one as long as said."""
-        if not self._ready:
+        if self._next >= len(self._ready):
             self._fetch(timeout_s)
-        return [self._ready.pop() for _ in range(min(count, len(self._ready)))]
+        found = self._ready[self._next : self._next + count]
+        upto = self._next + len(found)
+        self._next = upto
+        return found
 
+    @uninterrupted()
     def _fetch(self, timeout_s: float | None) -> bool:
         """Wait for messages; tell whether there are some."""
         began = monotonic()
@@ -54,7 +67,7 @@ class TopicReader:
             found = self._access.ask(job(topics.read, self._topic, self._name, self.next_offset, self._batch))
             if found:
                 self.next_offset = found[-1].offset + 1
-                self._ready = found[::-1]
+                self._ready, self._next = found, 0
                 return True
             waited = monotonic() - began
             if timeout_s is not None and waited >= timeout_s:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,6 +13,7 @@ from gcom.topics.access import StoreAccess
 from gcom.topics.effects.function import TopicFunction, TopicProcess
 from gcom.topics.effects.inbox import Subscription
 from gcom.topics.effects.link import TopicLink
+from gcom.topics.errors import StoreDamaged
 from gcom.topics.evidence.records import TopicRecords
 from gcom.topics.producer import Body, Producer
 from gcom.topics.reading import After, TopicReader
@@ -23,9 +24,8 @@ from gcom.topics.storage.database import Database
 from gcom.topics.storage.subscriptions import SubscriptionInfo, Terms
 from gcom.topics.storage.topics import ProducerInfo, TopicInfo
 from gcom.topics.storage.transaction import StoreCall, job, together
-from gcom.topics.storage.trimming import Keep
 from gcom.topics.subscription import TopicDelivery, named
-from gcom.topics.values import Entry, TopicMessage, TopicReceipt, checked_body, checked_name
+from gcom.topics.values import Entry, Keep, TopicMessage, TopicReceipt, checked_body, checked_name
 
 READ_BATCH = 256
 SHARDS_MAX = 256
@@ -121,11 +121,13 @@ class Topic:
         age_s: float | None = None,
         size_bytes: int | None = None,
         unread_too: bool = False,
+        tell: Callable[[str, int], object] | None = None,
     ) -> int:
         """Delete the oldest messages: those before an offset, beyond a count or a size, or older than an age.
 
         Messages that a subscription has not acknowledged stay, unless `unread_too`. A producer's duplicates stay known;
-        their receipts then have no offset. Returns how many messages went. Raises BadValue.
+        their receipts then have no offset. Returns how many messages went; `tell` gets the topic, and how many went so
+        far. Raises BadValue.
         """
         numbers = [it for it in (before, count, age_s, size_bytes) if it is not None]
         if not numbers or min(numbers) < 0:
@@ -135,7 +137,32 @@ class Topic:
         while more:
             part, more = self.access.call(job(trimming.trim, self._number, self.name, keep))
             gone += part
+            if tell is not None:
+                tell(self.name, gone)
         return gone
+
+    def bound(
+        self,
+        *,
+        count: int | None = None,
+        age_s: float | None = None,
+        size_bytes: int | None = None,
+        unread_too: bool = False,
+        bytes_most: int | None = None,
+        rate_most: int | None = None,
+    ) -> None:
+        """Give the topic bounds, in place of those that it had; without any, it keeps and takes everything.
+
+        It keeps the newest `count` messages, those younger than `age_s`, and `size_bytes` of bodies: appends delete
+        what is beyond, some for each 256 messages. What a subscription has not acknowledged stays, unless
+        `unread_too`. Appends beyond `bytes_most` bytes that are kept, or `rate_most` messages a second, are refused
+        with QuotaExceeded. Raises BadValue.
+        """
+        numbers = [it for it in (count, age_s, size_bytes, bytes_most) if it is not None]
+        if (numbers and not 0 <= min(numbers) <= max(numbers) < topics.NO_LIMIT) or not 1 <= (rate_most or 1) <= 10**6:
+            raise BadValue(f"bounds must be at least 0, and a rate 1 to 1,000,000; got {numbers}, {rate_most}")
+        keep = Keep(None, count, None if age_s is None else int(age_s * 1000), size_bytes, unread_too)
+        self.access.call(job(topics.bound, self._number, self.name, keep, bytes_most, rate_most))
 
     def retire(self, producer: str) -> bool:
         """Forget a producer: its messages stay, and its sequences may be used again. Return whether there was one."""
@@ -225,19 +252,32 @@ class TopicStore:
         """Delete a topic with its messages and producers; return how many messages it had. Raises UnknownTopic."""
         return self.access.of(name).call(job(topics.delete, name))
 
-    def check(self) -> list[str]:
-        """Read every message, and return a sentence for each that its checksum does not match, or that is missing."""
+    def check(self, tell: Callable[[str, int], object] | None = None) -> list[str]:
+        """Read everything, and return a sentence for each fault.
+
+        That is a message which its checksum does not match, or which is missing, or a page of the file that is not one.
+        `tell` gets a topic, and how many of its messages were read.
+        """
         faults = list[str]()
         for it in self.topics():
             begin = it.first
             while begin < it.next:
-                found, begin = self.access.of(it.name).ask(job(topics.check, it, begin, READ_BATCH))
+                try:
+                    found, begin = self.access.of(it.name).ask(job(topics.check, it, begin, READ_BATCH))
+                except StoreDamaged as error:
+                    upto = min(begin + READ_BATCH, it.next) - 1
+                    found, begin = [f"messages {begin} to {upto} of topic {it.name!r}: {error}"], begin + READ_BATCH
                 faults += found
-        return faults
+                if tell is not None:
+                    tell(it.name, begin - it.first)
+        return faults + (self.access.check() if isinstance(self.access, Commits) else [])
 
-    def backup(self, path: str | Path) -> None:
-        """Copy the store into a new file, as it is at one moment, while programs go on. Raises BadValue."""
-        self.access.backup(Path(path))
+    def backup(self, path: str | Path, tell: Callable[[int, int], object] | None = None) -> None:
+        """Copy the store into a new file, as it is at one moment, while programs go on. Raises BadValue.
+
+        `tell` gets how many bytes are copied, and of how many.
+        """
+        self.access.backup(Path(path), tell or (lambda _done, _all: None))
 
     def close(self) -> None:
         """Store what was submitted, and let go of the file. May be called again."""

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
 from typing import Self
 
 from gcom.errors import BadValue, GComError
+from gcom.runtime.user_process.entry import uninterrupted
+from gcom.runtime.user_process.uninterrupted import await_end, result_of
 from gcom.topics.access import StoreAccess
 from gcom.topics.holder import new_holder
 from gcom.topics.reading import IDLE_S
@@ -102,6 +105,9 @@ class Consumer:
         self.holder = new_holder()
         self.access = access
         self._ready: deque[HandedOut] = deque()
+        self._fetching: Future[list[HandedOut]] | None = None  # also of a call that was interrupted
+        self._kept: deque[TopicDelivery] = deque()  # whose call was interrupted as it returned
+        self._keep, self._keep_all = self._kept.append, self._kept.extend
         self._seen: dict[int, HandedOut] = {}  # by offset: handed to the application, and not acknowledged by it
         self._fetched = monotonic()
 
@@ -123,18 +129,24 @@ class Consumer:
         assert found is not None, "it waits without a limit"
         return found
 
+    @uninterrupted(kept_by="_keep")
     def receive(self, timeout_s: float | None = None) -> TopicDelivery | None:
         """Return the next message, waiting for it as long as said; None if there was none.
 
         Raises UnknownSubscription once it is ended, StoreClosed.
         """
+        if self._kept:
+            return self._kept.popleft()
         self._renew()
         if not self._ready and not self._wait(timeout_s):
             return None
         return self._delivery(self._ready.popleft())
 
+    @uninterrupted(kept_by="_keep_all")
     def receive_many(self, count: int, timeout_s: float | None = None) -> list[TopicDelivery]:
         """Return up to `count` messages, waiting for the first one as long as said."""
+        if self._kept:
+            return [self._kept.popleft() for _ in range(min(count, len(self._kept)))]
         first = self.receive(timeout_s)
         if first is None:
             return []
@@ -142,12 +154,21 @@ class Consumer:
             self._ready.extend(self._fetch(count - 1 - len(self._ready)))
         return [first, *(self._delivery(self._ready.popleft()) for _ in range(min(count - 1, len(self._ready))))]
 
+    @uninterrupted()
     def ack(self, *deliveries: TopicDelivery) -> None:
         """Say that messages are done, all or none. Raises StaleAck."""
-        handed = [it.handed for it in deliveries]
-        self.access.call(job(subscriptions.acknowledge, self.sub, [named(it) for it in handed]))
-        self._forget(handed)
+        result_of(self.submit_ack(*deliveries))
+        self._forget([it.handed for it in deliveries])
 
+    @uninterrupted()
+    def submit_ack(self, *deliveries: TopicDelivery) -> Future[None]:
+        """Do as `ack` does, but return a future."""
+        handed = [it.handed for it in deliveries]
+        future = self.access.submit(job(subscriptions.acknowledge, self.sub, [named(it) for it in handed]))
+        future.add_done_callback(lambda done: None if done.exception() else self._forget(handed))
+        return future
+
+    @uninterrupted()
     def nack(self, delivery: TopicDelivery, delay_s: float = 0.0, why: str = "") -> None:
         """Say that a message failed: it comes again after a delay, or goes to the dead letters. Raises StaleAck."""
         if not 0 <= delay_s <= 1e9:
@@ -170,10 +191,14 @@ class Consumer:
         """Have the dead letters of this subscription handed out again; return how many."""
         return self.access.call(job(subscriptions.replay, self.sub, self.terms.dead))
 
+    @uninterrupted()
     def close(self) -> None:
         """Give back what is not acknowledged, and let another consumer go on at once."""
         seen, self._seen = list(self._seen.values()), {}
+        if self._fetching is not None:
+            self._ready.extend(self._fetch(0))
         unseen, self._ready = list(self._ready), deque()
+        self._kept.clear()
         self.access.call(
             job(subscriptions.release, self.sub, self.holder, list(map(named, seen)), list(map(named, unseen)))
         )
@@ -211,14 +236,19 @@ class Consumer:
         return [it for it in handed if it.message.offset in kept]
 
     def _fetch(self, count: int) -> list[HandedOut]:
-        self._fetched = monotonic()
-        return self.access.call(job(subscriptions.fetch, self.sub, self.holder, self.terms, count))
+        # 1. A fetch is on its way. 2. Its caller is interrupted. 3. The next one has what comes of it.
+        if self._fetching is None:
+            self._fetched = monotonic()
+            self._fetching = self.access.submit(job(subscriptions.fetch, self.sub, self.holder, self.terms, count))
+        await_end(self._fetching)
+        fetching, self._fetching = self._fetching, None
+        return result_of(fetching)
 
     def _wait(self, timeout_s: float | None) -> bool:
         began, tries = monotonic(), 0
         while True:
             seen = self.access.commits
-            if self.access.ask(job(subscriptions.has_news, self.sub)):
+            if self._fetching is not None or self.access.ask(job(subscriptions.has_news, self.sub)):
                 tries += 1
                 self._ready.extend(self._fetch(FETCH))
                 if self._ready:

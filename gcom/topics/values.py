@@ -16,11 +16,11 @@ NEXT_SEQ = -1  # the sequence of a draft that takes the next one
 SEQUENCE_MAX = 2**62
 SLOTS = 2**16  # keys are hashed to so many slots, and slots belong to shards
 HEADERS_BYTES_MAX = 16 * 1024
-_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{1,200}")
+_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,200}")
 
 
 class Entry(NamedTuple):
-    """One message on its way into a topic."""
+    """A message on its way into a topic."""
 
     seq: int
     body: bytes
@@ -32,6 +32,25 @@ class Entry(NamedTuple):
         """Return checksum and length of key, headers and body as one number: two bodies of one digest count as one."""
         check = zlib.crc32(self.body, zlib.crc32(self.head, zlib.crc32(self.key or b"")))
         return (len(self.body) & 0x3FFFFFFF) << 32 | check
+
+
+Draft = tuple[int, bytes, bytes | None, bytes]  # of an entry, whose sequence may be NEXT_SEQ: cheaper than an Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """The bounds of what a topic keeps: a message goes as soon as one of these says so."""
+
+    before: int | None = None  # messages below this offset go
+    count: int | None = None
+    age_ms: int | None = None
+    size_bytes: int | None = None
+    unread_too: bool = False  # also what a subscription has not acknowledged
+
+    @property
+    def is_bounded(self) -> bool:
+        """Tell whether there is a bound at all."""
+        return (self.before, self.count, self.age_ms, self.size_bytes) != (None,) * 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +100,23 @@ def checked_name(text: object, what: str) -> str:
 def checked_body(body: bytes | str) -> bytes:
     """Return the bytes of a body; raise BadValue for another type, MessageTooLarge for one over the limit."""
     if isinstance(body, str):
-        body = body.encode("utf-8")
+        body = encoded(body)
     if not isinstance(body, bytes | bytearray | memoryview):
         raise BadValue(f"a body must be bytes or text; got {type(body).__name__}")
     if len(body) > limits.MESSAGE_BYTES_MAX:
         raise MessageTooLarge(f"a body has at most {limits.MESSAGE_BYTES_MAX} bytes; got {len(body)}")
     return bytes(body)
+
+
+def encoded(text: str) -> bytes:
+    """Return text as UTF-8; raise BadValue for half a character, as file names that are not UTF-8 have in Python."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise BadValue(
+            f"text must have whole characters: got {text[error.start : error.start + 1]!r} at place {error.start}; "
+            "a body or a key may be bytes"
+        ) from error
 
 
 def checked_seq(seq: int) -> int:

@@ -29,6 +29,7 @@ class Numbered(NamedTuple):
     first: int
     last: int
     clock: dict[Process, int]
+    digests: tuple[int, ...]  # CRC-32 of each payload, if the log has them
 
 
 class Delivered(NamedTuple):
@@ -40,6 +41,7 @@ class Delivered(NamedTuple):
     first: int
     last: int
     serial: int  # of the first; 0: the order has none
+    digests: tuple[int, ...]  # as of `Numbered`
 
 
 class Confirmed(NamedTuple):
@@ -122,20 +124,25 @@ def _body(definition: Definition, session: LoggedSession, event: LoggedEvent) ->
 
 
 def _deliver(session: LoggedSession, event: Delivered) -> str:
-    view, sent_view, sender, first, last, serial = event
+    view, sent_view, sender, first, last, serial, digests = event
     # As lines are made, not as events happen: the session must stand where the log stands, or a rotation in between
     # would give the next segment a state that its predecessor's lines do not lead to.
     session.deliver(sender, first, last)
     placed = _serial(session, serial, last - first + 1)
-    return f'"view":{view},"sent_view":{sent_view},"sender":{_quoted(sender)},{_numbers(first, last)}{placed}'
+    told = f"{placed}{_digests(digests)}"
+    return f'"view":{view},"sent_view":{sent_view},"sender":{_quoted(sender)},{_numbers(first, last)}{told}'
 
 
 def _send(session: LoggedSession, event: Numbered) -> str:
-    view, first, last, clock = event
+    view, first, last, clock, digests = event
     # What the last send told already is left out; the format says that an absent entry is unchanged.
     entries = session.send(last, session.changed(clock))
     clock_text = ",".join([f"{_quoted(who)}:{number}" for who, number in entries.items()])
-    return f'"view":{view},{_numbers(first, last)},"clock":{{{clock_text}}}'
+    return f'"view":{view},{_numbers(first, last)},"clock":{{{clock_text}}}{_digests(digests)}'
+
+
+def _digests(digests: tuple[int, ...]) -> str:
+    return f',"digests":[{",".join(map(str, digests))}]' if digests else ""
 
 
 def _skip(session: LoggedSession, event: Skip) -> str:

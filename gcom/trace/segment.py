@@ -1,4 +1,4 @@
-"""One file of a delivery log: a dot-file while it is written, then sealed (DELIVERY_LOG.md, Files).
+"""A file of a delivery log: a dot-file while it is written, then sealed (DELIVERY_LOG.md, Files).
 
 When the disk refuses, the file is cut back to its last whole line: it never claims what did not happen, nor half of
 what did.

@@ -13,10 +13,11 @@ line, says so once, and messages go on: what is written stays true, and the audi
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
+from zlib import crc32
 
 from gcom.core.messages.effects import Deliver, Effect, Ended, Installed, Quorum, Sent, SetState, Skip, Suspected
 from gcom.trace.lines import Adopted, Confirmed, Delivered, LoggedEvent, Noted, Numbered, line, note, opening
@@ -24,6 +25,7 @@ from gcom.trace.segment import Segment, folder_name
 from gcom.trace.state import LoggedSession
 from gcom.values.definition import Definition
 from gcom.values.names import Process, name_of
+from gcom.values.run import Payload, data_of
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 SEGMENT_AGE_US = 600 * 1_000_000  # a quiet member's lines become readable for readers of sealed segments, too
@@ -57,10 +59,12 @@ class DeliveryLog:
         on_trouble: Callable[[str], None],
         segment_bytes: int = SEGMENT_BYTES,
         segment_age_us: int | None = SEGMENT_AGE_US,
+        digests: bool = False,
     ) -> None:
         self._process = process
         self._clock_us = clock_us
         self._on_trouble = on_trouble
+        self._digests = digests  # of each payload; INTEGRITY is judged by them
         self._segment_bytes = segment_bytes
         self._segment_age_us = segment_age_us
         self._started_us = self._opened_us = clock_us()
@@ -97,10 +101,12 @@ class DeliveryLog:
         match effect:
             case Deliver():
                 run, count = effect.run, len(effect.run.payloads)
-                event = Delivered(effect.view, run.view, run.sender, run.first, run.first + count - 1, effect.serial)
+                last, digests = run.first + count - 1, self._digests_of(run.payloads)
+                event = Delivered(effect.view, run.view, run.sender, run.first, last, effect.serial, digests)
             case Sent():
                 run, count = effect.run, len(effect.run.payloads)
-                event = Numbered(run.view, run.first, run.first + count - 1, run.clock)
+                last, digests = run.first + count - 1, self._digests_of(run.payloads)
+                event = Numbered(run.view, run.first, last, run.clock, digests)
             case Skip():
                 event, count = effect, effect.count
             case SetState(view, _, donor):
@@ -110,6 +116,9 @@ class DeliveryLog:
             case _:
                 return
         self._put(count, definition, instance, event, urgent=urgent)
+
+    def _digests_of(self, payloads: Sequence[Payload]) -> tuple[int, ...]:
+        return tuple([crc32(data_of(payload)) for payload in payloads]) if self._digests else ()
 
     def confirm(self, definition: Definition, instance: str, view: int, number: int, by: str) -> None:
         """Log that this process, a sender, was told that its message is held by so many (`by`: majority, all)."""

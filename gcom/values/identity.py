@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from gcom.errors import BadValue
 from gcom.values import names
@@ -29,13 +31,18 @@ class Identity:
     def uris(self) -> tuple[str, ...]:
         """Return the identity as subject alternative names of a certificate."""
         kinds = ((MEMBER, self.members), (REGISTRY, self.registries), (ADMIN, self.admins))
-        return tuple(f"{_SCHEME}{kind}/{name}" for kind, found in kinds for name in sorted(found))
+        return tuple(f"{_SCHEME}{kind}/{names.escaped(name)}" for kind, found in kinds for name in sorted(found))
 
     def __str__(self) -> str:
-        return ", ".join(uri.removeprefix(_SCHEME) for uri in self.uris) or "nobody"
+        return shown(self.uris) or "nobody"
 
 
 NOBODY = Identity()
+
+
+def shown(uris: Iterable[str]) -> str:
+    """Return the identities that subject alternative names give, for people: `member/alice, admin/alice`."""
+    return ", ".join(unquote(uri.removeprefix(_SCHEME)) for uri in uris)
 
 
 def member(name: str, *, admin: bool = False) -> Identity:
@@ -54,14 +61,7 @@ def from_uris(uris: Iterable[str]) -> Identity:
     found: dict[str, set[str]] = {MEMBER: set(), REGISTRY: set(), ADMIN: set()}
     for uri in uris:
         kind, _, name = uri.removeprefix(_SCHEME).partition("/")
-        if uri.startswith(_SCHEME) and kind in found and _is_name(name):
-            found[kind].add(name)
+        if uri.startswith(_SCHEME) and kind in found:
+            with suppress(BadValue):  # as a name that a later version of Unicode has
+                found[kind].add(names.unescaped(name))
     return Identity(*(frozenset(found[kind]) for kind in (MEMBER, REGISTRY, ADMIN)))
-
-
-def _is_name(text: str) -> bool:
-    try:
-        names.member_name(text)
-    except BadValue:
-        return False
-    return True

@@ -121,6 +121,13 @@ TICKS_TOGETHER_MS = HEARTBEAT_MS // 4
 # Of two processes with several groups in common one group's heartbeat says that they live. Each of the others has an
 # exchange of its own at least this often, and sooner if there is something to say: as long as a silence lasts at most.
 OWN_EXCHANGE_MS = 8 * HEARTBEAT_MS
+# In a larger view a member beats with the two beside it alone. The links to the others rest while there is nothing to
+# say, and wake as soon as anybody doubts anybody. Each has an exchange now and then, so that its connection is kept.
+# Up to here the heartbeats of all with all cost an eighth of a core at most.
+WATCH_ALL_MAX = 16
+BEATS_MAX = 16  # of them in HEARTBEAT_MS, while somebody is doubted: in a larger view each link has its turn less often
+REST_MS = 50_000  # at most; a server ends what is idle for CONNECTION_IDLE_MS
+WAKE_MS = 1_000  # a peer whose link rested has so long to say something before its silence counts
 SILENCE_MS = 2_000  # nothing heard for this long: evidence, while little is known of the peer's usual gaps
 # Evidence no sooner, however regular the peer was: a false suspicion costs more than the time.
 SILENCE_MIN_MS = HEARTBEAT_MS + 1_250
@@ -148,6 +155,7 @@ FLAP_MAX_MS = 32_000
 DISCOVERY_MS = 1_500  # a PARTITIONABLE group's members look for an instance for so long before they begin one
 DISCOVER_MS = 1_000  # a PARTITIONABLE group's leader calls members that were cut off this often
 RETURN_RETRY_MAX_MS = 2_000  # one that lost its group tries again after JOIN_RETRY_MS, twice that, …, this at most
+WITHDRAW_MS = 1_000  # a join that is broken off may still end in the view for so long; then it asks no more
 JOIN_GATHER_MS = 15  # joins of which each comes so soon after the last go in one view
 JOINS_GATHER_MAX_MS = 60  # the first of them waits so long at most
 LAG_MS = 200  # a timer later than this says that the process itself was paused

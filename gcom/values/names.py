@@ -8,38 +8,55 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from urllib.parse import quote, unquote
 
 from gcom.errors import BadValue
-from gcom.values import limits
+from gcom.values import limits, spelling
 
 GroupName = str
 InstanceId = str  # of one instance of a group; it carries its lineage (gcom/values/lineage.py)
 Process = str  # `name#incarnation`
 Address = str  # `host:port`, and `@host.life` behind it where a life is named (docs/protocols/continuity.md)
 
-# JSON escapes none of these (cli/rows.py, trace/lines.py), and `#` and `@`, which identities are made with,
-# are not among them.
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
-_GROUP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+MEMBER_CHARS_MAX, GROUP_CHARS_MAX = 32, 63
+# Percent-encoded three times as many: a name of a file has 255 at most.
+NAME_BYTES_MAX = 72
 _INCARNATION = re.compile(r"[0-9a-z]{1,16}")
-PROCESS = re.compile(f"{_NAME.pattern}#{_INCARNATION.pattern}")
 _LIFE = r"[0-9a-z]{1,32}\.[0-9a-z]{1,32}"
 _ADDRESS = re.compile(rf"([A-Za-z0-9._-]{{1,253}}|\[[0-9A-Fa-f:]{{2,39}}\]):([0-9]{{1,5}})(?:@{_LIFE})?")
-_NAME_RULE = "a letter or digit, then up to {} letters, digits, dots, underscores or hyphens"
 
 
 def member_name(text: object) -> str:
-    """Return `text` if it may name a member; raise BadValue if not."""
-    if not isinstance(text, str) or not _NAME.fullmatch(text):
-        raise BadValue(f"member name {text!r} is not allowed: " + _NAME_RULE.format(31))
-    return text
+    """Return the name of a member that a text spells, in NFC (decision 0031); raise BadValue if it spells none."""
+    return _name("member", text, MEMBER_CHARS_MAX, spaced=True)
 
 
-def group_name(text: object) -> str:
-    """Return `text` if it may name a group; raise BadValue if not."""
-    if not isinstance(text, str) or not _GROUP.fullmatch(text):
-        raise BadValue(f"group name {text!r} is not allowed: " + _NAME_RULE.format(62))
-    return text
+def group_name(text: object) -> GroupName:
+    """Return the name of a group that a text spells, as `member_name`; a group's has no spaces."""
+    return _name("group", text, GROUP_CHARS_MAX, spaced=False)
+
+
+def _name(kind: str, text: object, chars_max: int, *, spaced: bool) -> str:
+    # No text grows shorter than a third of itself: one that is longer is not looked at.
+    name = spelling.normal(text) if isinstance(text, str) and len(text) <= 3 * chars_max else ""
+    why = spelling.problem(name, chars_max, NAME_BYTES_MAX, spaced=spaced)
+    if not isinstance(text, str) or why:
+        raise BadValue(f"{kind} name {text!r:.200} is not allowed: {why}")
+    return name
+
+
+def escaped(name: str) -> str:
+    """Return a name in ASCII, for a file or a URI: percent-encoded outside `[A-Za-z0-9._~-]`."""
+    return quote(name, safe="")
+
+
+def unescaped(text: str) -> str:
+    """Return the name of a member that `escaped` made a text of; raise BadValue for any other text."""
+    name = member_name(unquote(text))
+    # Of two spellings of one name one would pass where the other is revoked.
+    if escaped(name) != text:
+        raise BadValue(f"{text!r:.200} is not how a name is escaped: expected {escaped(name)!r}")
+    return name
 
 
 def address(text: object) -> Address:
@@ -91,6 +108,22 @@ def process(name: str, incarnation: str) -> Process:
     if not _INCARNATION.fullmatch(incarnation):
         raise BadValue(f"incarnation {incarnation!r} is not 1 to 16 of 0-9 and a-z")
     return f"{member_name(name)}#{incarnation}"
+
+
+def same_process(text: object) -> Process:
+    """Return `text` if it is a process with its name in NFC; raise BadValue if not."""
+    name, _, incarnation = text.partition("#") if isinstance(text, str) else ("", "", "")
+    found = process(name, incarnation)
+    if found != text:
+        raise BadValue(f"process {text!r:.200} is not in NFC")
+    return found
+
+
+def same_group(text: object) -> GroupName:
+    """Return `text` if it is a group's name in NFC; raise BadValue if not."""
+    if group_name(text) != text:
+        raise BadValue(f"group name {text!r:.200} is not in NFC")
+    return str(text)
 
 
 @lru_cache(4096)  # asked for each frame and each reply

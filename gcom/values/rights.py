@@ -6,17 +6,16 @@ certificate may create, join and send, and only creators and administrators remo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from gcom.errors import BadValue
+from gcom.values import names, spelling
 from gcom.values.identity import Identity
 
 RULES_MAX = 1000  # all of them are told to each member in one answer
 PATTERNS_MAX = 100  # in one rule, of each kind
-_PATTERN = re.compile(r"[A-Za-z0-9._*-]{1,63}")
 _KEYS = ("allow", "deny", "members", "groups")
 
 
@@ -36,7 +35,7 @@ _BY_DEFAULT = frozenset([Right.CREATE, Right.JOIN, Right.SEND])
 
 @dataclass(frozen=True, slots=True)
 class AccessRule:
-    """One rule: it allows or denies some rights to members in groups; patterns may have `*`."""
+    """A rule: it allows or denies some rights to members in groups; patterns may have `*`."""
 
     allows: bool
     rights: frozenset[Right]
@@ -144,10 +143,12 @@ def _rule(row: object, number: int) -> AccessRule:
 
 
 def _patterns(row: Mapping[object, object], key: str, number: int) -> tuple[str, ...]:
-    words = _words(row, key, number)
-    wrong = next((word for word in words if not _PATTERN.fullmatch(word)), None)
-    if wrong is not None:
-        raise BadValue(f"rule {number}: {wrong[:70]!r} in {key} is no name, nor a name with * in it")
+    words = tuple(map(spelling.normal, _words(row, key, number)))
+    for word in words:
+        parts = [spelling.problem_of_part(part, spaced=key == "members") for part in word.split("*")]
+        if not 0 < len(word) <= names.GROUP_CHARS_MAX or any(parts):
+            why = next(filter(None, parts), f"expected 1 to {names.GROUP_CHARS_MAX} characters")
+            raise BadValue(f"rule {number}: {word[:70]!r} in {key} is no name, nor a name with * in it: {why}")
     return words
 
 

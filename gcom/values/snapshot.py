@@ -1,4 +1,4 @@
-"""One look at a process in its group, for programs that show or watch it: `Group.snapshot` and `Group.receipt`."""
+"""A look at a process in its group, for programs that show or watch it: `Group.snapshot` and `Group.receipt`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """One thing that a held-back run waits for; `str()` says it in words.
+    """A thing that a held-back run waits for; `str()` says it in words.
 
     message: messages `first` … `last` of `process`. place: a place in the total order. majority: it has a place, which
     a majority of the view must hold. stability: in a SAFE group, a majority of the view must hold the run itself.
@@ -92,7 +92,7 @@ class WindowInfo:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One consistent look at a process in a group. A process that is out, or on its way back, has its last view.
+    """A consistent look at a process in a group. A process that is out, or on its way back, has its last view.
 
     `waits_for`: why a send would wait now, or why this process is not in; empty where it would not. `clocks`: of each
     member of the view, by sender, the highest number that it had *delivered* when it sent its last message that came

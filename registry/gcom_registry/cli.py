@@ -14,9 +14,11 @@ import typer
 
 from gcom import __version__
 from gcom.errors import BadValue, GComError, RegistryUnavailable
+from gcom.values import names
 from gcom_registry.operation import options
 from gcom_registry.operation.serving import (
     EXIT_FAILED,
+    EXIT_INTERRUPTED,
     EXIT_NO_REGISTRY,
     EXIT_SETTINGS,
     EXIT_USAGE,
@@ -44,7 +46,17 @@ def main() -> None:
     from gcom.cli.output import open_standard_descriptors
 
     open_standard_descriptors()
-    app(_flags_first(sys.argv[1:]), prog_name="gcom-registry")
+    try:
+        # Else the parser would print its errors by itself, in several lines and its own words.
+        sys.exit(app(_flags_first(sys.argv[1:]), prog_name="gcom-registry", standalone_mode=False) or 0)
+    except typer.TyperException as error:
+        from gcom.cli.wording import refusal
+
+        _complain(" ".join(refusal(error).split()), EXIT_USAGE)
+    except BadValue as error:  # a name that cannot be
+        _complain(str(error), EXIT_USAGE)
+    except typer.Abort:  # Ctrl-C in a command that has no end of its own for it
+        sys.exit(EXIT_INTERRUPTED)
 
 
 # They are flags of the top command: behind `status`, say, where people write them, the parser would refuse them.
@@ -236,7 +248,9 @@ def groups(context: typer.Context, as_json: options.Json = False) -> None:
 @app.command()
 def members(
     context: typer.Context,
-    group: Annotated[str, typer.Argument(help="The group's name.", show_default=False)],
+    group: Annotated[
+        str, typer.Argument(metavar="GROUP", parser=names.group_name, help="The group's name.", show_default=False)
+    ],
     as_json: options.Json = False,
 ) -> None:
     """List the members of a group, the leader first, as `gcom members` does; the registry is asked as itself.
@@ -276,7 +290,10 @@ def _complaining() -> Iterator[None]:
 @app.command()
 def invite(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The guest's name: as this member it may speak.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="The guest's name: as this member it may speak.", show_default=False),
+    ],
     admin: Annotated[bool, typer.Option("--admin", help="May remove and fork groups of others, too.")] = False,
     expires: Annotated[str, typer.Option(metavar="TIME", help="How long it is good: 30m, 1h, 2d.")] = "1h",
 ) -> None:
@@ -291,10 +308,12 @@ def invite(
     from gcom_registry.invitations import invitation
 
     with _complaining():
-        made, ends = invitation(authority_folder(_settings(context).get("data")), name, admin, expires)
+        made, ends, like = invitation(authority_folder(_settings(context).get("data")), name, admin, expires)
     # The invitation alone on standard output, so that a script can pass it on; the rest is for people.
     print(made)
     _warn(f"it works once, until {ends:%Y-%m-%d %H:%M} UTC; on {name}'s machine: gcom accept")
+    if like:
+        _warn(f"{name!r} looks like {like!r}, which has a certificate: a reader may take one for the other")
 
 
 RightsWords = Annotated[

@@ -41,7 +41,7 @@ from gcom_registry.rights import Rights, RightsTeller
 from gcom_registry.rights_file import RightsFile
 from gcom_registry.status import RegistryStatus
 from gcom_registry.storage import Creators, Disk, DurableCreators
-from gcom_registry.trail.changes import TrailStore, group_of, note_request
+from gcom_registry.trail.changes import TrailStore, group_of, note_request, note_serials
 from gcom_registry.trail.file import Trail
 
 if TYPE_CHECKING:  # it loads `cryptography`, for which loopback has no use
@@ -329,6 +329,8 @@ class RegistryServer:
                 raise NotPermitted(refused.text)
         with self._sequencing:
             answer = self._sequencer.ask(request)
+        if isinstance(answer, Unknown):
+            note_serials(self._trail, request, answer, self._directory.rows.get(request.group))
         self._note(request, answer, began)
         return sequencer_codec.encode_answer(answer)
 
@@ -361,12 +363,12 @@ class RegistryServer:
         with self._lock:
             if self._closed:
                 return Refusal("Unavailable", "the registry is closing")
-            known = group_of(request) in self._directory.rows
+            before = self._directory.rows.get(group_of(request))
             try:
-                answer = self._carry_out(request, pyro.peer(), known)
+                answer = self._carry_out(request, pyro.peer(), before is not None)
             except Unavailable as error:  # of the disk
-                answer = Refusal("Unavailable", str(error))
-        note_request(self._trail, request, answer, known=known)
+                answer = Refusal(type(error).__name__, str(error))
+        note_request(self._trail, request, answer, before)
         return answer
 
     def _note(self, request: object, answer: object, began: float) -> None:

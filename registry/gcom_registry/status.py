@@ -1,4 +1,4 @@
-"""One look at a registry that runs: for its metrics, its probes and `gcom-registry status`."""
+"""A look at a registry that runs: for its metrics, its probes and `gcom-registry status`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gcom_registry.requests import RequestCounts
 
 @dataclass(frozen=True, slots=True)
 class RegistryStatus:
-    """One look at a registry.
+    """A look at a registry.
 
     `started_s`: when it started, in seconds since 1970. `data`: its folder, empty where it keeps nothing. `grace_s`:
     for how long it gives no name away yet. `groups`: by state. `members`: of all their views. `sequenced`: groups of

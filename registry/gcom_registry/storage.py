@@ -123,13 +123,17 @@ class Disk(Store):
     @property
     def trouble(self) -> str:
         """Why it cannot keep what it must; empty if it can."""
+        return self._lost or self._failure or self._no_room
+
+    @property
+    def _lost(self) -> str:
         # The system goes on writing into a file that nobody can open any more, and says that all is well.
         if self._seen() != self._identity:
             return (
                 f"{str(self._path)!r} was removed or replaced while this registry has it, so what it says would be "
                 "forgotten at its end: put it back, if there is a copy, and only then start the registry again"
             )
-        return self._failure or self._no_room
+        return ""
 
     def probe(self) -> None:
         """Find out whether the folder takes a file; any thread may ask."""
@@ -221,8 +225,9 @@ class Disk(Store):
             self._failure = ""
         except sqlite3.Error as error:
             self._failure = f"the registry's disk does not take what it must keep: {error}"
-        if self.trouble:
-            raise StorageUnavailable(self.trouble)
+        # Not for the probe, which is seconds old: what the database has taken is kept.
+        if why := self._lost or self._failure:
+            raise StorageUnavailable(why)
 
 
 def copy_of(base: sqlite3.Connection, path: Path, target: Path) -> None:

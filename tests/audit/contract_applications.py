@@ -19,6 +19,7 @@ SAYS = (
     "with answers",
     "`answered`: `[index, caller, number]` of those that a caller is told of next; of a durable state also "
     "`synced` `{name: index}` as known here, and `replicas`: the number of configured names",
+    *("also with answers", "`repeated`: the indexes of `answered` whose command had been applied before"),
     "another state was taken over: `of`, `index`, `last`: the last index that came with it, applied or not, and "
     "`callers` `{caller: number}`: the last command of each that it has",
     "`of`, `term`, `index`: so far this process's disk has synced; so far it is about to tell others that it has",
@@ -28,7 +29,7 @@ SAYS = (
     "last one is left out. A session's rules are those of its `guarantees`.",
     "a session is about to be answered: `of`, `session`, `written`: the number of its last write, `seen`: the index of "
     "the newest state that it had read, `index` of the state that it reads now, `guarantees`",
-    "the same with `number`, and the `index` at which it was applied",
+    "the same with `number`, and the `index` at which it was applied; `seen` is 0 if the write had been applied before",
     "`of`, `index`, `value`: what the machine's query `invariant` says",
     *("RYW, MR", "MW, WFR", "BANK"),
     "A *topic* is known by the id of its `store` and its name. Its clients are in no group; each open store writes a "
@@ -54,6 +55,9 @@ _CLAUSES = {
         "a `start` of a higher term has a `last` no lower than any index answered in a lower one"
     ),
     "does not know it": "of each caller that a `start` names it has what was answered up to its index;",
+    "had at index 3 already": (
+        "by records with `repeated`, a command is applied once: at one index, above that of a `start` that has it"
+    ),
     "no majority": "at an answer a majority of `replicas` has synced it",
     "when its disk had synced 0": "nobody tells more than its disk has synced;",
     "which said 3 at most": "nobody counts more than a `closed` log has told",

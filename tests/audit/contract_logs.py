@@ -105,7 +105,7 @@ def _two_folders_of_one_process(folder: Path) -> None:
 
 @breaks("A crash loses a tail and may tear its last line.")
 def _a_torn_line(folder: Path) -> None:
-    """What a's log has no send of may stand in what was torn off."""
+    """A message without a send in a's log may stand in the part that was torn off."""
     logs = life()
     logs[A] = logs[A][:6]
     write(folder, logs, {A: "torn"})

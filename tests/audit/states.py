@@ -28,7 +28,7 @@ def durable() -> Logs:
         {"type": "told", "of": "s", "term": 1, "index": 3},
     ]
     began = start(0, 0, {}, term=1)
-    again = {"answered": [[6, "y", 1]], "synced": {"a": 6, "b": 6}, "replicas": 3}
+    again = {"answered": [[6, "x", 2]], "repeated": [6], "synced": {"a": 6, "b": 6}, "replicas": 3}
     later = [
         start(3, 3, {"x": 2}, term=2),
         {"type": "synced", "of": "s", "term": 2, "index": 6},
@@ -99,6 +99,7 @@ DAMAGES: dict[str, tuple[str, Callable[[], Logs], Damage]] = {
     "does not know it": ("DURABLE", durable, _changed(A2, "start", callers={"x": 1})),
     "when its disk had synced 0": ("DURABLE", durable, lambda logs: logs[A].insert(1, logs[A].pop(2))),
     "which said 3 at most": ("DURABLE", durable, _changed(A, "apply", synced={"a": 3, "b": 4, "c": 3})),
+    "had at index 3 already": ("DURABLE", durable, _changed(A2, "apply", repeated=[])),
     "another digest": ("DETERMINISM", durable, _changed(B2, "digest", digest="d2")),
     "took over at index 2 does not know it": ("DURABLE", in_memory, _changed(B, "start", callers={"x": 0})),
     "without its own write at index 5": ("RYW", sessions, _nth(A, 1, index=4)),

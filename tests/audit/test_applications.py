@@ -27,6 +27,8 @@ from tests.audit.here import audit
 from tests.oracle import judge
 from tests.oracle.build import A, Logs, write
 
+SESSION_RULES = ("RYW", "MR", "MW", "WFR")
+
 
 def verdicts(result: AuditResult) -> dict[str, dict[str, str]]:
     return {each.name: {rule.rule: rule.verdict for rule in each.rules} for each in result.applications}
@@ -62,6 +64,29 @@ def test_a_damage_is_found_and_told(words: str, rule: str, make: Callable[[str],
     assert (verdicts(result), result.verdict) == ((report := judge(tmp_path)).applications, report.verdict)
     assert any(each.rule == rule and words in each.sentence for each in result.incidents), result.headline()
     assert result.headline().startswith(f"FAIL: {result.incidents[0].sentence}")
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"), [(words, rule) for words, (rule, *_) in states.DAMAGES.items() if rule in SESSION_RULES]
+)
+def test_what_a_session_did_not_ask_for_is_told_and_decides_nothing(
+    words: str, rule: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    logs = states.damaged(words)
+    for records in logs.values():
+        for record in records:
+            if "guarantees" in record:
+                record["guarantees"] = [it for it in SESSION_RULES if it != rule]
+    write(tmp_path, logs)
+    result = result_of(audit(tmp_path))
+    assert (result.verdict, result.exit_status()) == ("PASS", 0)
+    (incident,) = result.incidents
+    assert (incident.rule, incident.expected, words in incident.sentence) == (rule, False, True)
+    assert rule not in {each for each, verdict in result.rules.items() if verdict == "FAIL"}
+    assert run_command(["audit", str(tmp_path)]) == 0
+    assert f"broken where not asked for: {rule}" in capfd.readouterr().out
+    assert "where it was not asked for" in unescape(render(result))
+    assert b"<failure" not in junit_of(result)
 
 
 def _many(folder: Path) -> Path:

@@ -19,6 +19,7 @@ from gcom.audit.input.segments import LogSegment
 from gcom.errors import BadValue
 from tests.audit.cases import make
 from tests.audit.here import audit
+from tests.cases import daily_and_rest
 
 
 def _as_dict(rows: Rows) -> dict[str, object]:
@@ -34,7 +35,7 @@ def _as_dict(rows: Rows) -> dict[str, object]:
     return {**plain, "rare": rows.rare, "digests": rows.digests, "clock": sorted(entries)}
 
 
-@pytest.mark.parametrize("seed", range(41, 49))
+@pytest.mark.parametrize("seed", daily_and_rest(range(41, 49), 3))
 def test_arrow_parses_what_python_parses(seed: int, tmp_path: Path) -> None:
     make(tmp_path / "logs", seed)
     for path in sorted(tmp_path.rglob("*.jsonl")):
@@ -90,7 +91,7 @@ def _mutated(chance: random.Random, line: bytes) -> bytes:
             return line[:-2] + b',"%s":%s}\n' % (name, value)
 
 
-@pytest.mark.parametrize("seed", range(41, 49))
+@pytest.mark.parametrize("seed", daily_and_rest(range(41, 49), 3))
 def test_a_line_is_the_same_record_whatever_parses_it(seed: int, tmp_path: Path) -> None:
     """By itself and between others: with a line that Arrow refuses its neighbours are parsed slowly, too."""
     chance = random.Random(seed)

@@ -136,15 +136,16 @@ def test_the_quick_plan_says_what_the_oracle_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_many_right_histories_pass(tmp_path: Path) -> None:
-    assert _sweep(tmp_path, range(15, 35), damaged=False) == {"PASS": 20}
+@pytest.mark.parametrize("first", daily_and_rest(range(15, 39, 8), 1))
+def test_many_right_histories_pass(first: int, tmp_path: Path) -> None:
+    assert _sweep(tmp_path, range(first, first + 8), damaged=False) == {"PASS": 8}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", daily_and_rest(range(2000, 2800, 100), 1))
+@pytest.mark.parametrize("first", daily_and_rest(range(2000, 2800, 40), 1))
 def test_many_damaged_histories_are_judged_as_the_oracle_judges_them(first: int, tmp_path: Path) -> None:
-    seen = _sweep(tmp_path, range(first, first + 100), damaged=True)
-    assert min(seen["FAIL"], seen["UNKNOWN"], seen["PASS"]) >= 10
+    seen = _sweep(tmp_path, range(first, first + 40), damaged=True)
+    assert min(seen["FAIL"], seen["UNKNOWN"], seen["PASS"]) >= 4
 
 
 def _check_witnesses(logs: Path, folder: Path, what: str) -> int:
@@ -171,20 +172,21 @@ def test_an_incident_has_a_witness(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_incidents_of_damaged_histories_have_witnesses(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", daily_and_rest(range(5000, 5090, 30), 1))
+def test_incidents_of_damaged_histories_have_witnesses(first: int, tmp_path: Path) -> None:
     seen = 0
-    for seed in range(5000, 5080):
+    for seed in range(first, first + 30):
         made, folder = history(seed), tmp_path / str(seed)
         what = damage(made, random.Random(seed))
         write_history(folder / "logs", made)
         if list(folder.rglob("*.jsonl")):
             seen += _check_witnesses(folder / "logs", folder / "witnesses", f"case {seed}: {what}")
-    assert seen >= 10
+    assert seen >= 4
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "case", daily_and_rest([(1003, 1), (1010, 1 << 20), (1, 1), (1003, 1 << 20), (1010, 1), (1, 1 << 20)], 2)
+    "case", daily_and_rest([(1003, 1), (1010, 1 << 20), (1, 1), (1003, 1 << 20), (1010, 1), (1, 1 << 20)], 1)
 )
 def test_spark_judges_the_same(case: tuple[int, int], spark: Any, tmp_path: Path) -> None:
     seed, chain_bytes = case
@@ -200,4 +202,4 @@ def test_what_followed_what_is_asked_for(tmp_path: Path) -> None:
     told = WORDINGS["two_lives_of_old_logs"]()
     write(tmp_path, told.logs, told.endings)
     (said,) = advice_of(result_of(audit(tmp_path)))
-    assert said.startswith("What followed what in g is not told: name the folders")
+    assert said.startswith("The order of instances of g is not told: name the folders")

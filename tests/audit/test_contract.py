@@ -115,7 +115,7 @@ def _contract() -> str:
 
 
 def _unchecked() -> dict[str, str]:
-    """What the audit's page says that nobody checks, and why."""
+    """Return the sentences that, as the audit's page says, nobody checks, and why."""
     page = (DOCS / "audit.md").read_text().partition("## What is not checked")[2].partition("\n## ")[0]
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
     return {_flat(quote): why for quote, why in rows[1:]}

@@ -42,6 +42,19 @@ def test_a_sound_log_passes(tmp_path: Path) -> None:
     assert "CAUSAL" in verdicts
 
 
+def test_a_name_that_two_hosts_spell_in_two_ways_is_one_and_told(tmp_path: Path) -> None:
+    composed, apart = "Zo\u00eb", "Zoe\u0308"  # as Linux and a Mac type it
+    text = GOVECTOR.replace("client", composed).replace(f'"{composed}":2, "server"', f'"{apart}":2, "server"')
+    (tmp_path / "log").write_text(text)
+    imported = import_shiviz(tmp_path / "log", tmp_path / "logs")
+    assert imported.notes == [f"1 name spelled in another form than NFC, and brought into it: {composed}"]
+    (judgement,) = audit(tmp_path / "logs").judgements
+    assert verdict_of(judgement.tallies["CAUSAL"]) == "PASS"
+    (tmp_path / "log").write_text(f'{composed} {{"{composed}":1, "{apart}":2}}\nevent\n')
+    with pytest.raises(NotALog, match="it has two entries for one name"):
+        import_shiviz(tmp_path / "log", tmp_path / "others")
+
+
 def test_a_clock_that_forgets_what_its_cause_knew_is_found(tmp_path: Path) -> None:
     text = GOVECTOR + 'other {"other":1, "server":3}\nHeard of the answer, not of the request\n'
     assert _verdicts(tmp_path, text)["CAUSAL"] == "FAIL"

@@ -14,7 +14,8 @@ import gcom.audit
 from gcom.audit.explain.result import AuditResult
 from gcom.audit.imports.consumers import KAFKA, NATS, ConsumerLayout, import_consumers
 from gcom.audit.imports.edn import NoEdn, maps
-from gcom.audit.imports.jepsen import JEPSEN_RULES, import_jepsen
+from gcom.audit.imports.jepsen import import_jepsen
+from gcom.audit.imports.lists import LIST_RULES
 from gcom.audit.imports.writing import Imported
 from gcom.errors import BadValue, NotALog
 from tests.cli.commands import run_gcom
@@ -43,7 +44,7 @@ def test_a_sound_history_passes_by_the_rules_that_it_carries(tmp_path: Path) -> 
     assert (result.verdict, [*result.rules]) == ("PASS", imported.rules)
     assert "imported records carry no rules but NO_CREATION, NO_DUPLICATION, TOTAL, SERIAL_UNIQUE" in result.headline()
     judged = {rule.rule for rule in result.groups[0].rules if rule.verdict != "VACUOUS"}
-    assert judged <= {*JEPSEN_RULES}
+    assert judged <= {*LIST_RULES}
 
 
 @pytest.mark.parametrize(
@@ -183,6 +184,15 @@ def test_a_consumer_that_is_assigned_the_partition_again_begins_anew(tmp_path: P
     assert _consumers(tmp_path, KAFKA, lines + again)[1].verdict == "PASS"
 
 
+def test_names_in_two_spellings_are_one(tmp_path: Path) -> None:
+    composed, apart = "Zo\u00eb", "Zoe\u0308"
+    lines = [_sent(KAFKA, n) | {"producer": name} for n, name in enumerate((composed, apart))]
+    lines += [_had(KAFKA, "a", n, n) | {"producer": apart} for n in range(2)]
+    imported, result = _consumers(tmp_path, KAFKA, lines)
+    assert (imported.processes, result.verdict) == (2, "PASS")
+    assert imported.notes == [f"1 name spelled in another form than NFC, and brought into it: {composed}"]
+
+
 def test_a_changed_record_is_found_by_its_checksum(tmp_path: Path) -> None:
     lines = [_sent(KAFKA, n, crc32=n) for n in (1, 2)]
     imported, result = _consumers(
@@ -226,9 +236,9 @@ def test_producers_in_some_lines_only_are_refused(tmp_path: Path) -> None:
 def test_the_command_says_what_it_made_and_which_rules_count(tmp_path: Path) -> None:
     (tmp_path / "history.edn").write_text(GOOD)
     done = run_gcom("audit", "import", "jepsen", "history.edn", "--into", "logs", "--json", cwd=tmp_path)
-    assert json.loads(done.stdout)["rules"] == JEPSEN_RULES
+    assert json.loads(done.stdout)["rules"] == LIST_RULES
     done = run_gcom("audit", "import", "jepsen", "history.edn", "--into", "more", cwd=tmp_path)
-    told = f"their records can carry {', '.join(JEPSEN_RULES)}; no other rule is judged"
+    told = f"their records can carry {', '.join(LIST_RULES)}; no other rule is judged"
     assert done.stdout.decode().splitlines()[1] == told
     done = run_gcom("audit", "import", "pulsar", "history.edn", "--into", "none", cwd=tmp_path)
-    assert b"FORM must be one of shiviz, jepsen, kafka, nats; got 'pulsar'" in done.stderr
+    assert b"FORM must be one of shiviz, jepsen, porcupine, kafka, nats; got 'pulsar'" in done.stderr

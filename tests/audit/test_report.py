@@ -103,7 +103,7 @@ def test_a_fault_is_shown_with_its_surroundings(tmp_path: Path, rule: str) -> No
     assert first.id in page.text
     assert all(sum(map(len, each.events.values())) <= EVENTS for each in evidence.values())
     assert all(len(events) <= 2 * AROUND for each in evidence.values() for events in each.events.values())
-    assert "send to own delivery" in page.text
+    assert "numbered send to own delivery" in page.text
 
 
 def test_violated_rules_come_first_and_what_they_say_is_read_without_pointing_at_them(tmp_path: Path) -> None:

@@ -28,9 +28,9 @@ def test_what_takes_no_longer_than_the_start_says_nothing() -> None:
 @pytest.mark.parametrize(
     ("setup", "named"),
     [
-        ({"members": 0}, "members 0"),
-        ({"deliveries": 10}, "deliveries 10"),
-        ({"run_length": 0}, "run length 0"),
+        ({"members": 0}, "members must be .* got 0"),
+        ({"deliveries": 10}, "deliveries must be .* got 10"),
+        ({"run_length": 0}, "run length must be .* got 0"),
         ({"deliveries": 2 * START_DELIVERIES, "twice": True}, "twice"),
     ],
 )

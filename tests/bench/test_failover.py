@@ -96,7 +96,7 @@ def test_survivors_of_every_kill_go_on(kind: Definition) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scene", daily_and_rest(SCENES, 2), ids=lambda scene: scene.name)
+@pytest.mark.parametrize("scene", daily_and_rest(SCENES, 1), ids=lambda scene: scene.name)
 def test_a_scene_gives_a_value_for_each_of_its_goals(scene: Scene) -> None:
     (found,) = scene.rounds(FIFO, 1, lambda _text: None)
     assert len(found) == len(scene.goals)

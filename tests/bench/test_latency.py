@@ -17,6 +17,7 @@ from gcom.errors import BadValue
 from gcom.values.definition import Definition, Ordering
 
 OWN = AgeSpread(7.0, 8.0)
+LATE = AgeSpread(0.1, 0.2)
 QUIET = {"wrong": [], "lost": 0, "cpu_s": 0.0, "switches": 0}
 
 
@@ -32,7 +33,7 @@ def test_every_message_of_every_turn_is_measured(ordering: Ordering, loop: bool)
     assert outcome.setup.label == ("FIFO, a loop" if loop else "TOTAL")
     assert set(row["cores"]) == {"m0", "m1", "registry"}  # type: ignore[call-overload]
     assert set(row["waited"]) == set(row["cores"])  # type: ignore[call-overload]
-    assert all(turn.own.p50 > 0 and turn.slowest.p50 > 0 for turn in outcome.turns)
+    assert all(turn.late.p50 > 0 and turn.own.p50 > 0 and turn.slowest.p50 > 0 for turn in outcome.turns)
     assert row["ratio"] == pytest.approx(outcome.ratio, abs=0.01)
     assert list(outcome.stages_ms) == list(STAGES)
     assert all(length >= 0 for length in outcome.stages_ms.values())
@@ -44,8 +45,8 @@ def test_every_message_of_every_turn_is_measured(ordering: Ordering, loop: bool)
     [
         ({"senders": 4}, "senders 4"),
         ({"members": 1}, "2 at least"),
-        ({"rate": 0}, "rate 0"),
-        ({"size": 15}, "size 15"),
+        ({"rate": 0}, "rate must be .* got 0"),
+        ({"size": 15}, "size must be .* got 15"),
         ({"baseline": "udp"}, "'udp'"),
     ],
 )
@@ -57,21 +58,23 @@ def test_what_cannot_be_measured_is_refused(fields: dict[str, Any], named: str) 
 
 def test_the_ratio_is_of_medians_over_turns() -> None:
     turns = tuple(
-        LatencyTurn(AgeSpread(p50, 9.0), OWN, AgeSpread(0.5, 1.0), {}, {}, {}, 0, ()) for p50 in (1.0, 2.0, 90.0)
+        LatencyTurn(AgeSpread(p50, 9.0), OWN, LATE, AgeSpread(0.5, 1.0), {}, {}, {}, 0, ()) for p50 in (1.0, 2.0, 90.0)
     )
     assert LatencyResult(LatencySetup(Definition("bench"), 3, 1, 10, 16, 3.0, "pyro"), turns, {}).ratio == 4.0
 
 
 def test_the_slowest_receiver_and_the_slowest_sender_count_each_by_itself() -> None:
     ages = {"m0": ([], [90, 91]), "m1": ([5, 6], [80]), "m2": ([7, 8], [])}
-    reports: dict[str, Report] = {name: {"ages_ns": far, "own_ns": own, **QUIET} for name, (far, own) in ages.items()}
+    reports: dict[str, Report] = {
+        name: {"ages_ns": far, "own_ns": own, "late_ns": own[:1], **QUIET} for name, (far, own) in ages.items()
+    }
     turn = counted(LatencySetup(Definition("bench"), 3, 2, 10, 16, 1.0), reports, 0.0, {}, 1.0, None)
-    assert (turn.slowest.p50, turn.own.p50) == (8e-6, 91e-6)
+    assert (turn.slowest.p50, turn.own.p50, turn.late.p50) == (8e-6, 91e-6, 90e-6)
 
 
 def test_waiting_for_a_core_is_summed_over_processes() -> None:
     waits = ({"m0": 0.1, "registry": 0.2}, {"m0": 1.0, "registry": 0.5}, {"m0": 9.0, "registry": 0.0})
-    turns = tuple(LatencyTurn(AgeSpread(1.0, 9.0), OWN, None, {}, waited, {}, 0, ()) for waited in waits)
+    turns = tuple(LatencyTurn(AgeSpread(1.0, 9.0), OWN, LATE, None, {}, waited, {}, 0, ()) for waited in waits)
     assert LatencyResult(LatencySetup(Definition("bench"), 3, 1, 10, 16, 3.0, None), turns, {}).waited == 1.5
 
 
@@ -92,8 +95,10 @@ def test_a_payload_tells_its_number_and_age() -> None:
 
 def test_each_number_is_sent_once_in_order() -> None:
     sent: list[int] = []
-    pace(1000, 0.02, sent.append)
+    late_ns = pace(1000, 0.02, sent.append)
     assert sent == list(range(1, 21))
+    assert len(late_ns) == 20
+    assert min(late_ns) >= 0
 
 
 def test_stages_are_medians_at_the_slowest_receiver() -> None:

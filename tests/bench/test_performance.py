@@ -15,23 +15,22 @@ from gcom.bench.latency.turns import LatencySetup
 from gcom.bench.performance import page, plots
 from gcom.bench.performance.computer import Computer, commit
 from gcom.bench.performance.plan import FIFO, SAFE, Findings, PerformancePlan, measure, plan
-from gcom.bench.scale.sizes import ScaleResult, ScaleSetup
 from gcom.bench.throughput.turns import ThroughputSetup
 from gcom.errors import BadValue, Unavailable
 
 MACHINE = Computer("a processor", 2, "a system", "3.11", 0.5, "abc")
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_all_is_measured_and_written(tmp_path: Path) -> None:
     told: list[str] = []
     single = tuple(LatencySetup(kind, 2, 1, 50, 100, 0.3, "pyro") for kind in (FIFO, SAFE))
     flood = ThroughputSetup(FIFO, 2, 1, 100, 0.2, "frames")
     idle = (IdleSetup(FIFO, 2, 2, 1.0),)
-    brief = PerformancePlan(single, idle, (flood,), ScaleSetup(FIFO, 3, (2, 3), 100, 50.0, 0.2), None)
+    brief = PerformancePlan(single, idle, (flood,), None)
     findings = measure(brief, told.append)
     assert findings.wrong == []
-    assert len(told) == len(list(findings.rows())) == 6
+    assert len(told) == len(list(findings.rows())) == 4
 
     found = replace(findings, failover=(FailoverResult(Kill.LEADER, (Trial(0.1, 0.25),)),))
     written = page.write(tmp_path / "figures.md", found, MACHINE, quick=True)
@@ -41,9 +40,7 @@ def test_all_is_measured_and_written(tmp_path: Path) -> None:
     )
     assert "| leader | 1 | 250 | 250 | 250 |" in text
     assert "busy" not in text
-    assert "busy" in page.page(
-        found, replace(MACHINE, load=3.0), dict.fromkeys(("stages", "floods", "scale"), ""), True
-    )
+    assert "busy" in page.page(found, replace(MACHINE, load=3.0), dict.fromkeys(("stages", "floods"), ""), True)
     for path in written[1:]:
         assert f"](pictures/{path.name})" in text
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
@@ -51,8 +48,7 @@ def test_all_is_measured_and_written(tmp_path: Path) -> None:
 
 def test_a_wrong_delivery_and_a_group_that_stood_still_are_told() -> None:
     stuck = FailoverResult(Kill.LEADER, (Trial(None, None),))
-    setup = plan(quick=True).scale
-    found = Findings((), (), (), ScaleResult(setup, ()), (stuck,))
+    found = Findings((), (), (), (stuck,))
     assert found.wrong == ["1 groups did not go on: leader killed"]
 
 

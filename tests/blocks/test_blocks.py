@@ -18,6 +18,7 @@ from gcom.blocks.work_queue import WorkTable
 from gcom.errors import BadValue, GComTimeout, LocalError
 from gcom.replicated import CommandContext, Refused
 from gcom.replicated.machine import MachineKind
+from tests.interrupts import Interrupts
 from tests.running import Child, environment
 from tests.runtime.nodes import until
 
@@ -125,7 +126,7 @@ def test_a_task_of_a_killed_worker_is_done_by_another(ground: Ground) -> None:
         number = queue.put({"file": "a.png"})
         child = ground.child("queue", "worker")
         child.until(lambda: bool(child.out), "the task")
-        assert queue.counts() == {"waiting": 0, "working": 1, "done": 0, "dead": 0}
+        until(lambda: queue.counts() == {"waiting": 0, "working": 1, "done": 0, "dead": 0}, "what the worker knows")
         child.signal(signal.SIGKILL)
         task = queue.take(30)
         assert (task.number, task.payload, task.tries) == (number, {"file": "a.png"}, 2)
@@ -169,6 +170,9 @@ def test_a_task_that_kills_its_workers_does_not_kill_them_all() -> None:
     assert machine.revive(number)
     assert machine.take() == (number, "deadly", 6)  # no number of before: a late result of then counts for nothing
     assert not machine.done(number, 1, "late")
+    machine.give_back(number, 6)  # its worker had not begun it
+    assert machine.open[number].tries - machine.open[number].tried_before == 0
+    assert machine.take() == (number, "deadly", 7)
 
 
 def test_a_dict_is_shared_and_says_who_was_faster(ground: Ground) -> None:
@@ -223,3 +227,36 @@ def test_presence_follows_joins_and_ends(ground: Ground) -> None:
     until(lambda: len(a.present()) == 1)
     with pytest.raises(LocalError):
         b.say("gone")
+
+
+def test_an_interrupted_holder_lets_the_lock_go(ground: Ground) -> None:
+    lock, other = ground.open(gcom.blocks.Lock, "alice"), ground.open(gcom.blocks.Lock, "bob")
+
+    def hold() -> None:
+        with lock.hold(30):
+            pass
+
+    with Interrupts(2) as interrupts:
+        for _ in range(40):
+            interrupts.attempt(hold)
+    assert interrupts.count
+    assert other.acquire(30)
+
+
+def test_an_interrupted_worker_loses_no_task(ground: Ground) -> None:
+    queue = ground.open(gcom.blocks.WorkQueue, "alice")
+    numbers = [queue.put(it) for it in range(40)]
+    with Interrupts(3) as interrupts:
+        tasks = [interrupts.attempt(lambda: queue.take(30)) for _ in numbers]
+    assert interrupts.count
+    assert sorted(it.payload for it in tasks) == list(range(40))
+    assert all(it.done() for it in tasks)
+
+
+def test_an_interrupted_caller_of_a_barrier_may_come_again(ground: Ground) -> None:
+    barrier = ground.open(gcom.blocks.Barrier, "alice")
+    with Interrupts(4) as interrupts:
+        for _ in range(40):
+            interrupts.attempt(lambda: barrier.wait(1, 30))
+    assert interrupts.count
+    assert barrier.wait(1, 30) >= 40

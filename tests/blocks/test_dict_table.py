@@ -25,7 +25,7 @@ STEPS = st.lists(
 
 
 class Twin:
-    """What the keys should have: value, version, and holder."""
+    """The value, version and holder that each key should have."""
 
     def __init__(self) -> None:
         self.rows: dict[str, tuple[Any, int, str]] = {}

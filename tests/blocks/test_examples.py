@@ -6,16 +6,19 @@ import signal
 import sys
 from contextlib import ExitStack
 
+import pytest
+
 import gcom
 from tests.running import ROOT, Child, environment
 
 EXAMPLES = ROOT / "docs" / "examples"
 
 
-def test_another_schedules_when_the_leader_is_killed() -> None:
+@pytest.mark.parametrize("program", ["scheduler", "aio_scheduler"])
+def test_another_schedules_when_the_leader_is_killed(program: str) -> None:
     with gcom.embedded() as registry, ExitStack() as stack:
         env = environment(GCOM_REGISTRY=registry.address)
-        words = [sys.executable, str(EXAMPLES / "scheduler.py")]
+        words = [sys.executable, str(EXAMPLES / f"{program}.py")]
         first = stack.enter_context(Child([*words, "alice"], env))
         first.until(lambda: len(first.out) > 3, "some runs")
         second = stack.enter_context(Child([*words, "bob"], env))

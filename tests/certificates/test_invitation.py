@@ -24,7 +24,8 @@ def test_a_line_says_it_all(registry: str) -> None:
         (lambda line: line[:-1] + "é", "damaged, or mistyped: copy the whole line"),
         (lambda line: line.rpartition("/")[0], "is no invitation"),
         (lambda line: line.replace("gcom1", "gcom9"), "is no invitation"),
-        (lambda line: line.replace("bob", "b b"), "member name 'b b' is not allowed"),
+        (lambda line: line.replace("bob", "b@b"), "member name 'b@b' is not allowed"),
+        (lambda line: line.replace("bob", "b b"), "expected 'b%20b'"),
         (lambda line: line.replace(":7411", ":x"), "is not HOST:PORT"),
     ],
 )

@@ -10,7 +10,6 @@ from gcom_chat.model.chat import Notice
 from gcom_chat.model.members import Members, Pulse
 from gcom_chat.model.name_colours import COLOURS
 from gcom_chat.model.rows import ChatRow, RowKind
-from gcom_chat.model.texts.imitation import imitated
 from gcom_chat.view import colours
 from gcom_chat.view.desktop.appearance import palette_of
 from gcom_chat.view.dialogs.groups import ConnectDialog, CreateDialog, JoinDialog
@@ -32,6 +31,7 @@ from PySide6.QtWidgets import (
 )
 
 import gcom
+from gcom.values.spelling import imitated
 from tests.chat_gui.windows import wait_until
 
 Opener = Callable[..., ChatWindow]

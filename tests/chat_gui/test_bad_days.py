@@ -102,7 +102,7 @@ def test_what_is_typed_before_the_group_is_there_stays(opened: Opener) -> None:
     assert "not sent" in texts(window, "news")[-1]
 
 
-@pytest.mark.parametrize("name", ["", " ", "x" * 200, "a b", "../etc", "\u202eevil", "a#1"])
+@pytest.mark.parametrize("name", ["", " ", "x" * 200, "a  b", "../etc", "\u202eevil", "a#1"])
 def test_a_name_that_cannot_be_keeps_ok_closed_and_says_why(opened: Opener, name: str) -> None:
     window = opened()
     create, connect = CreateDialog("alice", certified=False, parent=window), ConnectDialog("", "127.0.0.1:7411", window)
@@ -219,8 +219,8 @@ def test_a_nick_that_cannot_be_is_told_to_nobody(opened: Opener, registry: str) 
         news = bob.join("news")
         window = opened("alice", registry, "news")
         wait_until(lambda: is_in(window, "news", 2))
-        say(window, "news", "/nick a b")
-        assert window.tabs["news"].input.toPlainText() == "/nick a b"
+        say(window, "news", "/nick a/b")
+        assert window.tabs["news"].input.toPlainText() == "/nick a/b"
         assert "not allowed" in texts(window, "news")[-1]
         say(window, "news", "the next")
         wait_until(lambda: any(row.number for row in rows(window, "news")))

@@ -22,7 +22,7 @@ SUCCESSOR = ("alice#1", "j")
 
 @dataclass
 class FakeGroup:
-    """What a group says of numbers: `held` are held by all, `left` have gone into the group."""
+    """A group's answers about numbers: `held` are held by all, `left` have gone into the group."""
 
     multicast: gcom.Multicast = gcom.Multicast.RELIABLE
     life: tuple[str, str] = FIRST
@@ -219,7 +219,7 @@ def the_way_back_ends(story: Story) -> None:
 
 
 def went_on_in_a_successor(story: Story) -> None:
-    """What had no number goes on with the process, under numbers of the new instance."""
+    """Lines without a number go on with the process, under numbers of the new instance."""
     story.type("abc")
     story.take(3, left=1)
     story.deliver("a")

@@ -108,7 +108,7 @@ def test_who_is_ignored_is_not_shown_and_opens_no_tab(opened: Opener, places: Pl
     say(again, "news", "/unignore bob")
     assert texts(again, "news")[-1] == "bob is not ignored"
     with pytest.raises(BadCommand):
-        again._commands.run(again.chat.talk("news"), parse("/ignore a b"))
+        again._commands.run(again.chat.talk("news"), parse("/ignore a/b"))
 
 
 def test_no_two_members_of_a_small_group_share_a_colour() -> None:

@@ -35,7 +35,7 @@ def test_the_first_page_connects_and_is_remembered(opened: Opener, places: Place
     window = opened(places=places)
     page = window._start
     assert not page.connect_button.isEnabled()  # there is no nick yet
-    page.nick.setText("a name with spaces")
+    page.nick.setText("no/name")
     assert page.hint.text()
     page.nick.setText("alice")
     page.registry.setText("nowhere")
@@ -254,9 +254,9 @@ def test_all_promises_can_be_chosen_and_are_shown() -> None:
     assert dialog.definition() == wanted
     dialog.static.setText("not/a/name")
     assert "not allowed" in dialog.problem()
-    dialog.static.setText("bob carol")
+    dialog.static.setText("bob, Jörg Müller")
     assert "You are alice" in dialog.problem()
-    dialog.static.setText("bob alice")
+    dialog.static.setText("bob, alice")
     assert dialog.problem() == ""
     assert not CreateDialog("alice", certified=False).signed.isEnabled()
     dialog.show()

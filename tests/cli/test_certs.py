@@ -60,5 +60,5 @@ def test_what_is_missing_is_named(said: Run, refused: Run) -> None:
     assert "no identity of this user: there are none" in refused("certs", "show", "alice")
     said("certs", "init")
     assert "already" in refused("certs", "init")
-    assert "member name 'a b' is not allowed" in refused("certs", "issue", "a b")
+    assert "member name 'a/b' is not allowed" in refused("certs", "issue", "a/b")
     assert "make one with gcom certs issue carol" in refused("certs", "renew", "carol")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gcom.audit import audit
 from gcom.demo.checks import DemoResult, DemoStream, faults
 from gcom.demo.folder import empty_log_folder
 from gcom.demo.texts import chosen_texts
@@ -118,6 +119,10 @@ def test_the_demo_shows_every_ordering_and_keeps_the_logs(tmp_path: Path) -> Non
     assert all((row["members"], row["messages"], row["deliveries"]) == (4, 1212, 4848) for row in rows)
     assert all(row["ok"] and row["same_set"] and row["messages_per_s"] > 0 for row in rows)
     assert {path.name for path in (tmp_path / "gcom-demo").iterdir()} == {path.name for path in files}
+    groups = audit([tmp_path / "gcom-demo"]).groups
+    judged = {rule.rule for group in groups for rule in group.rules if rule.expected and rule.evaluated}
+    assert {rule.rule for group in groups for rule in group.rules if rule.expected} == judged
+    assert {"INTEGRITY", "CONTINUITY", "CAUSAL"} <= judged
     again = run_gcom("demo", *map(str, files), cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     lines = again.stdout.decode().splitlines()

@@ -15,6 +15,7 @@ from gcom_registry.enrolment import Enrolment
 from gcom_registry.secure import secure_server
 from gcom_registry.server import RegistryServer
 
+import gcom
 from gcom.certificates.authority import now_utc
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.cli.commands.doctor import examine
@@ -22,8 +23,9 @@ from gcom.cli.findings import Finding, show
 from gcom.cli.output import Output
 from gcom.runtime import pyro
 from gcom.runtime.security.process import ADVERTISE_VARIABLE, TLS_VARIABLES
-from gcom.values import identity, limits
+from gcom.values import identity, limits, names
 from tests.runtime.authorities import TestAuthority
+from tests.runtime.nodes import until
 
 ExpectLog = Callable[[str], None]
 Use = Callable[[CertificateFiles], None]
@@ -90,6 +92,32 @@ def test_loopback_without_set_up_is_sound() -> None:
         assert [it.code for it in examine(server.address) if it.good] == ["identity", "listens", "directory"]
 
 
+def test_a_member_that_this_machine_does_not_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The registry hears both members; between the second one and here a firewall drops what is sent."""
+    server = RegistryServer()
+    server.start()
+    with closing(server), gcom.connect("alice", server.address) as alice, gcom.connect("bob", server.address) as bob:
+        alice.join("news", create=gcom.Definition("news"))
+        bob.join("news").wait_for_members(2, 30)
+        until(lambda: len(alice.info("news").members) == 2)
+        assert [it.text for it in examine(server.address)][-1] == "2 of 2 members of groups answer a dial from here"
+        dial = pyro.dial
+
+        def cut(host: str, port: int, deadline: float) -> socket.socket:
+            if (host, port) == names.split_address(bob.address):
+                raise TimeoutError
+            return dial(host, port, deadline)
+
+        monkeypatch.setattr(pyro, "dial", cut)
+        *_, ill, last = examine(server.address)
+    assert (ill.code, ill.good) == ("member", False)
+    assert (
+        f"of 'news' is not reached at {names.place_of(bob.address)} (no answer), though the registry hears it"
+        in ill.text
+    )
+    assert last.text == "1 of 2 members of groups answer a dial from here"
+
+
 def test_each_registry_of_the_list_is_looked_at(
     authority: TestAuthority, registry: RegistryServer, use: Use, tmp_path: Path
 ) -> None:
@@ -109,7 +137,7 @@ def test_each_registry_of_the_list_is_looked_at(
 
 def test_nobody_listens() -> None:
     found = wrong("127.0.0.1:1")
-    assert (found.code, "start gcom-registry there" in found.text) == ("nobody", True)
+    assert (found.code, "start gcom-registry --port 1 there" in found.text) == ("nobody", True)
 
 
 def test_a_name_that_no_machine_has(authority: TestAuthority, use: Use) -> None:

@@ -152,6 +152,10 @@ def test_a_signal_leaves_the_group_in_good_order(
             assert goes.end() == status
             assert goes.rows()[-1]["type"] == "left"
             assert goes.errors == []
+        # Without --linger a member stays when its input ends, and says so.
+        assert sessions.process.stdin is not None
+        sessions.process.stdin.close()
+        sessions.until(lambda: any("stays and prints" in line for line in sessions.errors), "the word that it stays")
         sessions.until(
             lambda: any("request" in row.get("left", {}).values() for row in sessions.rows("view")), "the leave"
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gcom import topics
+from gcom.cli import app
 from tests.cli.commands import no_traceback, run_gcom
 
 
@@ -30,12 +31,13 @@ def shown(folder: Path, *words: str) -> list[str]:
 
 def test_list_and_show(folder: Path) -> None:
     titles, *rows = [line.split() for line in shown(folder, "list")]
-    assert titles == ["TOPIC", "MESSAGES", "FIRST", "NEXT"]
-    assert rows == [["empty", "0", "0", "0"], ["orders", "3", "0", "3"]]
+    assert titles == ["TOPIC", "MESSAGES", "BYTES", "FIRST", "NEXT", "KEEPS"]
+    assert rows == [["empty", "0", "0", "0", "0", "all"], ["orders", "3", "16", "0", "3", "all"]]
     assert json.loads(shown(folder, "list", "--json")[1])["messages"] == 3
     first, _, producer = shown(folder, "show", "orders")
-    assert first == "orders: 3 messages, offsets 0 to 2"
+    assert first == "orders: 3 messages, offsets 0 to 2, 16 bytes; keeps all"
     assert producer.split() == ["import", "9"]
+    assert shown(folder, "show", "empty") == ["empty: 0 messages, the next offset is 0; keeps all"]
     (row,) = shown(folder, "show", "orders", "--json")
     assert json.loads(row)["producers"] == {"import": 9}
 
@@ -66,7 +68,8 @@ def test_a_function(folder: Path) -> None:
     assert shown(folder, "function", "deploy", "f.py:process", "--in", "orders", "--out", "out", "--drain") == []
     assert shown(folder, "peek", "out", "--count", "1") == ["0: a bicycle!"]
     lines = [line.split() for line in shown(folder, "show", "orders")]
-    assert lines[-2:] == [["SUBSCRIPTION", "LAG", "HANDED", "OUT", "OLDEST"], ["function:process", "0", "0", "-"]]
+    assert lines[-2] == ["SUBSCRIPTION", "LAG", "HANDED", "OUT", "OLDEST", "WAITS"]
+    assert lines[-1] == ["function:process", "0", "0", "-", "-"]
 
 
 def test_retire_and_replay(folder: Path) -> None:
@@ -90,11 +93,36 @@ def test_trim_and_backup(folder: Path) -> None:
         assert [it.text for it in copy.topic("orders").read()] == ["third"]
 
 
+def test_bounds_and_folders(folder: Path) -> None:
+    limits = ["--most-size", "1GB", "--most-rate", "9"]
+    words = ["--keep-for", "1.5h", "--keep-count", "100", "--keep-size", "2MiB", *limits]
+    assert shown(folder, "create", "orders", *words) == []
+    (row,) = shown(folder, "show", "orders", "--json")
+    told = json.loads(row)
+    assert told["keep"] == {"count": 100, "age_ms": 5_400_000, "size_bytes": 2_097_152}
+    assert (told["bytes_most"], told["rate_most"], told["bytes"]) == (1_000_000_000, 9, 16)
+    assert shown(folder, "create", "orders") == []
+    assert "keeps 100 messages, 90m, 2,097,152 bytes, takes" in shown(folder, "show", "orders")[0]
+    assert shown(folder, "export", "kept", "--topic", "orders") == []
+    done = run_gcom("topics", "import", "kept", "--store", "new.db", cwd=folder)
+    assert done.stderr.decode() == "gcom: 3 messages imported into 'new.db'\n"
+    peeked = run_gcom("topics", "peek", "orders", "--store", "new.db", cwd=folder).stdout.decode()
+    assert peeked.splitlines() == shown(folder, "peek", "orders")
+
+
+def test_a_demo_that_is_refused_leaves_no_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["topics", "demo", "--kill", "nobody"]) == 2
+    assert capsys.readouterr().err == "gcom: cannot kill 'nobody': expected producer, consumer or owner\n"
+
+
 @pytest.mark.parametrize("role", ["producer", "consumer"])
 def test_the_demo(tmp_path: Path, role: str) -> None:
     done = run_gcom("topics", "demo", "--kill", role, "--times", "3", cwd=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
-    assert done.stdout.decode() == f"{role} killed 3 times: 720 lines, lost 0, doubled 0, left over 0, in order\n"
+    told, verdict = done.stdout.decode().splitlines()
+    assert told == f"{role} killed 3 times: 720 lines, lost 0, doubled 0, left over 0, in order"
+    topics = "1 topic" if role == "producer" else "2 topics"
+    assert verdict == f"PASS: every promise held (5 processes, {topics})"
 
 
 @pytest.mark.parametrize(
@@ -105,6 +133,10 @@ def test_the_demo(tmp_path: Path, role: str) -> None:
         (["create", " x", "--store", "app.db"], 2, "topic name ' x' is not allowed"),
         (["list", "--store", "notes.txt"], 1, "no SQLite file"),
         (["list"], 2, "--store"),
+        (["create", "a", "--keep-for", "7", "--store", "app.db"], 2, "expected a number with s, m, h, d or w"),
+        (["create", "a", "--keep-size", "x", "--store", "app.db"], 2, "'x' is not a size"),
+        (["import", "nowhere", "--store", "app.db"], 2, "has no topics"),
+        (["gateway", "--store", "app.db"], 2, "needs a place to listen"),
         (["retire", "orders", "nobody", "--store", "app.db"], 1, "has no producer 'nobody'"),
         (["replay", "orders", "nobody", "--store", "app.db"], 1, "has no subscription 'nobody'"),
         (["function", "deploy", "f", "--in", "orders", "--store", "app.db"], 2, "expected FILE:NAME"),

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+from gcom_registry import cli as registry_cli
 from typer.testing import CliRunner
 
 import gcom
@@ -14,10 +21,8 @@ COMMANDS = ("groups", "members", "create", "remove", "join", "send", "tail", "de
 BENCHES = (
     "bench throughput",
     "bench latency",
-    "bench scale",
     "bench all",
     "bench failover",
-    "bench memory",
     "bench idle",
     "bench audit",
 )
@@ -40,6 +45,13 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     result = CliRunner().invoke(app.app, [*command.split(), "--help"])
     assert result.exit_code == 0
     assert f"  gcom {command}" in result.stdout.partition("Example")[2]
+
+
+@pytest.mark.parametrize("what", ["bank", "topics"])
+def test_a_demo_may_be_named_first(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["demo", what, "--help"]) == app.run([what, "demo", "--help"]) == 0
+    usages = capsys.readouterr().out.count(f"Usage: gcom {what} demo")
+    assert usages == 2
 
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,15 +103,12 @@ def test_no_command_is_bad_usage_and_shows_what_there_is(capsys: pytest.CaptureF
         ("bench latency --size 3", "size"),
         ("bench latency --baseline wishes", "pyro"),
         ("bench throughput --log-dir /dev/null", "/dev/null"),
-        ("bench scale --members 3,1", "'3,1'"),
         ("bench all", "--out"),
         ("bench all --out page.html", "NAME.md"),
         ("bench failover --trials 0", "trials"),
         ("bench failover --members 2", "members"),
         ("bench failover --kill everybody", "leader, member, registry, sequencer, all"),
         ("bench failover --kill sequencer --ordering fifo", "total order"),
-        ("bench memory --messages 1", "messages"),
-        ("bench memory --members 0", "members"),
         ("bench idle --groups 0", "groups"),
     ],
 )
@@ -170,3 +179,47 @@ def test_without_a_registry_there_is_a_status_of_its_own(words: str, capsys: pyt
     assert shown.err.count("\n") == 1
     assert NOBODY in shown.err
     assert "gcom-registry" in shown.err
+
+
+def _leaves(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Each command that has no commands of its own, with the words that call it."""
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _leaves(inner, f"{path} {name}")
+    if not getattr(command, "commands", {}):
+        yield path, command
+
+
+LEAVES = {
+    path: any(it.required for it in command.params)
+    for name, top in (("gcom", app.app), ("gcom-registry", registry_cli.app))
+    for path, command in _leaves(typer.main.get_command(top), name)
+}
+
+
+# `gcom audit logs` is an audit of the folder `logs`.
+@pytest.mark.parametrize("path", [path for path, needs in LEAVES.items() if needs and path != "gcom audit logs"])
+def test_what_is_missing_is_said_in_a_sentence_with_an_example(
+    path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, *words = path.split()
+    if command == "gcom":
+        status: object = app.run(words)
+    else:
+        monkeypatch.setattr(sys, "argv", path.split())
+        with pytest.raises(SystemExit) as ended:
+            registry_cli.main()
+        status = ended.value.code
+    assert status == (3 if words[0] == "audit" else 2)
+    said = capsys.readouterr().err
+    found = re.fullmatch(rf"{command}: {' '.join(words)} needs \S+, as in: (.*) \({path} --help\)\n", said)
+    assert found, said
+    assert found[1].startswith(f"{path} ")
+    assert len(shlex.split(found[1])) > len(path.split())
+
+
+@pytest.mark.parametrize("path", sorted({path.rpartition(" ")[0] for path in LEAVES if path.count(" ") > 1}))
+def test_a_command_that_is_missing_is_one_of_a_list(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = path.split()[1:]
+    assert app.run(words) in (2, 3)
+    said = capsys.readouterr().err
+    assert f"{' '.join(words)} needs " in said

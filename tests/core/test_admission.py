@@ -7,6 +7,7 @@ import pytest
 from gcom.core.detector.suspicion import CUT_OFF, Detector
 from gcom.core.membership.admission import Admission
 from gcom.core.messages.frames import Join, JoinRefused, Reach
+from gcom.core.messages.registry import Done, Refusal
 from gcom.values import limits
 from gcom.values.definition import Definition
 from tests.core.making import A, B, C, address, view
@@ -34,7 +35,7 @@ class Leader:
     def answer(self, who: str, now_ms: int = ASKED, reached: tuple[str, ...] = ()) -> JoinRefused | Reach | None:
         answer = self.admission.ask(who, Join(address(who), reached=reached), VIEW, self.detector, now_ms)
         if self.notes and self.noting(now_ms):
-            self.admission.on_noted(True, now_ms)
+            self.admission.on_noted(Done(), now_ms)
         return answer
 
     def noting(self, now_ms: int = ASKED) -> list[str]:
@@ -224,7 +225,7 @@ def test_nobody_is_ready_whom_the_registry_has_not_noted() -> None:
     assert not leader.admission.gathered({A, B}, ASKED + limits.JOIN_GATHER_MS)
     assert leader.admission.to_note(ASKED) == ((C, address(C)),)
     assert leader.ready(A, B) == []  # asked is not noted
-    leader.admission.on_noted(True, ASKED + 50)
+    leader.admission.on_noted(Done(), ASKED + 50)
     assert leader.ready(A, B) == [C]
     assert leader.noting(ASKED + 60) == []
 
@@ -235,10 +236,10 @@ def test_one_note_at_a_time_and_who_came_meanwhile_is_in_the_next() -> None:
     assert leader.noting() == [C]
     leader.ask("d#1")
     assert leader.noting() == []
-    leader.admission.on_noted(True, ASKED + 50)
+    leader.admission.on_noted(Done(), ASKED + 50)
     assert leader.ready(A, B) == [C]  # d was in no question that was answered
     assert leader.noting(ASKED + 50) == [C, "d#1"]
-    leader.admission.on_noted(True, ASKED + 60)
+    leader.admission.on_noted(Done(), ASKED + 60)
     assert leader.ready(A, B) == [C, "d#1"]
 
 
@@ -246,7 +247,7 @@ def test_a_note_that_was_not_made_is_asked_for_again_after_a_while() -> None:
     leader = Leader(notes=False)
     leader.ask(C)
     leader.noting()
-    leader.admission.on_noted(False, ASKED)
+    leader.admission.on_noted(None, ASKED)
     assert leader.ready(A, B) == []
     assert leader.noting(ASKED + limits.JOIN_RETRY_MS - 1) == []
     assert leader.noting(ASKED + limits.JOIN_RETRY_MS) == [C]
@@ -279,3 +280,24 @@ def test_where_sides_merge_nobody_is_noted() -> None:
     leader.ask(C)
     assert leader.noting() == []
     assert leader.ready(A, B) == [C]
+
+
+def test_a_joiner_that_the_disk_of_the_registry_does_not_take_is_told_so() -> None:
+    leader = Leader(notes=False)
+    leader.ask(C)
+    leader.noting()
+    leader.admission.on_noted(Refusal("StorageUnavailable", "the disk is full"), ASKED)
+    assert leader.ask("d#1") == ""  # it was in no note: the next one may succeed
+    assert leader.ask(C) == "StorageUnavailable"
+    assert leader.noting(ASKED + limits.JOIN_RETRY_MS) == ["d#1"]
+    assert leader.ask("d#1") == ""
+    leader.admission.on_noted(Done(), ASKED + limits.JOIN_RETRY_MS)
+    assert leader.ready(A, B) == ["d#1"]
+
+
+def test_a_registry_that_starts_turns_nobody_away() -> None:
+    leader = Leader(notes=False)
+    leader.ask(C)
+    leader.noting()
+    leader.admission.on_noted(Refusal("RegistryStarting", "wait"), ASKED)
+    assert leader.ask(C) == ""

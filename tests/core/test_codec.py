@@ -126,7 +126,7 @@ unheard = st.dictionaries(ranks, st.integers(0, 2**limits.MEMBERS_MAX - 1)).map(
 )
 leaving = st.sampled_from(("", *LEAVES_FOR))
 statuses = st.builds(
-    Status, *[numbers] * 8, *[flags] * 3, leaving, process_lists, numbers, receipts, numbers, flags, unheard
+    Status, *[numbers] * 8, *[flags] * 3, leaving, process_lists, numbers, receipts, numbers, flags, unheard, numbers
 )
 whole_frames = st.builds(
     Frame,
@@ -318,7 +318,7 @@ def _fragment_of(**changes: Any) -> bytes:
 
 
 def _status_of(**changes: Any) -> bytes:
-    counts: list[Any] = [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    counts: list[Any] = [1, *[0] * 10]
     fields = {
         "counts": counts,
         "flags": [False, False, False, False],
@@ -332,7 +332,7 @@ def _status_of(**changes: Any) -> bytes:
 
 
 def _count_of(place: int, value: Any) -> bytes:
-    counts: list[Any] = [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    counts: list[Any] = [1, *[0] * 10]
     counts[place] = value
     return _status_of(counts=counts)
 
@@ -564,7 +564,7 @@ def _full_group(name_length: int, host: str) -> Frame:
     )
     top = limits.NUMBER_MAX
     unheard = {one: 2**limits.MEMBERS_MAX - 1 - 2**one for one in range(limits.MEMBERS_MAX)}
-    status = Status(top, top, top, top, top, top, top, top, suspects=members, partial=top, unheard=unheard)
+    status = Status(top, top, top, top, top, top, top, top, suspects=members, partial=top, unheard=unheard, arrived=top)
     return Frame("g" * 63, "i" * 32, members[0], members[1], status, control)
 
 

@@ -505,14 +505,16 @@ def test_a_group_whose_members_are_all_dead_begins_a_new_instance() -> None:
     assert [(it.instance, it.view) for installed in net.views(C) if (it := installed.succeeds)] == [("i0001", 2)]
 
 
-def test_a_full_group_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MEMBERS_MAX", 2)
+def test_the_65th_member_is_told_why_it_may_not_enter() -> None:
     net = Network()
-    net.form("a", "b")
-    net.start("c")
-    net.until(lambda: net.error(C) is not None)
-    assert type(net.error(C)) is Unavailable
-    assert "full" in str(net.error(C))
+    members = [net.start(f"m{number:02}") for number in range(limits.MEMBERS_MAX)]
+    net.until_view(*members)
+    late = net.start("late")
+    net.until(lambda: net.error(late) is not None)
+    assert type(net.error(late)) is Unavailable
+    assert str(net.error(late)) == (
+        "group 'g' is full: it has 64 members, the most there may be; join when one has left, or use several groups"
+    )
 
 
 def test_a_static_group_starts_when_all_are_in_and_takes_nobody_else() -> None:

@@ -133,6 +133,7 @@ def _messages(member: Member) -> None:
 
 def _news(member: Member) -> None:
     member._links[A].told = None
+    member.heartbeats.version += 1  # as with each step that may bring news
 
 
 def _too_long(member: Member) -> None:

@@ -296,7 +296,7 @@ class Victim:
 
 @pytest.mark.parametrize("at_registry", [True, False], ids=["at registry", "at leader"])
 @pytest.mark.parametrize("kind", DEFINITIONS)
-@pytest.mark.parametrize("seeds", some_and_all(24, 100))
+@pytest.mark.parametrize("seeds", some_and_all(12, 100))
 def test_whatever_a_member_says_nothing_of_ours_breaks(
     seeds: range, kind: str, at_registry: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,7 +334,7 @@ def _is_in(net: Replicas, who: Process) -> bool:
 
 
 @pytest.mark.parametrize("victim", ["donor", "joiner"])
-@pytest.mark.parametrize("seeds", some_and_all(150, 300))
+@pytest.mark.parametrize("seeds", some_and_all(100, 300))
 def test_whatever_is_said_of_the_state_nothing_of_ours_breaks(
     seeds: range, victim: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

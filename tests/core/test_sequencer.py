@@ -50,13 +50,12 @@ class Twin:
                     assert answer == Opened()
                 else:
                     assert answer == (Opened() if view == kept.view else Unknown())
-            case Want() if kept is None or kept.view != request.view:
+            case Want() if kept is None or kept.view != request.view or request.process not in kept.settled:
                 assert answer == Unknown()
             case Want(_, _, view, process, upto, after):
                 assert kept is not None
-                numbers = range(kept.settled.get(process, 0) + 1, upto + 1) if process in kept.settled else ()
-                kept.line += [(process, number) for number in numbers]
-                kept.settled |= {process: max(upto, kept.settled[process])} if process in kept.settled else {}
+                kept.line += [(process, number) for number in range(kept.settled[process] + 1, upto + 1)]
+                kept.settled[process] = max(upto, kept.settled[process])
                 assert isinstance(answer, Orders)
                 assert answer.view == view
                 assert answer.end == kept.base + len(kept.line)
@@ -134,10 +133,12 @@ def test_an_older_view_is_served_no_more_and_cannot_be_opened_again() -> None:
     assert machine.ask(want(A, 3, view=5)) == Unknown()
 
 
-def test_a_stranger_gets_no_serials() -> None:
+def test_a_stranger_gets_no_serials_is_told_none_and_has_none_forgotten() -> None:
     machine = Sequencer()
     machine.ask(opening())
-    assert machine.ask(want("x#1", 5)) == Orders(1, 0, ())
+    machine.ask(want(A, 2))
+    assert machine.ask(want("x#1", 5, stable=2)) == Unknown()
+    assert machine.ask(want(B, 0)) == Orders(1, 0, ((A, 1, 2),))
 
 
 def test_what_all_hold_is_forgotten_and_the_rest_still_served() -> None:

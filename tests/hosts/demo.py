@@ -17,6 +17,7 @@ from threading import Event
 
 from gcom.values.definition import Ordering
 from tests.hosts.network import TestHost, made_hosts, why_not
+from tests.hosts.stranger import REFUSED
 from tests.running import Child, Row
 
 NAMES = ("alice", "bob", "carol")
@@ -73,11 +74,19 @@ class Story:
         """Have a holder of a certificate try to take each group by each request of the directory."""
         told = json.loads(_done(self._strange_host.run("tests.hosts.stranger", STRANGER)))
         for kind, came in told.items():
+            # What it registers is answered by what there is; a process outside the view knows of no serial.
+            assert came.keys() <= REFUSED | {"Register": {"GroupInfo"}, "Want": {"Unknown"}}.get(kind, set()), told
             words = ", ".join(f"{count} times {said}" for said, count in came.items())
             self.tell(f"{STRANGER}, in no group, asks {kind}: {words}")
         self._lists_all()
         self.flow(*NAMES)
         self.tell("the registries list all members as before, and all three talk on")
+        (trail,) = self._registry_host.home.glob("data/gcom/*/trail.jsonl")
+        lines = map(json.loads, trail.read_text("utf-8").splitlines())
+        refused = {it["request"] for it in lines if it["event"] == "refused" and it.get("by") == f"member/{STRANGER}"}
+        # Where several registries are named, the client itself finds that a definition is another.
+        assert {kind.lower() for kind in told} - refused <= {"create"}, refused
+        self.tell(f"the first registry's trail tells, of {STRANGER}: {', '.join(sorted(refused))}")
 
     def start_registry(self) -> Child:
         registry = self._registry_host.start("gcom_registry", "--listen", self._registry_host.address)

@@ -8,7 +8,7 @@ from tests.hosts import demo
 from tests.hosts.network import why_not
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_story_ends_with_the_verdict(capfd: pytest.CaptureFixture[str]) -> None:
     if reason := why_not():
         pytest.skip(reason)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import daily_and_rest
 from tests.hosts.network import TestHost, network
 from tests.hosts.test_invitations import accept, invite, member, registry, until_members, until_received
 
@@ -20,7 +21,7 @@ def hosts(tmp_path: Path) -> Iterator[list[TestHost]]:
         yield made
 
 
-@pytest.mark.parametrize("off", ["the process", "the machine", "its name"])
+@pytest.mark.parametrize("off", daily_and_rest(["the machine", "the process", "its name"], 1))
 def test_members_start_while_the_first_registry_is_away(hosts: list[TestHost], tmp_path: Path, off: str) -> None:
     first, second, *others = hosts
     # A name that no name server tells: these hosts reach none, so the system searches long.

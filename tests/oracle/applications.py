@@ -26,7 +26,7 @@ def judge_states(logs: Logs, coverage: dict[str, str]) -> dict[str, dict[str, Ve
         mine = {who: records for who, records in mine.items() if records}
         closed = {who for who in mine if coverage[who] == "closed"}
         lost = {who for who in mine if coverage[who] == "lost"}
-        durable = [*_commands(mine), *_starts(mine), *_disks(mine, lost), *_majorities(mine, closed)]
+        durable = [*_commands(mine), *_repeats(mine), *_starts(mine), *_disks(mine, lost), *_majorities(mine, closed)]
         cases = {"DURABLE": durable, "DETERMINISM": _digests(mine), **_of_sessions(mine)}
         verdicts[name] = {rule: _verdict(found, lost) for rule, found in cases.items()}
     return verdicts
@@ -68,7 +68,7 @@ _NUMBERS = (
     "shard",
     "shards",
 )
-_LISTS = ("commands", "answered", "seqs", "offsets", "digests", "slots")
+_LISTS = ("commands", "answered", "repeated", "seqs", "offsets", "digests", "slots")
 _MAPS = ("callers", "synced")
 
 
@@ -143,6 +143,20 @@ def _commands(logs: Logs) -> list[bool]:
 
 def _answers(logs: Logs) -> list[tuple[Record, int, str, int]]:
     return [(it, *answer) for _, it in _all(logs, "apply") for answer in it.get("answered", ())]
+
+
+def _repeats(logs: Logs) -> list[bool]:
+    applied = [
+        (_life(logs, record), caller, number, index)
+        for record, index, caller, number in _answers(logs)
+        if index not in record.get("repeated", [index])
+    ]
+    cases = [one[3] == other[3] for one, other in combinations(applied, 2) if one[:3] == other[:3]]
+    for _, start in _all(logs, "start"):
+        for life, caller, number, index in applied:
+            if life == _life(logs, start) and start["index"] < index and caller in start["callers"]:
+                cases.append(start["callers"][caller] < number)
+    return cases
 
 
 def _starts(logs: Logs) -> list[bool]:

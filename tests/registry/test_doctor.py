@@ -149,6 +149,9 @@ def test_a_database_that_another_process_has_locked(flags: Flags, folder: Path) 
     with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as base:
         base.execute("BEGIN EXCLUSIVE")
         found = wrong(flags)
+        (folder / "authority").mkdir(mode=0o700)
+        (folder / "authority" / "address").write_text("10.0.0.5:7411\n")
+        assert "ran last at 10.0.0.5:7411: repeat its --listen" in wrong(flags).text
     assert found.code == "database"
     assert f"is locked by another process, such as a registry that runs already: process {os.getpid()} (" in found.text
 

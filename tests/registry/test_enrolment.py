@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gcom_registry import invitations
 from gcom_registry.enrolment import Enrolment, noted_address
 from gcom_registry.secure import secure_server
 from gcom_registry.server import RegistryServer
@@ -60,8 +61,17 @@ def test_an_invitation_is_all_that_a_member_needs(authority: Authority, registry
     assert identity_files.registry_of(folder) == registry.address
     found = keys.read_certificate((folder / identity_files.CERTIFICATE).read_bytes())
     assert found.identity == identity.member("bob")
-    with gcom.connect("bob", registry.address, certificates=files_in(folder)) as bob:
+    # Though it is on loopback: a member that was invited speaks TLS to the registry that invited it.
+    with gcom.connect("bob") as bob:
         assert bob.groups() == ()
+
+
+@pytest.mark.parametrize(("name", "like"), [("b0b", "bob"), ("bob", ""), ("carol", "")])
+def test_an_operator_is_warned_of_a_name_that_looks_like_a_members(
+    authority: Authority, registry: RegistryServer, name: str, like: str
+) -> None:
+    enrolment.accept(invitation(authority, registry))
+    assert invitations.invitation(authority.folder, name, False, "1h")[2] == like
 
 
 def test_a_second_guest_is_refused(authority: Authority, registry: RegistryServer, expect_log: ExpectLog) -> None:

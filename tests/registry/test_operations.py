@@ -46,6 +46,8 @@ def expressions() -> list[str]:
 def test_the_dashboard_asks_only_for_what_there_is() -> None:
     known = listed() | {"process_cpu_seconds_total", "process_resident_memory_bytes"}
     asked = {name for text in expressions() for name in RESULT.findall(text)}
+    alerts = re.findall("expr: .*", (OPERATIONS / "alerts.yml").read_text("utf-8"))
+    asked |= {name for text in alerts for name in RESULT.findall(text.replace('"gcom"', ""))}
     assert len(asked) > 20
     assert {re.sub(r"_(bucket|sum|count)$", "", name) for name in asked} <= known
 

@@ -75,7 +75,7 @@ def test_the_first_rule_about_a_question_decides(tmp_path: Path) -> None:
         ("[[rule]]\nmembers = ['a']\ngroups = ['a']\n", "rule 1 must have one of allow and deny"),
         (f"{RULES}[[rule]]\nallow = ['joyn']\nmembers = ['a']\ngroups = ['a']\n", "rule 3: 'joyn' is no right"),
         ("[[rule]]\nallow = ['join']\nmembers = 'a'\ngroups = ['a']\n", "rule 1 must have members, a list"),
-        ("[[rule]]\nallow = ['join']\nmembers = ['a b']\ngroups = ['a']\n", "rule 1: 'a b' in members is no name"),
+        ("[[rule]]\nallow = ['join']\nmembers = ['a/b']\ngroups = ['a']\n", "rule 1: 'a/b' in members is no name"),
         ("[[rule]]\nallow = [1]\nmembers = ['a']\ngroups = ['a']\n", "rule 1: allow must be texts"),
         ("#" * 300_000, "has 300000 bytes: at most 262144"),
     ],

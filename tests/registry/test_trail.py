@@ -6,11 +6,11 @@ import json
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from gcom_registry.rights_file import RightsFile
@@ -22,11 +22,15 @@ import gcom
 from gcom.certificates.authority import Authority, now_utc
 from gcom.certificates.identity_files import CertificateFiles, files_in
 from gcom.certificates.invitation import Invitation
-from gcom.errors import BadValue, GComError, NotPermitted
+from gcom.core.codec.sequencer import decode_answer, encode_request
+from gcom.core.messages.registry import ListGroups, Lookup, Register, Request
+from gcom.core.messages.sequencer import SequencerRequest, Unknown
+from gcom.errors import BadValue, GComError, NotPermitted, PeerError
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.security import enrolment
 from gcom.values import identity
+from tests.hosts import stranger
 
 LIMIT_S = 60.0
 ExpectLog = Callable[[str], None]
@@ -133,6 +137,37 @@ def test_what_operators_look_for_is_told_with_name_and_address(world: World) -> 
     assert [line["rules"] for line in found(world, "rights")] == [["deny create to bob in *"]]
 
 
+def test_each_lie_of_a_stranger_is_refused_and_told(world: World, expect_log: ExpectLog) -> None:
+    """A signed static group: all that would take its name, end it, or spoil and read its order."""
+    expect_log("NotPermitted")
+    files = {name: world.member(name) for name in ("alice", "bob", "mallory")}
+    with (
+        gcom.connect("alice", world.registry.address, certificates=files["alice"]) as one,
+        gcom.connect("bob", world.registry.address, certificates=files["bob"]) as other,
+        closing(world.client(files["mallory"])) as directory,
+        closing(pyro.Caller(world.registry.address, pyro.SEQUENCER, pyro.Credentials(files["mallory"]))) as sequencer,
+    ):
+        alice = one.join("votes", create=gcom.Definition("votes", "TOTAL", safe=True, signed=True))
+        bob = other.join("votes")
+        bob.wait_for_members(2)
+        until(lambda: len(directory.lookup("votes").members) == 2)
+        entry = directory.lookup("votes")
+        wrong, orders = stranger.lies(entry, "mallory#1"), stranger.serial_lies(entry, "mallory#1")
+        asked = {type(request) for request in (*wrong, *orders)}
+        assert asked == {*get_args(Request), *get_args(SequencerRequest)} - {Lookup, ListGroups}
+        for request in wrong:
+            said = stranger.outcome(directory.ask(request))
+            assert said in stranger.REFUSED or (isinstance(request, Register) and said == "GroupInfo"), request
+        for order in orders:
+            with suppress(PeerError):
+                assert decode_answer(sequencer.call(encode_request(order), LIMIT_S)) == Unknown()
+        assert directory.lookup("votes") == entry
+        alice.send("still here", held_by="all")
+        assert next(iter(bob)).text == "still here"
+    told = found(world, "refused", by="member/mallory")
+    assert {line["request"] for line in told} == {kind.__name__.lower() for kind in asked}
+
+
 def test_a_revoked_certificate_and_its_next_call_are_told(world: World, expect_log: ExpectLog) -> None:
     expect_log("revoked")
     files = world.member("mallory")
@@ -196,8 +231,11 @@ def test_what_a_full_disk_did_not_take_is_counted_and_told_later(tmp_path: Path)
 
 def test_a_flood_of_refusals_is_counted_and_leaves_room_for_the_rest(tmp_path: Path) -> None:
     trail = Trail(tmp_path)
-    for _ in range(3 * REFUSALS_MAX):
-        trail.refuse("connect", "no certificate", **{"by": "", "from": "10.0.0.9:1"})
+    for number in range(3 * REFUSALS_MAX):
+        trail.refuse("connect", "no certificate", **{"by": "", "from": f"10.0.0.9:{number}"})
+    assert len(lines(tmp_path)) == 1  # the like has a line
+    for number in range(3 * REFUSALS_MAX):
+        trail.refuse("register", "no seat", group=f"g{number}")
     trail.note("create", group="news")
     trail.close()
     told = lines(tmp_path)

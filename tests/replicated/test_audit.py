@@ -53,9 +53,9 @@ def _answers_at_delivery(patch: pytest.MonkeyPatch) -> None:
 def _does_not_await_the_disk(patch: pytest.MonkeyPatch) -> None:
     append = DurableReplica._append
 
-    def early(self: DurableReplica, entry: Any) -> None:
+    def early(self: DurableReplica, entry: Any, message: Any) -> None:
         self._out.append(TellSynced(entry.term, entry.index))
-        append(self, entry)
+        append(self, entry, message)
 
     patch.setattr(DurableReplica, "_append", early)
 

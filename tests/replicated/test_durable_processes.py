@@ -6,8 +6,10 @@ import json
 import shutil
 import signal
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ import gcom.replicated
 from gcom.cli.app import run as run_command
 from gcom.errors import BadValue
 from tests.replicated.durable_worker import NAMES, POINTS, Ledger
+from tests.replicated.machines import Stock
 from tests.running import Child, environment
 from tests.runtime.nodes import until
 
@@ -46,7 +49,7 @@ class Trio:
                     child.signal(signal.SIGKILL)
             for name, child in children.items():
                 child.end()
-                assert child.errors == [], (name, point)
+                assert not child.errors, "\n".join([f"{name} at {point!r}:", *child.errors])
                 for row in child.rows("answered"):
                     self.answered[row["token"]] = row["place"]
 
@@ -119,3 +122,32 @@ def test_names_change_one_at_a_time_and_an_operator_can_give_replicas_up(
         assert run_command([*recover, "a", "--yes"]) == 0
         with ExitStack() as stack:
             assert opened("c", stack).add("three") == 3
+
+
+def test_a_replica_that_was_cut_off_goes_on_though_the_others_closed(
+    tmp_path: Path, expect_log: Callable[[str], None]
+) -> None:
+    expect_log("on purpose")
+    expect_log("all others left it")
+    with ExitStack() as stack:
+        registry = stack.enter_context(gcom.embedded()).address
+        nodes = {it: stack.enter_context(gcom.connect(it, registry, timeout_s=30.0)) for it in NAMES}
+
+        def opened(name: str) -> Stock:
+            data, node = tmp_path / name, nodes[name]
+            return gcom.replicated.open(node, "stock", Stock, data=data, replicas=NAMES, timeout_s=30.0)
+
+        with ThreadPoolExecutor() as pool:
+            a, b, c = pool.map(opened, NAMES)
+        stack.callback(a.close)
+        for node in nodes.values():
+            node.inject(gcom.Faults(seed=1, cuts=frozenset(it for it in permutations(NAMES, 2) if NAMES[0] in it)))
+        assert b.put("nails", 5) == 5
+        until(lambda: a.replicas.group.snapshot().detached)
+        b.close()
+        c.close()
+        for node in nodes.values():
+            node.inject("")
+        with opened(NAMES[1]) as again:
+            assert again.of("nails") == 5
+            assert a.put("nails", 1) == 6

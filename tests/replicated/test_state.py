@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from threading import Event
 
@@ -11,8 +11,9 @@ import pytest
 
 import gcom
 import gcom.replicated
-from gcom.errors import BadValue, GComTimeout, MessageTooLarge, NotAMember, WouldBlock
+from gcom.errors import BadValue, Detached, GComTimeout, MessageTooLarge, NotAMember, WouldBlock
 from gcom.replicated import CommandApplied, MachineFailed, MembersChanged, OutcomeUnknown, StateReplaced, command, query
+from gcom.replicated.messages import encode
 from tests.replicated.machines import Dice, Order, SoldOut, Stock
 from tests.runtime.nodes import until
 
@@ -85,6 +86,11 @@ def test_bad_calls_are_refused_before_anything_is_sent(ground: Ground) -> None:
         _ = a.pieces
     with pytest.raises(AttributeError, match="write a command"):
         a.pieces = {}
+
+    async def watch(_: object) -> None: ...
+
+    with pytest.raises(BadValue, match="on_change is an async function"):
+        a.replicas.watch(watch)
     assert a.replicas.index == index
     assert a.put("nail", 1) == 1
 
@@ -138,6 +144,20 @@ def test_a_thousand_may_be_under_way_in_their_order(ground: Ground) -> None:
         a.submit.take("nail", 4000).result(10)
 
 
+def test_a_command_that_comes_before_the_one_it_follows_is_sent_again(ground: Ground) -> None:
+    """A total order need not keep the order of one sender, as after a crash of the leader."""
+    a, b = ground.stock("a"), ground.stock("b")
+    a.put("nail", 1)
+    state = a.replicas
+    with state._lock:
+        window, pack = state._calls.window, state._kind.codec.pack
+        first, second = (window.begin_surely("put", pack([["nail", count], {}])) for count in (1, 2))
+    for it in (second, first):
+        state._group.send(encode(it.message), None)
+    assert [it.future.result(30) for it in (first, second)] == [2, 4]
+    assert b.fresh().of("nail") == 4
+
+
 def test_who_watches_is_told_each_change_once(ground: Ground) -> None:
     a, b = ground.stock("a"), ground.stock("b")
     seen: list[gcom.replicated.Change] = []
@@ -178,6 +198,8 @@ def test_who_is_cut_off_comes_back_and_each_command_counts_once(
     with pytest.raises(OutcomeUnknown) as unknown:
         a.within(0.2).put("nail", 1)
     until(lambda: b.present() == ["b", "c"], "a view without a")
+    with ThreadPoolExecutor() as pool:  # it has its own limit, and not that of `open`
+        assert isinstance(pool.submit(a.within(0.2).fresh().all).exception(5), Detached | GComTimeout)
     assert b.put("nut", 1) == 1
     for node in ground.nodes.values():
         node.inject("")

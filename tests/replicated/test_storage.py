@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -15,8 +16,12 @@ from loguru import logger
 
 from gcom.errors import BadValue, VersionMismatch
 from gcom.replicated.durable.agreement import AppendEntry, WriteLog, WritePromise, WriteSnapshot
+from gcom.replicated.durable.log import DurableLog, DurableUser
 from gcom.replicated.durable.rounds import Configuration, DiskFacts, LogEntry
 from gcom.replicated.durable.storage import LOG_FILE, LogStorage
+from gcom.replicated.machine import MachineKind
+from gcom.replicated.replica import Replica
+from tests.replicated.machines import Dice, Stock
 from tests.running import Child, environment
 
 NAMES = ("a", "b", "c")
@@ -125,6 +130,14 @@ def test_a_folder_is_of_one_process_one_replica_and_one_format(tmp_path: Path) -
         opened(tmp_path, name="b")
     with pytest.raises(BadValue, match="is of state 'stock', not 'other'"):
         opened(tmp_path, state="other")
+    storage = opened(tmp_path)
+    storage.write([WriteSnapshot(Replica(MachineKind.of(Dice)).dump(), 5, 1)], 5)
+    storage.close()
+    for _ in range(2):  # the folder is let go
+        with pytest.raises(BadValue, match="of a machine 'Dice', not 'Stock'"):
+            DurableLog.opened(MachineKind.of(Stock), cast(DurableUser, None), "stock", "a", tmp_path, NAMES)
+    with pytest.raises(BadValue, match="data must be a folder that this process may write into"):
+        opened(tmp_path / LOG_FILE)
     with sqlite3.connect(tmp_path / LOG_FILE) as database:
         database.execute("UPDATE meta SET value = x'02' WHERE key = 'format'")
     database.close()

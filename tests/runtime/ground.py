@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import gcom
 
@@ -51,30 +51,45 @@ def interrupt(_: gcom.Node, group: gcom.Group) -> None:
 
 
 def interrupted_reader(_: gcom.Node, group: gcom.Group) -> None:
-    """Read numbers while SIGINT comes again and again; say which never came."""
-    got: list[int] = []
+    """Read numbers in three ways while a timer's handler raises again and again, also twice at once.
+
+    Say which numbers never came.
+    """
     receiving = False
 
     def raise_in_receive(*_: object) -> None:
         if receiving:
             raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, raise_in_receive)
+    def received() -> Iterator[gcom.Event | None]:
+        while True:
+            yield group.receive(30)
+
+    signal.signal(signal.SIGALRM, raise_in_receive)
+    signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
     say("up")
-    interrupts = 0
-    while not got or got[-1] != -1:
-        try:
-            receiving = True
-            event = group.receive(30)
-            receiving = False
-            if isinstance(event, gcom.Message):
-                got.append(int(event.text))
-        except KeyboardInterrupt:
-            receiving = False
-            interrupts += 1
-    assert interrupts, "no signal came within receive"
-    numbers = got[:-1]
-    say(f"missing {sorted(set(range(len(numbers))) - set(numbers))} doubled {len(numbers) - len(set(numbers))}")
+    for way in (received, lambda: group.events(30), lambda: iter(group)):
+        got: list[int] = []
+        interrupts = 0
+        while not got or got[-1] != -1:
+            events: Iterator[gcom.Event | None] = way()
+            try:
+                receiving = True
+                for event in events:
+                    receiving = False
+                    if isinstance(event, gcom.Message):
+                        got.append(int(event.text))
+                    if got and got[-1] == -1:
+                        break
+                    receiving = True
+            except KeyboardInterrupt:
+                receiving = False
+                interrupts += 1
+        assert interrupts, "no signal came within"
+        numbers = got[:-1]
+        missing, doubled = sorted(set(range(3_000)) - set(numbers)), len(numbers) - len(set(numbers))
+        say(f"missing {missing} doubled {doubled}")
+    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def alarm(_: gcom.Node, group: gcom.Group) -> None:

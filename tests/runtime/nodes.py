@@ -114,7 +114,7 @@ class Cluster:
     ) -> list[gcom.Group]:
         """A group with these members, in this order of age; each has seen the last view."""
         definition = gcom.Definition.parse(group, ordering, multicast)
-        found = [self.node(name).join(group, create=definition, rejoin=rejoin) for name in members]
+        found = [self.node(name).join(group, create=definition, rejoin=rejoin, timeout_s=LIMIT_S) for name in members]
         for member in found:
             member.wait_for_members(len(members), LIMIT_S)
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -31,6 +32,32 @@ def test_a_message_has_its_serial_and_instance(here: Cluster, direct: bool) -> N
     assert {message.instance for message in read} == {alice.instance}
     until(lambda: len(heard) == 80)
     assert heard == read
+
+
+@pytest.mark.parametrize("ordering", ["CAUSAL", "CAUSALTOTAL"])
+def test_a_message_has_its_clock_in_a_causal_order(here: Cluster, ordering: str) -> None:
+    alice, bob = here.members("alice", "bob", ordering=ordering)
+    a, b = alice.process, bob.process
+    alice.send_many(["question", "more"])
+    question, more = take(bob, 2)
+    bob.send("reply")
+    reply = take(bob, 1)[0]
+    clocks = [gcom.VectorClock(it) for it in ({a: 1}, {a: 2}, {a: 2, b: 1})]
+    assert [message.clock for message in take(alice, 3)] == clocks
+    (carol,) = here.members("carol", ordering=ordering)
+    alice.wait_for_members(3, LIMIT_S)
+    alice.send("to carol, too")
+    heard = take(carol, 1)[0]
+    assert heard.past == {b: 1}  # she was given it as she joined
+    clocks.append(gcom.VectorClock({a: 3, b: 1}))
+    assert [question.clock, more.clock, reply.clock, heard.clock] == clocks
+    assert all(earlier < later for earlier, later in pairwise(clocks))
+
+
+def test_without_a_causal_order_a_message_has_no_clock(here: Cluster) -> None:
+    (alice,) = here.members("alice", ordering="TOTAL")
+    alice.send("x")
+    assert take(alice, 1)[0].clock is None
 
 
 def test_without_a_total_order_there_is_no_serial(here: Cluster) -> None:

@@ -83,7 +83,7 @@ def company(tmp_path: Path) -> Iterator[Company]:
         yield Company(tmp_path, stack)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_scenario_31_each_leader_is_killed_as_soon_as_the_next_one_suspects_the_one_before(company: Company) -> None:
     """Three of five die within the changes that the deaths before them began; then the next one, and one is left."""
     company.kill("alice")
@@ -106,7 +106,7 @@ def test_scenario_31_each_leader_is_killed_as_soon_as_the_next_one_suspects_the_
     company.leave()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_scenario_32_a_leader_wakes_and_leads_those_whom_it_still_hears_beside_its_successor(company: Company) -> None:
     """1. Alice is paused, and the others go on under bob. 2. She wakes among two who do not hear of that: cut off from
     the rest, they take her for their leader. 3. All hear each other.

@@ -259,77 +259,6 @@ def test_a_link_ends_with_its_last_peer(here: Cluster) -> None:
     goes_on(alice, carol)
 
 
-def test_a_single_message_is_put_to_all_links_in_one_step(here: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    alice, *others = here.members("alice", "bob", "carol")
-    put_to: list[str] = []
-
-    def put(link: Link, session: Any, frame: Frame, really: Any = Link.put) -> None:
-        put_to.append(frame.target)
-        really(link, session, frame)
-
-    monkeypatch.setattr(Link, "put", put)
-    sent: list[str] = []
-
-    def is_put() -> bool:  # not while anything of the joins is still due
-        if not put_to:
-            sent.append(f"{len(sent)}")
-            alice.send(sent[-1])
-        return bool(put_to)
-
-    until(is_put, "all links being clear")
-    assert put_to == [other.process for other in others]
-    for other in others:
-        assert [message.text for message in take(other, len(sent))] == sent
-
-
-def _make_due(link: Link, session: Any, peer: str) -> None:
-    link.serve(session, peer)  # the lock is held, so nobody takes it
-
-
-def _close(link: Link, *_: Any) -> None:
-    link._closed = True
-
-
-def _drop_connection(link: Link, *_: Any) -> None:
-    link._pipeline = None
-
-
-def _dial(link: Link, *_: Any) -> None:
-    link._call_thread = threading.current_thread()
-
-
-def _stop_serving(link: Link, session: Any, peer: str) -> None:
-    del link._turns[session, peer]
-
-
-def _inject_faults(link: Link, *_: Any) -> None:
-    link._host.has_faults = True
-
-
-@pytest.mark.parametrize("hinder", [_make_due, _close, _drop_connection, _dial, _stop_serving, _inject_faults])
-def test_one_link_that_is_not_clear_has_all_go_the_general_way(here: Cluster, hinder: Callable[..., None]) -> None:
-    alice, _, carol = here.members("alice", "bob", "carol")
-    host, session = node_of(alice)._host, alice._membership.session
-    clear: list[bool] = []
-
-    def is_clear() -> bool:
-        with host.lock:
-            links = host.links_to_all(session)
-            if links:
-                link = links[1]
-                clear.append(link.is_clear(session, carol.process))
-                before = dict(vars(link)) | {"_turns": {**link._turns}, "_due": {**link._due}}
-                hinder(link, session, carol.process)
-                clear.append(bool(host.links_to_all(session)))
-                vars(link).update(before)
-                host.has_faults = False
-        return bool(links)
-
-    until(is_clear, "all links being clear")
-    assert clear == [True, False]
-    goes_on(alice, carol)
-
-
 @pytest.mark.slow
 def test_a_closed_node_leaves_no_thread(here: Cluster) -> None:
     before = set(threading.enumerate())
@@ -380,7 +309,7 @@ class Linked(Beating):
             now_ms=lambda: self.now_ms,
             has_faults=False,
             forget=self.forgotten.append,
-            reader=SimpleNamespace(has_rested=True),
+            reader=SimpleNamespace(coalesced=True),
         )
         self.lock = host.lock
         self.link = Link(host, "127.0.0.1:1", "bob")

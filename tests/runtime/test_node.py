@@ -205,9 +205,9 @@ class TestDefects:
 
 
 class TestMisuse:
-    @pytest.mark.parametrize("name", ["", "a b", "ä", "-a", "x" * 33, "a/b", "a\n", None, 7])
+    @pytest.mark.parametrize("name", ["", "a  b", "-a", "x" * 33, "a/b", "a\n", None, 7])
     def test_a_name_that_is_none(self, here: Cluster, name: Any) -> None:
-        with pytest.raises(gcom.BadValue, match="a letter or digit, then up to 31") as error:
+        with pytest.raises(gcom.BadValue, match=r"member name .* is not allowed: expected ") as error:
             gcom.connect(name, here.registry)
         assert repr(name) in text_of(error)
 
@@ -216,7 +216,7 @@ class TestMisuse:
         node = here.node("alice")
         calls: list[Callable[[Any], object]] = [node.create, node.join, node.info, node.remove]
         for call in calls:
-            with pytest.raises(gcom.BadValue, match="up to 62") as error:
+            with pytest.raises(gcom.BadValue, match=r"group name .* is not allowed: expected ") as error:
                 call(name)
             assert repr(name) in text_of(error)
 
@@ -227,7 +227,7 @@ class TestMisuse:
             ({"ordering": None}, "None", "NONORDERED"),
             ({"multicast": "loud"}, "'loud'", "RELIABLE"),
             ({"netsplit": "both"}, "'both'", "PRIMARY"),
-            ({"static": ("a", "b c")}, "'b c'", "a letter or digit"),
+            ({"static": ("a", "b  c")}, "'b  c'", "spaces inside only"),
             ({"static": [f"n{i}" for i in range(65)]}, "65", "at most 64"),
             ({"safe": True, "multicast": "BASIC"}, "safe", "needs RELIABLE"),
         ],
@@ -362,19 +362,27 @@ def test_a_join_that_got_in_when_its_time_was_over_is_in(here: Cluster, monkeypa
     assert bob.members == ("alice", "bob")
 
 
-def test_a_join_that_is_interrupted_leaves_nobody_in(here: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [KeyboardInterrupt, gcom.GComTimeout])
+def test_a_join_that_is_broken_off_leaves_in_order(
+    here: Cluster, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    """1. The leader lets bob in. 2. His join ends before his thread sees that. 3. He leaves, and is not put out."""
     (alice,) = here.members("alice")
     bob = here.node("bob")
 
     async def interrupted(session: Session, deadline: float | None) -> bool:
         await waits_until_it_is_in(session, deadline)
-        raise KeyboardInterrupt
+        raise error
 
     monkeypatch.setattr(Session, "wait_for_change", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(error):
         bob.join("news")
     monkeypatch.undo()
     until(lambda: alice.view.number >= 3, "the view without bob")
+    left = [
+        why for event in alice.events(idle_s=0.1) if isinstance(event, gcom.ViewChange) for why in event.left.values()
+    ]
+    assert left == ["request"]
     assert bob.join("news").members == ("alice", "bob")
 
 

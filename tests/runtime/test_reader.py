@@ -52,7 +52,7 @@ class Peer:
 
     def read(self, pipeline: pyro.Pipeline) -> bool:
         pipeline.connection.recv(1)
-        self.late.append(self.reader.has_rested)
+        self.late.append(self.reader.coalesced)
         if len(self.late) == 2:
             self.reader._closed = True  # within its own loop, as no thread runs it
         return True

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
@@ -201,35 +200,6 @@ def test_a_listener_hears_of_the_end_and_of_the_return(here: Cluster) -> None:
     until(lambda: isinstance(seen[-1], gcom.Message), "the message")
     kinds = [type(event) for event in seen if not isinstance(event, gcom.Suspicion)]
     assert kinds[-4:] == [gcom.Departure, gcom.Returned, gcom.ViewChange, gcom.Message]
-
-
-@pytest.mark.slow
-def test_scenario_29_a_paused_process_is_back_once_it_runs_again(tmp_path: Path) -> None:
-    with gcom.embedded() as registry, ExitStack() as stack:
-        members = Workers(registry.address, stack).three("--persist", "--log-dir", str(tmp_path))
-        for member in members:
-            member.say("flow")
-        alice, bob, carol = members
-        flows(members, ["alice", "bob", "carol"])
-        began = monotonic()
-        carol.signal(signal.SIGSTOP)
-        for member in (alice, bob):
-            member.told("view", members=["alice", "bob"], number=4)
-        until(lambda: monotonic() - began > 5, "the end of the pause")
-        carol.signal(signal.SIGCONT)
-        assert carol.told("departure")["reason"] == "expelled"
-        carol.told("returned")
-        flows(members, ["alice", "bob", "carol"])
-        for order, answer in (("stop", "stopped"), ("leave", "left"), ("end", "")):
-            for member in members:
-                member.say(order)
-            for member in members:
-                assert answer == "" or member.told(answer)
-        assert [member.end() for member in members] == [0, 0, 0]
-        assert [member.errors for member in members] == [[]] * 3
-    report = judge(tmp_path)
-    assert report.notes == []
-    assert report.group("news").failed() == {}
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def test_scenario_15_the_sequencer_is_killed_when_it_has_given_serials_that_nobo
     passes(cast.logs)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_scenario_16_the_sender_is_killed_when_it_has_serials_of_what_nobody_has(
     tmp_path: Path, stack: ExitStack
 ) -> None:
@@ -68,7 +68,7 @@ def test_scenario_16_the_sender_is_killed_when_it_has_serials_of_what_nobody_has
     passes(cast.logs)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_scenario_17_the_sequencer_is_killed_twice_while_five_threads_of_each_member_send(
     tmp_path: Path, stack: ExitStack
 ) -> None:
@@ -85,7 +85,7 @@ def test_scenario_17_the_sequencer_is_killed_twice_while_five_threads_of_each_me
     passes(cast.logs)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_scenario_18_a_leader_that_gave_serials_wakes_from_a_pause_and_goes_on_sending(
     tmp_path: Path, stack: ExitStack
 ) -> None:
@@ -112,7 +112,7 @@ def test_scenario_18_a_leader_that_gave_serials_wakes_from_a_pause_and_goes_on_s
     passes(cast.logs)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_scenario_19_a_registry_that_starts_again_goes_on_above_the_highest_serial(
     tmp_path: Path, stack: ExitStack
 ) -> None:
@@ -132,7 +132,7 @@ def test_scenario_19_a_registry_that_starts_again_goes_on_above_the_highest_seri
     passes(cast.logs)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_scenario_20_without_a_registry_members_elect_and_send_and_are_listed_when_it_is_back(
     tmp_path: Path, stack: ExitStack
 ) -> None:

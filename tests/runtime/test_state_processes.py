@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import gcom
+from tests.cases import daily_and_rest
 from tests.oracle import judge
 from tests.runtime.nodes import until
 from tests.runtime.processes import Worker, Workers, flows
@@ -42,7 +43,7 @@ def end(members: list[Worker]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ordering", ["FIFO", "CAUSALTOTAL"])
+@pytest.mark.parametrize("ordering", daily_and_rest(["FIFO", "CAUSALTOTAL"], 1))
 def test_scenario_22_one_that_joins_twenty_megabytes_while_two_send(
     workers: Workers, tmp_path: Path, ordering: str
 ) -> None:
@@ -61,8 +62,8 @@ def test_scenario_22_one_that_joins_twenty_megabytes_while_two_send(
     assert judge(tmp_path).group("news").failed() == {}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ordering", ["FIFO", "CAUSALTOTAL"])
+@pytest.mark.soak
+@pytest.mark.parametrize("ordering", ["CAUSALTOTAL", "FIFO"])
 def test_scenario_23_the_donor_is_killed_in_the_middle(workers: Workers, tmp_path: Path, ordering: str) -> None:
     words = (*STATE, "--ordering", ordering, "--log-dir", str(tmp_path))
     alice = workers.start("alice", *words, *SLOW)
@@ -164,7 +165,9 @@ def test_one_that_leaves_a_successor_before_it_has_the_state_is_told_of_all_its_
 
 
 @pytest.mark.slow
-def test_29_one_that_was_paused_for_long_comes_back_with_the_state(workers: Workers, tmp_path: Path) -> None:
+def test_scenario_29_a_paused_process_is_back_with_the_state_once_it_runs_again(
+    workers: Workers, tmp_path: Path
+) -> None:
     words = (*STATE, "--log-dir", str(tmp_path))
     members = [workers.start(name, *words) for name in ("alice", "bob", "carol")]
     alice, bob, carol = members
@@ -177,6 +180,7 @@ def test_29_one_that_was_paused_for_long_comes_back_with_the_state(workers: Work
         member.told("view", number=4, members=["alice", "bob"])
     flows([alice, bob], ["alice", "bob"])
     carol.signal(signal.SIGCONT)
+    assert carol.told("departure")["reason"] == "expelled"
     carol.told("returned")
     carol.until(lambda: len(carol.rows("took")) == 2, "the state once more")
     alice.told("view", members=["alice", "bob", "carol"], number=5)

@@ -7,8 +7,12 @@ each deadline is one of 0 s, and nothing else asks a clock.
 
 from __future__ import annotations
 
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -17,9 +21,10 @@ from gcom.errors import GComError
 from gcom.replicated import OutcomeUnknown
 from gcom.replicated.machine import CommandContext, Machine, MachineKind, command, query
 from gcom.sessions import BadToken, ClientSession, SessionForked, SessionTimeout, SessionToken, SessionUnknown
-from gcom.sessions.access import LocalReplica
+from gcom.sessions.recorded import RecordedReplica
 from gcom.sessions.table import SessionRecords
 from gcom.sessions.tokens import GUARANTEES, PREFIX
+from tests.oracle.build import Logs
 
 Command = tuple[str, tuple[Any, ...]]
 
@@ -44,15 +49,38 @@ NOTES = MachineKind.of(Notes)
 RECORDS = MachineKind.of(lambda: SessionRecords(NOTES))
 
 
+class SimulatedLog:
+    """The delivery log of one replica: a process of its own after each restart."""
+
+    enabled = True
+
+    def __init__(self, world: SimulatedWorld, name: str) -> None:
+        self._world = world
+        self._name = name
+        self._starts = 1
+
+    @property
+    def process(self) -> str:
+        return f"{self._name}#{self._starts}"
+
+    def restart(self) -> None:
+        self._starts += 1
+
+    def note(self, kind: str, fields: str) -> None:
+        of = f"state {self._world.seed}"
+        self._world.logs[self.process].append({"type": kind, "of": of, "term": 1, **json.loads(f"{{{fields}}}")})
+
+
 class SimulatedTable:
     """One replica: its place in the order, and the calls that sessions make on it."""
 
     def __init__(self, world: SimulatedWorld, name: str) -> None:
         self._world = world
+        self._log = SimulatedLog(world, name)
         self.machine = RECORDS.build()
         self.applied = 0
         self._disk = [(0, RECORDS.state_of(self.machine))]
-        self.replicas = SimpleNamespace(process=f"{name}#1", watch=lambda _: lambda: None)
+        self.replicas = SimpleNamespace(process=f"{name}#1", records=self._log, watch=lambda _: lambda: None)
 
     def apply(self, upto: int) -> Any:
         """Apply commands of the order; return the result of the last one, or the error."""
@@ -74,6 +102,7 @@ class SimulatedTable:
 
     def restart(self) -> None:
         """Come back with a state that was on the disk at some time."""
+        self._log.restart()
         self.applied, state = self._world.chance.choice(self._disk)
         self.machine = RECORDS.machine_of(state)
 
@@ -99,12 +128,15 @@ class SimulatedUser:
 class SimulatedWorld:
     """One store, its replicas and users, and what went wrong."""
 
+    dirty = False  # a mutant: reads show what is not in the order
+
     def __init__(self, seed: int) -> None:
+        self.seed = seed
         self.chance = Random(seed)
+        self.logs: Logs = defaultdict(list)
         self.order: list[Command] = []
         self.late: list[Command] = []  # sent, and in the order later or never
         self.calm = True  # no answer is lost
-        self.dirty = False  # a mutant: reads show what is not in the order
         self.tables = [SimulatedTable(self, name) for name in "abc"]
         self.users: list[SimulatedUser] = []
         self.rules: list[tuple[int, tuple[int, ...]]] = []  # a note, and the notes that its writer had seen
@@ -149,7 +181,7 @@ class SimulatedWorld:
 
     def session(self, token: SessionToken, at: SimulatedTable | None = None) -> ClientSession[Notes]:
         table: Any = at or self.chance.choice(self.tables)
-        return ClientSession(NOTES, LocalReplica(table), token, 0.0)
+        return ClientSession(NOTES, RecordedReplica(table), token, 0.0)
 
     def open(self) -> SimulatedUser:
         """Open a session for a new user."""
@@ -233,6 +265,11 @@ class SimulatedWorld:
         if place < len(text) - 1:  # bits of the last character may mean nothing
             self.must_raise(BadToken, lambda: SessionToken.decode(edited), "an edited token")
         self.must_raise(BadToken, lambda: SessionToken.decode(text[:place]), "a token that was cut")
+        if user.written:
+            early = _edited(user.token, write_index=0, read_index=0)
+            self.must_raise(
+                BadToken, lambda: self.session(SessionToken.decode(early)).state.all(), "a token with earlier places"
+            )
         numbers = (user.token.session, user.token.secret, GUARANTEES)
         table = self.chance.choice(self.tables)
         table.apply(len(self.order))
@@ -311,3 +348,9 @@ class SimulatedWorld:
         for note, seen in self.rules:
             if note in place and any(place.get(it, len(notes)) > place[note] for it in seen):
                 self.wrong.append(f"WFR: note {note} stands before one that its writer had read")
+
+
+def _edited(token: SessionToken, **fields: Any) -> str:
+    """Return a token's text with other fields, and the checksum of before."""
+    before, after = (urlsafe_b64decode(it.encode()[len(PREFIX) :] + "==") for it in (token, replace(token, **fields)))
+    return PREFIX + urlsafe_b64encode(before[:4] + after[4:]).decode().rstrip("=")

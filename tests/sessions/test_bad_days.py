@@ -15,7 +15,7 @@ import pytest
 import gcom
 import gcom.sessions
 from gcom.bank import orders
-from gcom.bank.accounts import BadMoney, Bank
+from gcom.bank.accounts import BadAccount, BadMoney, Bank
 from gcom.cli.app import run
 from gcom.errors import BadValue, GComTimeout
 from gcom.replicated import OutcomeUnknown, Refused
@@ -61,7 +61,7 @@ def test_a_token_that_was_edited_or_cut_is_refused_at_each_place(store: Store) -
         text = s.token
     for place in range(0, len(text) - 1, 5):
         edited = text[:place] + ("A" if text[place] != "A" else "B") + text[place + 1 :]
-        for bad in (edited, text[:place]):
+        for bad in (edited, text[:place], f"{text}\n", f"{text}=", f"{text[:place]}\n{text[place:]}"):
             with pytest.raises(BadToken):
                 store.session(token=bad)
 
@@ -76,6 +76,29 @@ def test_what_is_no_money_is_refused_and_changes_nothing(store: Store, money: An
         with pytest.raises(BadMoney):
             s.state.transfer(1, 2, money)
         assert (s.state.balance(1), s.state.total(), s.state.expected()) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("account", ["1", None, 1.0, True, 10**30])
+def test_what_is_no_account_is_refused_and_changes_nothing(store: Store, account: Any) -> None:
+    with store.session() as s:
+        for order in (s.state.deposit, s.state.withdraw, lambda it, money: s.state.transfer(1, it, money)):
+            with pytest.raises(BadAccount, match="an account's number must be a whole number"):
+                order(account, 0)
+        with pytest.raises(BadAccount):
+            s.state.balance(account)
+        assert s.state.total() == s.state.expected() == 0
+
+
+@pytest.mark.parametrize("limit_s", [-1, float("nan"), "5", True])
+def test_what_is_no_deadline_is_refused(store: Store, limit_s: Any) -> None:
+    with pytest.raises(BadValue, match="timeout_s must be a number of seconds"):
+        store.session(timeout_s=limit_s)
+
+
+@pytest.mark.parametrize("named", [5, None, ["RYW", 5], [["RYW"]], "ryw"])
+def test_what_is_no_guarantee_is_refused(store: Store, named: Any) -> None:
+    with pytest.raises(BadValue, match="a guarantee must be one of RYW, MR, MW, WFR"):
+        store.session(named)
 
 
 def test_an_account_holds_no_more_than_its_bound(store: Store) -> None:

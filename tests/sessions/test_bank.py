@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -42,7 +43,10 @@ def test_two_hundred_deposited_twice_less_370_leaves_30() -> None:
 
 
 @pytest.mark.slow
-def test_fifty_customers_at_five_branches_neither_wait_for_ever_nor_lose_money() -> None:
+def test_fifty_customers_at_five_branches_neither_wait_for_ever_nor_lose_money(
+    tolerate_log: Callable[[str], None],
+) -> None:
+    tolerate_log("1 silent")  # a branch that had no processor while it shook hands; it dials again
     rng = Random(3)
     rows: list[object] = [{"id": number, "type": "bank", "balance": 100} for number in range(1, 6)]
     for number in range(1, 51):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -21,20 +22,24 @@ def test_all_answers_are_right_though_branches_are_killed_and_paused() -> None:
     words = ["--branches", "3", "--customers", "6", "--chaos", "5", "--json"]
     with Child([*DEMO, *words], environment()) as demo:
         assert demo.end() == 0, demo.errors
-        (row,) = demo.rows("bank")
+        (row,), (judged,) = demo.rows("bank"), demo.rows("audit")
     assert row["is_right"]
+    assert judged["verdict"] == "PASS"
     assert row["kills"] + row["pauses"] > 0
     assert row["orders"] > 20
     assert row["total"] == row["expected"]
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_it_cleanly() -> None:
-    with Child([*DEMO, "--branches", "3", "--customers", "3"], environment()) as demo:
+def test_ctrl_c_ends_it_cleanly(tmp_path: Path) -> None:
+    words = ["--branches", "3", "--customers", "3", "--log-dir", str(tmp_path)]
+    with Child([*DEMO, *words], environment()) as demo:
         demo.until(lambda: any("branch" in it and ("killed" in it or "paused" in it) for it in demo.errors), "chaos")
         demo.signal(signal.SIGINT)
         assert demo.end() == 130
         assert not [it for it in demo.errors if "Traceback" in it]
+        killed = [it for it in demo.errors if "is killed" in it]
+    assert len([*tmp_path.rglob(".*.jsonl")]) == len(killed), "the log of a branch that lived is not sealed"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_a_seed_with_fragments_runs_clean(seed: int, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", daily_and_rest([*range(2), *range(3, 150)], 4))
+@pytest.mark.parametrize("seed", daily_and_rest([*range(2), *range(3, 150)], 2))
 def test_another_seed_with_fragments_runs_clean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _check(seed, 240, monkeypatch)
 

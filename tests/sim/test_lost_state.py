@@ -17,12 +17,14 @@ from gcom.sim.checkers import Violation
 from gcom.sim.checks.continuity import Continuity
 from gcom.sim.world import World
 from tests.audit.here import audit
+from tests.cases import daily_and_rest
 from tests.oracle import judge
 from tests.sim.mutants import MUTANTS
 from tests.sim.mutants.lost import LOST
 from tests.sim.mutants.table import recorded
 
 QUICK = "one_survivor_need_not_promise"
+DAILY = 6  # more of them; that the simulator sees each, tests/sim/test_mutants.py shows
 
 
 def _check(name: str, folder: Path) -> None:
@@ -41,9 +43,9 @@ def _check(name: str, folder: Path) -> None:
         patch.setattr(Continuity, "on_given", note)
         World(mutant.plan(recorded()[name]), folder).run()
     assert lost, "the run shows nothing to be found"
-    result, report = result_of(audit(folder)), judge(folder)
-    assert result.verdict == report.verdict == LOST[name]
-    tallies = {each.key: verdict_of(each.tallies["CONTINUITY"]) for each in audit(folder).judgements}
+    outcome, report = audit(folder), judge(folder)
+    assert result_of(outcome).verdict == report.verdict == LOST[name]
+    tallies = {each.key: verdict_of(each.tallies["CONTINUITY"]) for each in outcome.judgements}
     assert LOST[name] in tallies.values()
     assert tallies == {key: group.tallies["CONTINUITY"].verdict for key, group in report.groups.items()}
 
@@ -53,6 +55,6 @@ def test_a_loss_is_seen_in_the_logs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted({*LOST} - {QUICK}))
+@pytest.mark.parametrize("name", daily_and_rest(sorted({*LOST} - {QUICK}), DAILY))
 def test_another_loss_is_seen_in_the_logs(name: str, tmp_path: Path) -> None:
     _check(name, tmp_path)

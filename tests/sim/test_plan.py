@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import cache
 
-from gcom.sim.plan.draw import EFFECTS, ITEMS, MEMBERS, SCHEMES, STALLS, draw
+from gcom.sim.plan.draw import EFFECTS, ITEMS, LARGE_MEMBERS, MEMBERS, SCHEMES, STALLS, draw
 from gcom.sim.plan.events import ACCEPTED, DISSOLVES, LISTENS, NOTED, ORDER, REGISTRY, STOPPED, VOTE, Fault, Move
 from gcom.sim.plan.plan import KINDS_MIN, MESSAGES_MIN, Plan
 from gcom.values import limits
@@ -26,7 +26,7 @@ def test_every_seed_draws_enough() -> None:
     for plan in plans():
         assert len(plan.kinds) >= KINDS_MIN, plan.seed
         assert plan.messages >= MESSAGES_MIN, plan.seed
-        assert MEMBERS[0] <= plan.members <= MEMBERS[1], plan.seed
+        assert MEMBERS[0] <= plan.members <= MEMBERS[1] or plan.members in LARGE_MEMBERS, plan.seed
         assert len(plan.drift) == plan.members, plan.seed
         assert all(900 <= rate <= 1100 for rate, _ in plan.drift), plan.seed
         assert plan.crashed_max >= 1, plan.seed
@@ -42,7 +42,8 @@ def test_all_seeds_draw_every_definition() -> None:
     assert sum(it.tie_breaker is TieBreaker.REGISTRY for it in definitions) >= 100
     assert {it.netsplit for it in definitions} == set(Netsplit)
     assert sum(bool(it.static) for it in definitions) >= 50
-    assert {plan.members for plan in plans()} == set(range(MEMBERS[0], MEMBERS[1] + 1))
+    assert {plan.members for plan in plans()} == {*range(MEMBERS[0], MEMBERS[1] + 1), *LARGE_MEMBERS}
+    assert 10 <= sum(plan.members > MEMBERS[1] for plan in plans()) <= 30
     assert sum(plan.cold for plan in plans()) >= 50
     assert sum(plan.late > 0 for plan in plans()) >= 50
     assert {plan.posting > 0 for plan in plans()} == {plan.silent for plan in plans()} == {True, False}

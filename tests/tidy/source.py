@@ -64,8 +64,9 @@ class Source:
     @cached_property
     def imports(self) -> list[Import]:
         """Every import, those in functions and under `if TYPE_CHECKING` too."""
-        inside = {id(node) for function in self.functions() for node in ast.walk(function)}
-        return [found for node in self.nodes for found in _imports(node, id(node) in inside)]
+        bodies = [range(function.lineno, (function.end_lineno or 0) + 1) for function in self.functions()]
+        statements = [node for node in self.nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+        return [found for node in statements for found in _imports(node, any(node.lineno in body for body in bodies))]
 
     def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
         """Every function and method, nested ones too."""
@@ -74,14 +75,13 @@ class Source:
                 yield node
 
 
-def _imports(node: ast.AST, inside: bool) -> list[Import]:
+def _imports(node: ast.Import | ast.ImportFrom, inside: bool) -> list[Import]:
     match node:
         case ast.Import(names=names):
             return [Import(name.name, node.lineno, inside) for name in names]
         case ast.ImportFrom(module=module, names=names, level=level):
             origin = "." * level + (module or "")
             return [Import(f"{origin}.{name.name}", node.lineno, inside) for name in names]
-    return []
 
 
 def sources(*folders: str) -> list[Source]:

@@ -118,6 +118,21 @@ def test_the_lock_names_no_place_to_fetch_from() -> None:
     assert not [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[A-Za-z0-9.+!]+(?: ; .+)?", line)]
 
 
+def test_the_image_installs_only_what_has_a_hash() -> None:
+    told = (ROOT / ".ci" / "registry.lock").read_text()
+    hashes = r"(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
+    pinned = re.findall(rf"^([a-z0-9-]+==[A-Za-z0-9.+!]+)(?: ; .+)? \\\n{hashes}", told, re.MULTILINE)
+    lines = [line for line in told.splitlines() if not line.startswith("    --hash")]
+    assert len(pinned) == len(lines) > 10
+    # The same versions as developers have, so that what was tested is what runs.
+    locked = (ROOT / ".ci" / "requirements.lock").read_text()
+    assert [it for it in pinned if f"\n{it.partition('==')[0]}==" in locked and it not in locked] == []
+    recipe = (ROOT / "docs" / "operations" / "Containerfile").read_text()
+    assert "--require-hashes --requirement /src/.ci/registry.lock" in recipe
+    installs = [line for line in recipe.splitlines() if "pip install" in line]
+    assert all("--require-hashes" in line or "--no-deps" in line for line in installs)
+
+
 @pytest.mark.parametrize(
     ("check", "code", "count"),
     [

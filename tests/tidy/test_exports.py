@@ -6,8 +6,11 @@ import ast
 import builtins
 import inspect
 import re
+import subprocess
+import sys
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ForwardRef, Literal, get_args, get_type_hints
 
 import pytest
@@ -39,7 +42,34 @@ def test_the_list_is_there_and_in_order() -> None:
 
 def test_nothing_else_is_on_show() -> None:
     shown = {name for name, thing in vars(gcom).items() if name[0] != "_" and not inspect.ismodule(thing)}
-    assert shown - {"annotations"} <= set(NAMES)
+    assert shown - {"annotations", "TYPE_CHECKING", "import_module"} <= set(NAMES)
+
+
+def test_names_that_wait_for_their_first_use_are_where_the_type_checker_looks() -> None:
+    """The table of homes and the imports of the type checker are two lists of the same thing."""
+    tree = ast.parse(Path(str(gcom.__file__)).read_text())
+    checked = next(node for node in tree.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name))
+    imports = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
+    homes = {alias.asname or alias.name: node.module for node in imports for alias in node.names}
+    assert vars(gcom)["_HOMES"] == homes
+
+
+def test_an_import_of_gcom_leaves_the_runtime_for_later() -> None:
+    """A script that names an error or a definition must not wait for sockets, Pyro5 and the protocols."""
+    code = "import sys, gcom; print({'gcom.runtime', 'gcom.core', 'Pyro5', 'msgpack'} & set(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout.strip() == "set()"
+
+
+def test_packages_of_the_library_are_there_without_an_import_of_their_own() -> None:
+    code = "import gcom; print(gcom.replicated.Machine.__name__, gcom.topics.open.__name__)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout.split() == ["Machine", "open"]
+
+
+def test_a_name_that_is_none_is_refused() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        getattr(gcom, "nonsense")  # noqa: B009
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -130,7 +160,7 @@ def test_reprs_are_plain(held: dict[type, object]) -> None:
     assert re.fullmatch(r"<gcom.Node 'alice' at 127.0.0.1:\d+, registry 127.0.0.1:\d+>", repr(node))
     assert re.fullmatch(r"<gcom.Group 'news' as alice#[0-9a-f]{8}, view 1: alice>", repr(group))
     message = gcom.Message("alice#1", 1, 1, "hi")
-    words = "sender='alice#1', number=1, view=1, payload='hi', serial=None, instance=''"
+    words = "sender='alice#1', number=1, view=1, payload='hi', serial=None, instance='', past=None"
     assert repr(message) == f"Message({words})"
     for event in get_args(gcom.Event):
         assert event.__name__ in NAMES

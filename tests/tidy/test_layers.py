@@ -46,6 +46,8 @@ VALUES = ("gcom.errors", "gcom.values")
 BELOW_RUNTIME = (*VALUES, "gcom.core", "gcom.trace")
 SECURE = (*BELOW_RUNTIME, "gcom.certificates")  # the simulator knows no certificates
 AIO = (*SECURE, "gcom.runtime", "gcom.aio")
+CALLBACKS = "gcom.runtime.user_process.callbacks"
+UNINTERRUPTED = ("gcom.runtime.user_process.entry", "gcom.runtime.user_process.uninterrupted")
 BANK = ("gcom.replicated", "gcom.sessions", "gcom.runtime", "gcom.bank")
 PROGRAMS = (
     *SECURE,
@@ -62,7 +64,7 @@ PROGRAMS = (
 )
 LAYERS = (
     Layer("gcom.errors", (), PURE),
-    Layer("gcom.values", VALUES, PURE),
+    Layer("gcom.values", VALUES, PURE | {"contextlib", "unicodedata", "urllib"}),
     Layer("gcom.certificates", (*VALUES, "gcom.certificates"), STDLIB | {"cryptography", "platformdirs"}),
     Layer("gcom.core.codec", (*VALUES, "gcom.core"), PURE | {"msgpack"}),
     Layer("gcom.core", (*VALUES, "gcom.core"), PURE),
@@ -78,6 +80,7 @@ LAYERS = (
         ("gcom.errors", "gcom.runtime", "gcom.runtime.pyro"),
         STDLIB | {"prometheus_client", "loguru"},
     ),
+    Layer("gcom.metrics.topics", (*VALUES, "gcom.metrics", "gcom.topics"), STDLIB | {"prometheus_client"}),
     Layer("gcom.metrics", (*VALUES, "gcom", "gcom.metrics"), STDLIB | {"prometheus_client"}),
     Layer(
         "gcom.replicated.replica",
@@ -86,8 +89,19 @@ LAYERS = (
     ),
     Layer("gcom.replicated.durable.rounds", ("gcom.replicated.durable.rounds",), PURE),
     Layer(
+        "gcom.replicated.durable.entries",
+        ("gcom.replicated.durable.rounds", "gcom.replicated.messages", "gcom.replicated.replica"),
+        PURE,
+    ),
+    Layer(
         "gcom.replicated.durable.agreement",
-        (*VALUES, "gcom.replicated.durable.rounds", "gcom.replicated.messages", "gcom.replicated.replica"),
+        (
+            *VALUES,
+            "gcom.replicated.durable.entries",
+            "gcom.replicated.durable.rounds",
+            "gcom.replicated.messages",
+            "gcom.replicated.replica",
+        ),
         PURE,
     ),
     Layer(
@@ -95,8 +109,12 @@ LAYERS = (
         (*VALUES, "gcom", "gcom.replicated", "gcom.runtime.api.records", "gcom.trace.writer"),
         STDLIB,
     ),
-    Layer("gcom.replicated", (*VALUES, "gcom", "gcom.replicated"), STDLIB | {"loguru", "msgpack"}),
-    Layer("gcom.blocks", (*VALUES, "gcom", "gcom.replicated", "gcom.blocks"), STDLIB),
+    Layer(
+        "gcom.replicated",
+        (*VALUES, "gcom", "gcom.replicated", CALLBACKS, *UNINTERRUPTED),
+        STDLIB | {"loguru", "msgpack"},
+    ),
+    Layer("gcom.blocks", (*VALUES, "gcom", "gcom.replicated", "gcom.blocks", CALLBACKS, *UNINTERRUPTED), STDLIB),
     Layer(
         "gcom.sessions",
         (*SECURE, "gcom", "gcom.replicated", "gcom.runtime", "gcom.sessions"),
@@ -113,20 +131,34 @@ LAYERS = (
     Layer("gcom.bench.performance.plots", (*VALUES, "gcom.bench"), STDLIB | {"matplotlib"}),
     Layer("gcom.bench.latency.echo", ("gcom.bench",), STDLIB | {"Pyro5"}),  # the baseline is bare Pyro5
     Layer("gcom.bench.sessions", (*VALUES, "gcom", "gcom.bank", "gcom.sessions", "gcom.bench"), STDLIB),
+    Layer("gcom.bench.replicated.raft", ("gcom.bench",), STDLIB | {"pysyncobj"}),
+    Layer("gcom.bench.replicated", (*VALUES, "gcom", "gcom.blocks", "gcom.replicated", "gcom.bench"), STDLIB),
     Layer(
         "gcom.bench",
         (*SECURE, "gcom", "gcom.runtime", "gcom.topics", "gcom.bench"),
         STDLIB | {"loguru", "rich", "psutil"},
     ),
     Layer("gcom.topics.judge", ("gcom.errors", "gcom.topics.errors", "gcom.topics.values"), PURE),
-    Layer("gcom.topics.storage.postgres", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"psycopg"}),
+    Layer("gcom.topics.storage.postgres", (*VALUES, "gcom.topics", *UNINTERRUPTED), STDLIB - SOCKETS | {"psycopg"}),
+    Layer(
+        "gcom.topics.storage.postgres_effects", (*VALUES, "gcom.topics", *UNINTERRUPTED), STDLIB - SOCKETS | {"psycopg"}
+    ),
     Layer(
         "gcom.topics.served",
         (*VALUES, "gcom", "gcom.runtime", "gcom.replicated", "gcom.topics"),
         STDLIB - SOCKETS | {"loguru", "msgpack"},
     ),
+    Layer("gcom.topics.aio", (*VALUES, "gcom.topics", "gcom.aio.node", "gcom.aio.tasks"), STDLIB - SOCKETS),
+    Layer("gcom.topics.gateway.messages", (*VALUES, "gcom.topics.values"), PURE),
+    Layer(
+        "gcom.topics.gateway",
+        (*VALUES, "gcom.runtime", "gcom.topics"),
+        STDLIB | {"loguru", "zmq"},
+    ),
     Layer("gcom.topics.evidence", (*VALUES, "gcom.topics", "gcom.trace.writer"), STDLIB - SOCKETS | {"loguru"}),
-    Layer("gcom.topics", (*VALUES, "gcom.topics"), STDLIB - SOCKETS | {"loguru"}),
+    Layer("gcom.topics", (*VALUES, *UNINTERRUPTED, "gcom.topics"), STDLIB - SOCKETS | {"loguru"}),
+    Layer("gcom.aio.replicated", (*AIO, "gcom", "gcom.replicated"), STDLIB),
+    Layer("gcom.aio.blocks", (*AIO, "gcom", "gcom.blocks", "gcom.replicated"), STDLIB),
     Layer("gcom.aio", AIO, STDLIB | {"loguru"}),
     Layer("gcom.testing", ("gcom", "gcom.replicated", "gcom.testing"), STDLIB | {"pytest"}),
     Layer("gcom.cli", (*PROGRAMS, "gcom.cli"), STDLIB | {"loguru", "rich", "typer"}),
@@ -137,7 +169,7 @@ LAYERS = (
         (*SECURE, "gcom", "gcom.runtime", "gcom.metrics", "gcom.cli", "gcom_registry"),
         STDLIB | {"Pyro5", "loguru", "rich", "typer", "platformdirs", "prometheus_client"},
     ),
-    Layer("gcom_chat.model", ("gcom", "gcom_chat.model"), PURE | {"datetime", "json"}),
+    Layer("gcom_chat.model", ("gcom", "gcom_chat.model"), PURE | {"datetime", "json", "unicodedata"}),
     Layer("gcom_chat.storage", ("gcom", "gcom_chat.model", "gcom_chat.storage"), STDLIB | {"platformdirs"}),
     Layer("gcom_chat.client", ("gcom", "gcom_chat.model", "gcom_chat.client"), STDLIB),
     Layer("gcom_chat", ("gcom", "gcom_chat"), STDLIB | {"PySide6", "typer"}),

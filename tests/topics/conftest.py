@@ -39,7 +39,25 @@ class Server:
         self._user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
         if os.geteuid() == 0:
             shutil.chown(folder, self._user)
+        self._watcher = self._watched()
         self._run("initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "gcom", "--no-instructions", "-N")
+
+    def _watched(self) -> subprocess.Popen[bytes]:
+        """Start a process that ends the server, and takes its folder away, once this process is no more."""
+        stop = f"{self._programs / 'pg_ctl'} -D {self.folder}/data -m immediate stop"
+        return subprocess.Popen(
+            ["sh", "-c", f"cat; {stop}; rm -rf {self.folder}"],
+            user=self._user if os.geteuid() == 0 else None,
+            cwd="/",
+            stdin=subprocess.PIPE,  # closed by the kernel where this process is killed
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the tests
+        )
+
+    def close(self) -> None:
+        """End the server, and take its folder away."""
+        self._watcher.communicate()
 
     def _run(self, program: str, *words: str) -> None:
         user = self._user if os.geteuid() == 0 else None
@@ -82,8 +100,7 @@ def server() -> Iterator[Server]:
     running = Server(folder, there)
     running.start()
     yield running
-    running.stop("immediate")
-    shutil.rmtree(folder)
+    running.close()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from gcom.errors import BadValue
 from gcom.topics import StoreBusy, TopicReceipt, judge
 from gcom.topics.served.serving import TopicsServer
 from gcom.topics.storage.commits import Commits
-from gcom.topics.storage.effects import EffectFile
+from gcom.topics.storage.sqlite_effects import EffectFile
 from gcom.topics.values import Entry
 from tests.topics.audited_worker import work
 from tests.topics.test_kills import until_done

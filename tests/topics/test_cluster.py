@@ -9,6 +9,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
+from zlib import crc32
 
 import pytest
 
@@ -18,7 +19,7 @@ from gcom.demo.kills.racing import run_race
 from gcom.errors import BadValue, Unavailable
 from gcom.topics.errors import ReceiptUnknown
 from gcom.topics.served import fence
-from gcom.topics.served.client import RemoteStore
+from gcom.topics.served.client import LANES, RemoteStore
 from gcom.topics.served.serving import TopicsCluster, TopicsServer
 from gcom.topics.storage.transaction import job
 from tests.running import LIMIT_S, Child
@@ -137,8 +138,9 @@ def test_the_demonstration_kills_the_owner_of_a_file(tmp_path: Path) -> None:
     words = ["topics", "demo", "--kill", "owner", "--times", "1", "--folder", str(tmp_path / "kept"), "--json"]
     with Child([sys.executable, "-m", "gcom.cli", *words]) as child:
         assert child.end() == 0, child.errors
-        (row,) = child.rows()
+        (row,), (judged,) = child.rows("kills"), child.rows("audit")
     assert row["kills"] == 1
+    assert judged["verdict"] == "PASS"
     assert (row["lost"], row["doubled"], row["left_over"], row["in_order"]) == (0, 0, 0, True)
 
 
@@ -164,3 +166,28 @@ def test_files_keep_their_topics_and_say_so(tmp_path: Path) -> None:
         assert store.topic("t1").info.count == 1
         made.enter_context(start("a"))
         assert store.topic("t0").info.count == 2
+
+
+def test_a_topic_that_is_held_up_holds_up_no_other(tmp_path: Path) -> None:
+    """A server with a file is down, and so are its topics. A client's calls to others' topics go on meanwhile."""
+    with ExitStack() as made:
+        registry = made.enter_context(gcom.embedded()).address
+        servers = [
+            made.enter_context(TopicsServer(str(tmp_path / f"{name}.db"), cluster=TopicsCluster(name, registry)))
+            for name in ("a", "b")
+        ]
+        store = made.enter_context(topics.open(f"gcom://{servers[0].address},{servers[1].address}"))
+        names = [f"t{number}" for number in range(8)]
+        producers = {name: store.topic(name).producer("p") for name in names}
+        for producer in producers.values():
+            producer.send("first")
+        owned = servers[0].routing.catalog.owners()
+        servers[1].close()
+        held = {name: it.submit("second") for name, it in producers.items() if owned[name] == "b"}
+        lanes = {crc32(name.encode()) % LANES for name in held}
+        free = [name for name in names if owned[name] == "a" and crc32(name.encode()) % LANES not in lanes]
+        assert (len(held), bool(free)) == (4, True)
+        assert [producers[name].send("second").offset for name in free] == [1] * len(free)
+        assert not [name for name, it in held.items() if it.done()]
+        made.enter_context(TopicsServer(str(tmp_path / "b.db"), cluster=TopicsCluster("b", registry)))
+        assert {it.result(LIMIT_S).offset for it in held.values()} == {1}

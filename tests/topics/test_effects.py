@@ -63,9 +63,17 @@ def test_shards_and_filters(orders: Topic, ledger: str) -> None:
     assert sorted(map(int, rows(ledger))) == list(range(0, 60, 2))
 
 
-def test_an_open_connection_is_given_back_as_it_was(orders: Topic, ledger: str) -> None:
+def by_name(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> dict[str, Any]:
+    return {it[0]: value for it, value in zip(cursor.description, row, strict=True)}
+
+
+@pytest.mark.parametrize(("row_factory", "text_factory"), [(None, str), (sqlite3.Row, str), (by_name, bytes)])
+def test_an_open_connection_is_given_back_as_it_was(
+    orders: Topic, ledger: str, row_factory: Any, text_factory: Any
+) -> None:
     orders.send("a")
     with closing(sqlite3.connect(ledger)) as own:
+        own.row_factory, own.text_factory = row_factory, text_factory
         orders.subscribe("ledger", after="earliest").run(write, own, follow=False)
         own.execute("INSERT INTO entry VALUES ('mine')")
         assert own.in_transaction

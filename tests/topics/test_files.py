@@ -7,18 +7,22 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from gcom import topics
 from gcom.errors import BadValue
-from gcom.topics import NewerSchema, ReceiptUnknown, StoreDamaged, StoreFull, StoreStopped
+from gcom.topics import NewerSchema, ReceiptUnknown, StoreDamaged, StoreFull, StoreStopped, UnknownTopic
 from gcom.topics.storage import sqlite
+from tests.cases import daily_and_rest
 
 
-def test_the_wal_cut_anywhere_behind_the_last_receipt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("cuts", daily_and_rest([97, 2**40], 1))
+def test_the_wal_cut_anywhere_behind_the_last_receipt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cuts: int
+) -> None:
     """A power cut: what was not fsynced may be there in part. What has a receipt is there whole, nothing twice."""
     monkeypatch.setattr(sqlite, "CHECKPOINT_BYTES", 2**40)
     place, wal = tmp_path / "app.db", tmp_path / "app.db-wal"
@@ -32,7 +36,7 @@ def test_the_wal_cut_anywhere_behind_the_last_receipt(tmp_path: Path, monkeypatc
         shutil.copy(place, tmp_path / "cut.db")
         shutil.copy(wal, tmp_path / "whole-wal")
     data = (tmp_path / "whole-wal").read_bytes()
-    step = max(1, (whole - answered) // 97)
+    step = max(1, (whole - answered) // cuts)  # or at every byte
     for end in sorted({*range(answered, whole, step), answered, answered + 1, whole - 1, whole}):
         for name in ("cut.db-wal", "cut.db-shm"):
             (tmp_path / name).unlink(missing_ok=True)
@@ -153,6 +157,69 @@ def test_a_message_that_was_altered_is_named(file_place: str) -> None:
         assert store.check() == ["message 1 of topic 'orders' does not match its checksum"]
         with pytest.raises(StoreDamaged, match="message 1 of topic 'orders'"):
             list(store.topic("orders").read())
+
+
+FLIPS = [(place, bit) for place in range(7, 110, 5) for bit in (0, 7)]
+
+
+@pytest.mark.parametrize("flip", daily_and_rest(FLIPS, 12))
+def test_a_bit_that_flipped_anywhere_is_found_or_does_no_harm(tmp_path: Path, flip: tuple[int, int]) -> None:
+    """Each hundredth of a file in its turn: the messages are as they were, or it is said what is damaged."""
+    place, bit = flip
+    path, texts = tmp_path / "app.db", [f"message {number} " + "x" * 100 for number in range(300)]
+    with topics.open(path) as store:
+        store.topic("orders").send_many(texts)
+    data = bytearray(path.read_bytes())
+    data[(len(data) * place + place * 37) // 110 % len(data)] ^= 1 << bit
+    path.write_bytes(data)
+    damaged = path.with_name("app.db.damaged")
+    with suppress(StoreDamaged, UnknownTopic, BadValue), topics.open(path) as store:
+        faults = store.check()
+        assert faults or [it.text for it in store.existing("orders").read()] == texts
+        assert not damaged.exists() or damaged.read_bytes() == data
+        if not faults:
+            store.topic("orders").send("more")
+
+
+def test_a_damaged_file_is_named_kept_aside_and_not_written_any_more(tmp_path: Path) -> None:
+    """1. A page of the messages' tree is not one. 2. Reading says so, and keeps a copy. 3. Writing stops the store."""
+    path = tmp_path / "app.db"
+    with topics.open(path) as store:
+        store.topic("orders").send_many([bytes(500)] * 400)
+    with closing(sqlite3.connect(path)) as file:
+        (root,) = file.execute("SELECT rootpage FROM sqlite_master WHERE name = 'gcom_message'").fetchone()
+        (size,) = file.execute("PRAGMA page_size").fetchone()
+    data = bytearray(path.read_bytes())
+    data[(root - 1) * size] = 0x7F  # no kind of page
+    path.write_bytes(data)
+    with topics.open(path) as store:
+        orders = store.topic("orders")
+        with pytest.raises(StoreDamaged, match=r"damaged.*a copy is kept in .*app\.db\.damaged"):
+            list(orders.read())
+        with pytest.raises(StoreDamaged):
+            orders.send("more")
+        with pytest.raises(StoreStopped, match="is damaged"):
+            orders.send("more")
+        assert len(store.check()) >= 2
+    assert (tmp_path / "app.db.damaged").read_bytes() == data
+
+
+def test_a_file_that_may_not_grow_is_an_error_and_changes_nothing(file_place: str) -> None:
+    """A file that may not grow is a full disk to SQLite, where no small disk can be mounted."""
+    database = sqlite.SqliteDatabase(Path(file_place))
+    with topics.TopicStore.of(database, sqlite.WORDS) as store:
+        producer = store.topic("orders").producer("import")
+        producer.send("0", seq=0)
+        pages = database._connection.execute("PRAGMA page_count").fetchone()[0]
+        database._connection.execute(f"PRAGMA max_page_count={pages + 4}")
+        with pytest.raises(StoreFull, match="no room on the disk"):
+            fill(producer)
+        stored = producer.last_seq
+        assert stored is not None
+        assert len(list(store.topic("orders").read())) == stored + 1
+        database._connection.execute("PRAGMA max_page_count=1073741823")
+        assert not producer.send(bytes(8000), seq=stored + 1).duplicate
+        assert store.check() == []
 
 
 @pytest.mark.parametrize(

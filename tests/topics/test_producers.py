@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from gcom.topics import (
     UnknownTopic,
 )
 from gcom.topics.storage import appends
+from tests.interrupts import Interrupts
 
 
 def bodies(store: TopicStore, topic: str) -> list[str]:
@@ -212,7 +214,7 @@ def test_names(store: TopicStore, name: str) -> None:
     assert (message.topic, message.producer) == (name, name)
 
 
-@pytest.mark.parametrize("name", ["", " a", "a\r\n\r\nb", "x" * 1000, "a\0b", 7, None])
+@pytest.mark.parametrize("name", ["", " a", "a\r\n\r\nb", "x" * 1000, "a\0b", "\ud800", 7, None])
 def test_names_that_are_refused(store: TopicStore, name: str) -> None:
     with pytest.raises(BadValue, match=r"topic name .* is not allowed"):
         store.topic(name)
@@ -236,6 +238,9 @@ def test_what_cannot_be_sent(store: TopicStore) -> None:
         producer.send(bytes(17 * 1024 * 1024))
     with pytest.raises(BadValue, match="body must be bytes or text; got int"):
         producer.send(7)  # type: ignore[arg-type]
+    for half in ({"body": "\ud800"}, {"body": "a", "key": "\ud800"}, {"body": "a", "headers": {"a": "\ud800"}}):
+        with pytest.raises(BadValue, match="text must have whole characters"):
+            producer.send(**half)
     with pytest.raises(BadValue, match="headers must be text"):
         producer.send("a", headers={"a": 7})  # type: ignore[dict-item]
     for seq in (-1, 2**62, True, "7"):
@@ -281,3 +286,29 @@ def test_two_stores_in_one_place(place: str, tmp_path: Path) -> None:
             )
             found: list[TopicMessage] = list(one.topic("a").read())
     assert [it.offset for it in found] == list(range(400))
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_duplicates_at_the_end_of_a_batch(store: TopicStore, opened: bool) -> None:
+    """The next message follows the highest sequence of the batch, whatever its last one is."""
+    producer = store.topic("orders").producer("import")
+    if opened:
+        producer.send("a", seq=0)
+    receipts = producer.send_many([(0, "a"), (1, "b"), (0, "a")])
+    assert [(it.offset, it.duplicate) for it in receipts] == [(0, opened), (1, False), (0, True)]
+    assert producer.send("c", seq=2).offset == 2
+    assert producer.send("d").seq == 3
+
+
+# 1. A client makes a socket. 2. It is interrupted before anything has that. 3. The collector closes it.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_an_interrupted_program_loses_nothing_and_hangs_nowhere(store: TopicStore) -> None:
+    orders = store.topic("orders")
+    producer, sub = orders.producer("import"), orders.subscribe("bill", after="earliest")
+    texts = [f"{it}" for it in range(60)]
+    with Interrupts(1) as interrupts:
+        for number, text in enumerate(texts):
+            interrupts.attempt(partial(producer.send, text, seq=number))
+        got = [interrupts.attempt(lambda: sub.receive(30)) for _ in texts]
+    assert interrupts.count
+    assert [it and it.text for it in got] == bodies(store, "orders") == texts

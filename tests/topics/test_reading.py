@@ -57,17 +57,20 @@ def test_follow_sees_what_comes_also_from_another_store(store: TopicStore, place
 
 
 def test_a_close_ends_a_follower(place: str) -> None:
-    store, errors = topics.open(place), list[BaseException]()
+    store, errors, waits = topics.open(place), list[BaseException](), threading.Event()
 
     def follow() -> None:
         try:
-            next(reader)
+            for _ in reader:
+                waits.set()
         except StoreClosed as error:
             errors.append(error)
 
+    store.topic("orders").send("the first")
     reader = store.topic("orders").read(follow=True)
     follower = threading.Thread(target=follow)
     follower.start()
+    assert waits.wait(LIMIT_S)
     store.close()
     follower.join(LIMIT_S)
     assert len(errors) == 1

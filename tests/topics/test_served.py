@@ -13,6 +13,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 from threading import Thread
 
+import msgpack
 import pytest
 
 from gcom import topics
@@ -96,8 +97,24 @@ def test_a_server_that_is_killed_and_started_again(tmp_path: Path) -> None:
     server.stop()
 
 
+def test_a_mirror_at_a_server_is_exact_though_that_is_killed_again_and_again(tmp_path: Path) -> None:
+    points = ("append.judged", "append.written", "append.committed", "append.replied")
+    server = Restarted(tmp_path / "far.db", [f"{point}:7" for point in points])
+    with topics.open(tmp_path / "near.db") as near, topics.open(f"gcom://{server.address}") as far:
+        orders = near.topic("orders")
+        mirror = orders.link(far.topic("orders"), "mirror")
+        for number in range(40):
+            orders.send(f"order {number}", key=f"customer {number % 3}", headers={"at": str(number)})
+            mirror.run(follow=False)
+        ours, theirs = [*orders.read()], [*far.topic("orders").read()]
+    server.stop()
+    assert server.killed == 4
+    assert [(it.text, it.key, it.headers) for it in theirs] == [(it.text, it.key, it.headers) for it in ours]
+    assert len(theirs) == 40
+
+
 def test_a_client_whose_server_is_gone(served: TopicsServer) -> None:
-    """What was never sent is Unavailable, and what may have arrived is ReceiptUnknown."""
+    """A message that was never sent is Unavailable; one that may have arrived is ReceiptUnknown."""
     store = topics.TopicStore(RemoteStore(f"gcom://{served.address}", timeout_s=0.5))
     orders = store.topic("orders")
     orders.send("a")
@@ -199,3 +216,13 @@ def test_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_lo
 def test_addresses_that_are_none(place: str) -> None:
     with pytest.raises(BadValue):
         topics.open(place)
+
+
+def test_lists_of_nouns_travel_as_rows() -> None:
+    """They arrive as they were; rows of other values than their noun has are refused."""
+    entries = [Entry(1, b"a"), Entry(2, b"", b"key", b"{}")]
+    data = codec.pack([codec.in_rows(entries), codec.in_rows([1, entries[0]]), codec.in_rows([])])
+    assert codec.unpack(data) == [entries, [1, entries[0]], []]
+    for number, rows in ((64, [[1, "text", None, b""]]), (64, [[1]]), (64, 1), (64, [1]), (127, []), (63, [])):
+        with pytest.raises(MalformedFrame):
+            codec.unpack(msgpack.packb(msgpack.ExtType(number, msgpack.packb(rows))))

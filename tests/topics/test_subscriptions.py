@@ -19,7 +19,7 @@ def orders(store: TopicStore) -> Topic:
 
 
 def texts(subscription: Subscription, ack: bool = True) -> list[str]:
-    """What there is for it by now."""
+    """Return the messages that there are for it by now."""
     found = []
     while (delivery := subscription.receive(timeout_s=0)) is not None:
         found.append(delivery.text)

@@ -130,6 +130,17 @@ def test_golden(tmp_path: Path) -> None:
     assert judge(tmp_path).coverage == {ALICE: "closed"}
 
 
+def test_digests_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
+    log = DeliveryLog(tmp_path, ALICE, wall_ns=WALL_NS, clock_us=lambda: 0, on_trouble=print, digests=True)
+    run = Run(ALICE, 1, 1, {}, ["ä", b"b"], b"")
+    for effect in (_view(), Sent(run), Deliver(run, 1), Skip(ALICE, 3, 1, 1)):
+        log.record(NEWS, "k2", effect)
+    log.close()
+    records = [json.loads(line) for line in (_home(tmp_path) / "000000.jsonl").read_text().splitlines()]
+    digests = [zlib.crc32("ä".encode()), zlib.crc32(b"b")]
+    assert [each.get("digests") for each in records] == [None, None, digests, digests, None, None]
+
+
 def test_equal_inputs_give_equal_bytes(tmp_path: Path) -> None:
     for folder, flushes in (("one", False), ("other", True)):
         clock = Clock()

@@ -21,7 +21,7 @@ class AuditFailed(Exception):
 
 
 class AuditRun:
-    """One audit of a folder. `stop` ends it, from any thread.
+    """An audit of a folder. `stop` ends it, from any thread.
 
     `report` is the page that it writes, which is there as long as this object is.
     """

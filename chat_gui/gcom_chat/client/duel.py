@@ -101,7 +101,7 @@ def run_duel(
 
 
 class Arena:
-    """One ordering's group, and what its members see."""
+    """An ordering's group, and what its members see."""
 
     def __init__(self, ordering: str, registry: str, faults: gcom.Faults, stop: Event) -> None:
         self._definition = gcom.Definition.parse("duel-" + ordering.lower(), ordering, "BASIC")

@@ -62,7 +62,7 @@ class LiveDuel:
 
 
 class LiveArena(Arena):
-    """One ordering's group in a live duel. `turn` lets Alice say a line; `tell` takes what was seen."""
+    """An ordering's group in a live duel. `turn` lets Alice say a line; `tell` takes what was seen."""
 
     def __init__(self, ordering: str, registry: str, faults: gcom.Faults, tell: Callable[[DuelRun], None]) -> None:
         super().__init__(ordering, registry, faults, Event())

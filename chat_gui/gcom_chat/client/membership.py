@@ -1,4 +1,4 @@
-"""One group of the chat: a thread that receives, a thread that sends, and the backlog that newcomers are given."""
+"""A group of the chat: a thread that receives, a thread that sends, and the backlog that newcomers are given."""
 
 from __future__ import annotations
 

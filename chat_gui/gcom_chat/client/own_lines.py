@@ -32,7 +32,7 @@ _Life = tuple[str, str]  # process and instance: numbers are of these
 
 @dataclass(slots=True)
 class Line:
-    """One line that has not ended; `to` names a member, or is empty for all."""
+    """A line that has not ended; `to` names a member, or is empty for all."""
 
     message: ChatMessage
     to: str = ""

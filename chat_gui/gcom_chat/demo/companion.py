@@ -1,4 +1,4 @@
-"""One companion: `python -m gcom_chat.demo.companion NAME REGISTRY FROM_S LOGS`, until its standard input ends.
+"""A companion: `python -m gcom_chat.demo.companion NAME REGISTRY FROM_S LOGS`, until its standard input ends.
 
 The visitor breaks the network on purpose, so nothing that a call says ends a companion: it tries again.
 """

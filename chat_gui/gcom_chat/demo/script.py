@@ -26,7 +26,7 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScriptLine:
-    """One act of one companion, `at_s` seconds after the script's beginning."""
+    """An act of one companion, `at_s` seconds after the script's beginning."""
 
     at_s: float
     name: str

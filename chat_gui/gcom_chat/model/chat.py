@@ -10,6 +10,7 @@ from gcom_chat.model.conversation import Conversation
 from gcom_chat.model.group_state import GroupStanding, GroupState, PrivateTalk, Talk, private_name
 from gcom_chat.model.members import REASONS, view_text
 from gcom_chat.model.rows import ENDED_BADLY, MessageState, RowKind
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.model.texts.words import QT_TRANSLATE_NOOP, translate
 from gcom_chat.model.updates import (
     Arrived,
@@ -282,7 +283,7 @@ class Chat:
         row.times = update.times.get((event.sender, event.number))
         # Who is looking needs no notice of what he sees.
         told = row.mention and not talk.watched
-        return [Notice(f"{row.name}: {row.text[:200]}", state.name)] if told else []
+        return [Notice(f"{apart(row.name)}: {apart(row.text[:200])}", state.name)] if told else []
 
     def _on_unicast(self, state: GroupState, event: gcom.Unicast, update: Arrived) -> list[Notice]:
         private = self.open_private(state.name, event.name)
@@ -295,7 +296,7 @@ class Chat:
         row.looks_like = state.members.looks_like(row.name)
         if private.conversation.watched:
             return []
-        text = translate("chat", "{} (private): {}").format(row.name, row.text[:200])
+        text = translate("chat", "{} (private): {}").format(apart(row.name), apart(row.text[:200]))
         return [Notice(text, private.name)]
 
     def _on_event(self, state: GroupState, event: gcom.Event, now_ms: int) -> None:
@@ -318,7 +319,7 @@ class Chat:
             case gcom.Lost(sender, _, count):
                 talk.notice(
                     translate("chat", "{} messages of {} were lost on the way here").format(
-                        count, sender.partition("#")[0]
+                        count, apart(sender.partition("#")[0])
                     ),
                     now_ms,
                 )

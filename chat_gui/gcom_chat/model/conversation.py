@@ -14,6 +14,7 @@ from gcom_chat.model.outbox import ChatOutbox, OwnLine, after_restart, own_line
 from gcom_chat.model.query import Query
 from gcom_chat.model.rows import ChatRow, MessageState, RowKind
 from gcom_chat.model.text import in_full, mentions, shown
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.model.texts.words import translate
 from gcom_chat.model.wire import ChatMessage, MessageKind
 
@@ -60,7 +61,9 @@ class Conversation:
         """Append a delivered message; one of the own leaves the outbox. None: it is shown already, sent once more."""
         name = process.partition("#")[0]
         if message.kind is MessageKind.NICK:
-            return self.notice(translate("chat", "{} comes back as {}").format(name, shown(message.text)[:40]), now_ms)
+            return self.notice(
+                translate("chat", "{} comes back as {}").format(apart(name), apart(shown(message.text)[:40])), now_ms
+            )
         line = self.own.lines.get(message.id) if own else None
         if line is None and message.id and (name, message.id) in self._seen_ids:
             return None
@@ -84,12 +87,12 @@ class Conversation:
         text, whole = shown(message.text), in_full(message.text)
         if message.kind is MessageKind.TOPIC:
             text = (
-                translate("chat", "{} set the topic: {}").format(name, _one_line(message.text))
+                translate("chat", "{} set the topic: {}").format(apart(name), apart(_one_line(message.text)))
                 if message.text
-                else translate("chat", "{} removed the topic").format(name)
+                else translate("chat", "{} removed the topic").format(apart(name))
             )
         elif message.kind is MessageKind.UNKNOWN:
-            text = translate("chat", "{} sent {}").format(name, text)
+            text = translate("chat", "{} sent {}").format(apart(name), text)
         row = self._row(_KINDS.get(message.kind, RowKind.NOTICE), now_ms, name, text)
         if whole and row.kind is not RowKind.NOTICE:
             row.cut, row.whole = True, whole
@@ -229,7 +232,9 @@ class Conversation:
         if line and line.placed:
             # The row stays, as words of the chat's own: without it what followed would answer nothing.
             line.row.kind, line.row.own, line.row.delivery = RowKind.NOTICE, False, MessageState.NONE
-            line.row.text = translate("chat", "discarded, since it may not have arrived: {}").format(line.row.text)
+            line.row.text = translate("chat", "discarded, since it may not have arrived: {}").format(
+                apart(line.row.text)
+            )
             self._rewrite(line.row)
         return line
 

@@ -1,4 +1,4 @@
-"""What is known of one group, and of the private conversations in it."""
+"""The state of one group as this chat knows it, and of the private conversations in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GroupStanding(StrEnum):
 
 @dataclass(slots=True)
 class GroupState:
-    """One tab."""
+    """A tab."""
 
     name: str
     conversation: Conversation
@@ -63,7 +63,7 @@ class GroupState:
 
 @dataclass(slots=True)
 class PrivateTalk:
-    """One tab with a single member of a group.
+    """A tab with a single member of a group.
 
     Until its scrollback has come, what comes waits: rows have numbers that go on from those on the disk.
     """

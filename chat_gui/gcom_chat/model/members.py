@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import gcom
 from gcom_chat.model.name_colours import NameColours
-from gcom_chat.model.texts.imitation import imitated
+from gcom_chat.model.texts.isolates import apart, pattern_of
 from gcom_chat.model.texts.words import QT_TRANSLATE_NOOP, translate
 
 GONE_MAX = 50  # members that are gone and still listed; the oldest go first
@@ -24,7 +25,7 @@ class MemberPresence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemberLine:
-    """One line of the list. `why`: the reason for a suspicion or a departure, in words."""
+    """A line of the list. `why`: the reason for a suspicion or a departure, in words."""
 
     name: str
     process: str
@@ -90,6 +91,7 @@ class Members:
         self._suspected: dict[str, tuple[int, str]] = {}
         self._gone: dict[str, MemberLine] = {}
         self.colours = NameColours()
+        self.from_the_right: re.Pattern[str] | None = None  # finds names that turn round what stands beside them
         self._looks: dict[str, str] = {}  # by the name of who came later, the older member it looks like
 
     def on_view(self, view: gcom.View, left: dict[str, str], now_ms: int) -> None:
@@ -110,7 +112,8 @@ class Members:
         self._suspected.clear()
         self.view = view
         self.colours.settle(view.names)
-        looks = ((name, imitated(name, view.names[:rank])) for rank, name in enumerate(view.names))
+        self.from_the_right = pattern_of((*view.names, *self._gone))
+        looks = ((name, gcom.imitated(name, view.names[:rank])) for rank, name in enumerate(view.names))
         self._looks = {name: older for name, older in looks if older}
 
     def on_suspected(self, suspected: dict[str, str], now_ms: int) -> None:
@@ -168,16 +171,18 @@ def view_text(*changes: gcom.ViewChange) -> str:
     """Return view changes that follow each other: "view 7: +carol −bob (crashed), leader alice"."""
     signs = []
     for change in changes:
-        signs += [f"+{process.partition('#')[0]}" for process in change.joined]
-        signs += [
-            f"\N{MINUS SIGN}{process.partition('#')[0]} ({reason_text(why)})" for process, why in change.left.items()
-        ]
+        signs += [f"+{_name(process)}" for process in change.joined]
+        signs += [f"\N{MINUS SIGN}{_name(process)} ({reason_text(why)})" for process, why in change.left.items()]
     what, first, last = (
         " ".join(signs) or translate("view", "the same members"),
         changes[0].view.number,
         changes[-1].view,
     )
-    leader = last.leader.partition("#")[0]
+    leader = _name(last.leader)
     if first == last.number:
         return translate("view", "view {}: {}, leader {}").format(first, what, leader)
     return translate("view", "views {} to {}: {}, leader {}").format(first, last.number, what, leader)
+
+
+def _name(process: str) -> str:
+    return apart(process.partition("#")[0])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from gcom_chat.model.input.commands import typed
 from gcom_chat.model.rows import ENDED_BADLY, ChatRow, MessageState, RowKind
 from gcom_chat.model.text import in_full, shown
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.model.texts.words import translate
 from gcom_chat.model.wire import ChatMessage, MessageKind
 
@@ -19,7 +20,7 @@ _KINDS = {MessageKind.TEXT: RowKind.MESSAGE, MessageKind.ACTION: RowKind.ACTION,
 
 @dataclass(slots=True)
 class OwnLine:
-    """One own line; `to` names a member, or is empty for all. `placed`: its row stands among the others'."""
+    """An own line; `to` names a member, or is empty for all. `placed`: its row stands among the others'."""
 
     message: ChatMessage
     to: str
@@ -47,7 +48,7 @@ def own_line(
     kind = RowKind.PRIVATE if to and message.kind is MessageKind.TEXT else _KINDS[message.kind]
     text = message.text
     if message.kind is MessageKind.TOPIC:
-        text = translate("chat", "sets the topic: {}").format(text)
+        text = translate("chat", "sets the topic: {}").format(apart(text))
     row = ChatRow(0, kind, at_ms, name, shown(text), id=message.id, sent_ms=message.at_ms, peer=to, own=True)
     row.whole = in_full(text)
     row.cut, row.delivery = bool(row.whole), state

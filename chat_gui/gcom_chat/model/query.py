@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from typing import Self
 
 from gcom_chat.model.rows import ChatRow
+from gcom_chat.model.text import normal
 
 FILTERS = ("from", "number", "view", "concurrent-with", "case")
+_BLANK = re.compile(r' (?=(?:[^"]*"[^"]*")*[^"]*$)')  # outside quotes
+QUOTES_MAX = 20  # in a search; with more of them none counts
 MATCH_CASE = "case:match"
 
 
@@ -24,8 +27,10 @@ class Query:
     def parse(cls, line: str) -> Self:
         """Return the query of a line; a filter that is not known is text."""
         filters, words = [], []
-        for word in line.split(" "):
+        # A blank in quotes parts nothing: from:"Jörg Müller".
+        for word in _BLANK.split(line) if line.count('"') < QUOTES_MAX else line.split(" "):
             name, colon, value = word.partition(":")
+            value = normal(value).strip('"')
             # `https://…` has a colon, too: only the filters' own names make one.
             known = colon and value and name.casefold() in FILTERS
             filters += [(name.casefold(), value.casefold())] if known else []

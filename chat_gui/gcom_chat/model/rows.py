@@ -57,7 +57,7 @@ class MessageTimes:
 
 @dataclass(slots=True)
 class ChatRow:
-    """One row. `key` grows with the place in the conversation; `at_ms` is the wall clock here at its delivery.
+    """A row. `key` grows with the place in the conversation; `at_ms` is the wall clock here at its delivery.
 
     `number` is the message's in the stream of `process`; `sent_ms` the sender's wall clock, 0 if it did not say.
     """

@@ -7,9 +7,11 @@ Anderson 2021: an override in a text reorders what stands beside it). Links are 
 from __future__ import annotations
 
 import re
+import unicodedata
 from itertools import islice
 from typing import NamedTuple
 
+from gcom_chat.model.texts.isolates import bare
 from gcom_chat.model.texts.words import translate
 
 SIGN = "\N{REPLACEMENT CHARACTER}"
@@ -96,7 +98,13 @@ def links(text: str) -> list[WebLink]:
     return found
 
 
+def normal(text: str) -> str:
+    """Return a typed name in the form that the library keeps, without blanks and marks of direction around it."""
+    return unicodedata.normalize("NFC", bare(text).strip())
+
+
 def mentions(text: str, words: frozenset[str]) -> bool:
     """Return whether one of the words, in any case, stands in a text as a word of its own."""
-    # Whole words: a member "al" would be called by every "also".
-    return any(word.casefold() in words for word in re.findall(r"[\w.-]+\w|\w", text))
+    # Whole words: a member "al" would be called by every "also", and "bob" by "bob-2". A name may have blanks.
+    said = unicodedata.normalize("NFC", text).casefold()
+    return any(re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w\u0300-\u036f]|[.-]+\w)", said) for word in words)

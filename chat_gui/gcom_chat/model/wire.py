@@ -42,7 +42,7 @@ class TextTooLong(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message. `id` is the sender's own word for it; `at_ms` its wall clock, ms since 1970; both may be missing."""
+    """A message. `id` is the sender's own word for it; `at_ms` its wall clock, ms since 1970; both may be missing."""
 
     kind: MessageKind
     text: str

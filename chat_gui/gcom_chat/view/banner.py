@@ -8,10 +8,12 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
+import gcom
 from gcom_chat.model.chat import Chat
 from gcom_chat.model.group_state import GroupStanding, GroupState, PrivateTalk, Talk
 from gcom_chat.model.outbox import ChatOutbox
 from gcom_chat.model.rows import MessageState
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.model.texts.words import translate
 from gcom_chat.view import colours
 
@@ -46,6 +48,7 @@ class Banner(QFrame):
 
     def say(self, text: str, buttons: Buttons = (), soon: str = "") -> None:
         """Show a text, or hide where there is none; `soon`: when something is tried again, which is not announced."""
+        text = gcom.isolated(text)
         self._label.setText(f"{text} {soon}".strip())
         # A screen reader announces each name that is set, be it the same; a count of seconds would never let it end.
         if text != self._label.accessibleName():
@@ -77,7 +80,7 @@ def words(shown: Talk, chat: Chat, now_ms: int) -> tuple[str, Buttons]:
     text, button = _standing(state, chat, now_ms)
     own = shown.conversation.own
     if isinstance(shown, PrivateTalk) and not text and not shown.reachable:
-        text = translate("banner", "{} is not in the group {} now.").format(shown.peer, shown.group)
+        text = translate("banner", "{} is not in the group {} now.").format(apart(shown.peer), apart(shown.group))
     lines = lines_text(own, waiting=state.standing is not GroupStanding.IN)
     buttons = (("ask", button),) if button else ()
     if own.unfinished:
@@ -102,7 +105,8 @@ def lines_text(own: ChatOutbox, waiting: bool = True) -> str:
 
 def _quoted(texts: Sequence[str]) -> str:
     first = [" ".join(text.split()) for text in texts[:QUOTED_MAX]]
-    quotes = ", ".join(f"“{text[:QUOTED_CHARS]}{'…' if len(text) > QUOTED_CHARS else ''}”" for text in first)
+    cut = [f"{text[:QUOTED_CHARS]}{'…' if len(text) > QUOTED_CHARS else ''}" for text in first]
+    quotes = ", ".join(f"“{apart(text)}”" for text in cut)
     more = len(texts) - len(first)
     return translate("banner", "{} and {} more").format(quotes, more) if more else quotes
 
@@ -116,7 +120,7 @@ def _standing(state: GroupState, chat: Chat, now_ms: int) -> tuple[str, str]:
         case GroupStanding.JOINING:
             return translate(
                 "banner", "Joining {}: waiting for the registry and for the members to let this chat in."
-            ).format(state.name), ""
+            ).format(apart(state.name)), ""
         case GroupStanding.DETACHED:
             text = translate(
                 "banner",
@@ -139,7 +143,7 @@ def _standing(state: GroupState, chat: Chat, now_ms: int) -> tuple[str, str]:
                 "Nothing is heard of the leader {}: the group elects the next one. You can read, and what you write "
                 "waits for the new view.",
             )
-            return text.format(leader), ""
+            return text.format(apart(leader)), ""
         case GroupStanding.IN if chat.registry_away:
             text = translate(
                 "banner",

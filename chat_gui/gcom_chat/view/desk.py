@@ -82,6 +82,7 @@ class Desk(QObject):
         bar = self._window.statusBar()
         # Qt would write it on below the connection's label, where half of a word looks like the end of another.
         room = bar.width() - sum(label.sizeHint().width() for label in bar.findChildren(QLabel)) - STATUS_MARGIN
+        text = gcom.isolated(text)
         bar.showMessage(bar.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room), STATUS_MS)
 
     def notify(self, notice: Notice, now_ms: int) -> None:

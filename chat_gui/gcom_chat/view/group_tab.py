@@ -1,4 +1,4 @@
-"""One group's tab: banner, topic, conversation, input, and members."""
+"""A group's tab: banner, topic, conversation, input, and members."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gcom_chat.model.group_state import PrivateTalk, Talk
 from gcom_chat.model.members import Pulse
 from gcom_chat.model.rows import ChatRow
 from gcom_chat.model.settings import DRAFT_CHARS_MAX, SavedTab, promises_of
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.view import colours
 from gcom_chat.view.banner import Banner, soon, words
 from gcom_chat.view.members_view import MembersView
@@ -25,6 +26,7 @@ from gcom_chat.view.writing.message_input import MessageInput
 BADGES = {"NONORDERED": "U", "FIFO": "F", "CAUSAL": "C", "TOTAL": "T", "CAUSALTOTAL": "CT"}
 
 
+NAME_WIDTH = 200  # in the text of a tab, of which several should be in sight
 SPEAKERS_ROWS = 500  # that are looked through for who spoke last
 
 
@@ -54,7 +56,7 @@ class TopicLine(QLabel):
 
     def _fit(self) -> None:
         self.setText(
-            self.fontMetrics().elidedText(self._topic, Qt.TextElideMode.ElideRight, self.contentsRect().width())
+            self.fontMetrics().elidedText(apart(self._topic), Qt.TextElideMode.ElideRight, self.contentsRect().width())
         )
 
 
@@ -81,13 +83,13 @@ class GroupTab(QWidget):
         self.banner = Banner(self)
         self._topic = TopicLine(self)
         self.conversation = ConversationView(older, self, self.name)
-        self.conversation.delegate.colours = self.state.members.colours
+        self.conversation.delegate.members = self.state.members
         self.conversation.delegate.private = bool(self.peer)
         self.members = MembersView(self)
         self.members.setHidden(bool(self.peer))
         self.input = MessageInput(self._member_names, groups, self)
         if self.peer:
-            self.input.setPlaceholderText(self.tr("Message to {} alone, or /help").format(self.peer))
+            self.input.setPlaceholderText(self.tr("Message to {} alone, or /help").format(apart(self.peer)))
         self.input.entered.connect(lambda text: self.entered.emit(self.name, text))
         self.members.private_wanted.connect(self.private_wanted)
         self.members.ignore_wanted.connect(self.ignore_wanted)
@@ -139,8 +141,9 @@ class GroupTab(QWidget):
         state, talk = self.state, self.talk
         lines = []
         if self.peer:
-            lines += [self.tr("{} alone, in the group {}").format(self.peer, self.group)]
+            lines += [self.tr("{} alone, in the group {}").format(apart(self.peer), apart(self.group))]
         else:
+            lines += [self.group]
             lines += [self.tr("this chat leads the group")] if state.leads else []
             lines += [state.definition.ordering.value] if state.definition else []
             lines += [self.tr("%n message(s) held back: they wait for others", "", state.held)] if state.held else []
@@ -156,10 +159,16 @@ class GroupTab(QWidget):
         marks = f" @{talk.mentioned}" if talk.mentioned else f" •{talk.unread}" if talk.unread else ""
         marks = f"{' ✗' if talk.own.unfinished else ''}{marks}"
         if self.peer:
-            return f"✉ {self.peer} ({self.group}){marks}"
+            return f"✉ {self._fitting(self.peer)} ({self._fitting(self.group)}){marks}"
         order = BADGES[state.definition.ordering.value] if state.definition else ""
         held = f" ◷{state.held}" if state.held else ""
-        return f"{'♛ ' if state.leads else ''}{state.name} ({state.count}) {order}{held}".rstrip() + marks
+        return (
+            f"{'♛ ' if state.leads else ''}{self._fitting(state.name)} ({state.count}) {order}{held}".rstrip() + marks
+        )
+
+    def _fitting(self, name: str) -> str:
+        """Return as much of a name as a tab has room for."""
+        return self.fontMetrics().elidedText(apart(name), Qt.TextElideMode.ElideMiddle, NAME_WIDTH)
 
     def saved(self) -> SavedTab:
         """Return what is to be found again at the next start."""

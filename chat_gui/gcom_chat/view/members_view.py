@@ -5,13 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 
 from PySide6.QtCore import QEvent, QLocale, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QFont, QPalette
+from PySide6.QtGui import QContextMenuEvent, QFont, QFontMetrics, QPalette, QResizeEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QMenu, QWidget
 
+import gcom
 from gcom_chat.model.members import SILENT_S, MemberLine, MemberPresence
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.view import colours
 
 SIGNS = {MemberPresence.HERE: "●", MemberPresence.SUSPECTED: "◐", MemberPresence.GONE: "○"}
+MARGIN = 12  # of an item's text, both sides together
+NAME_WIDTH_MIN = 40
 _NAME = Qt.ItemDataRole.UserRole
 
 
@@ -49,22 +53,37 @@ class MembersView(QListWidget):
         """Mark these as ignored."""
         if names != self.ignored:
             self.ignored = names
-            shown, self._shown = self._shown, []
-            self.show_members(shown)
+            self._show_anew()
+
+    def _show_anew(self) -> None:
+        shown, self._shown = self._shown, []
+        self.show_members(shown)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show more or less of long names."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._show_anew()
 
     def changeEvent(self, event: QEvent) -> None:
         """Take new colours and fonts over."""
         super().changeEvent(event)
         # Qt sends these while the list is still being made, before it has any fields.
         if event.type() in _SHOWN_ANEW and hasattr(self, "_shown"):
-            shown, self._shown = self._shown, []
-            self.show_members(shown)
+            self._show_anew()
 
     def _fill(self, item: QListWidgetItem, member: MemberLine) -> None:
         crown = " ♛" if member.leads else ""
         marks = f"{' ⚠' if member.looks_like else ''}{' ⊘' if member.name in self.ignored else ''}"
-        name = f"{SIGNS[member.presence]} {member.name}{crown}{marks}"
-        item.setText(f"{name}{self._pulse(member)}")
+        after = f"{crown}{marks}{self._pulse(member)}"
+        font = QFont(self.font())
+        font.setBold(member.own)
+        item.setFont(font)
+        metrics = QFontMetrics(font)
+        room = self.viewport().width() - metrics.horizontalAdvance(f"{SIGNS[member.presence]} {after}") - MARGIN
+        # In its middle: names that differ at their ends stay apart.
+        name = metrics.elidedText(apart(member.name), Qt.TextElideMode.ElideMiddle, max(room, NAME_WIDTH_MIN))
+        item.setText(f"{SIGNS[member.presence]} {name}{after}")
         # Empty for whom nothing can be whispered to: oneself, and one that is gone.
         item.setData(_NAME, "" if member.own or member.presence is MemberPresence.GONE else member.name)
         since = datetime.fromtimestamp(member.since_ms / 1000).strftime("%H:%M:%S")
@@ -73,7 +92,7 @@ class MembersView(QListWidget):
             MemberPresence.SUSPECTED: self.tr("suspected since {}"),
             MemberPresence.GONE: self.tr("gone since {}"),
         }
-        words = [member.process, states[member.presence].format(since), member.why]
+        words = [gcom.isolated(member.process), states[member.presence].format(since), member.why]
         words += [self.tr("the leader: the oldest member")] if member.leads else []
         words += [self.tr("this chat")] if member.own else []
         words += [self.tr("ignored: nothing of what it says is shown")] if member.name in self.ignored else []
@@ -82,7 +101,7 @@ class MembersView(QListWidget):
         if member.round_trip_ms is not None:
             words.append(self.tr("a call there and back takes {} ms").format(_short(member.round_trip_ms)))
         if member.looks_like:
-            words.append(self.tr("careful: this name looks like {}").format(member.looks_like))
+            words.append(self.tr("careful: this name looks like {}").format(apart(member.looks_like)))
         text = "\n".join(word for word in words if word)
         item.setToolTip(text)
         # Without the signs, which a screen reader would read out as circles and crowns.
@@ -93,9 +112,6 @@ class MembersView(QListWidget):
             MemberPresence.GONE: colours.faint(self.palette()),
         }
         item.setForeground(colour[member.presence])
-        font = QFont(self.font())
-        font.setBold(member.own)
-        item.setFont(font)
 
     def _pulse(self, member: MemberLine) -> str:
         """Return how a member's calls are, behind its name: for how long it is silent, else how far away it is."""

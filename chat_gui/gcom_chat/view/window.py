@@ -21,6 +21,8 @@ from gcom_chat.model.chat import Chat, Notice
 from gcom_chat.model.group_state import GroupState, PrivateTalk, Talk
 from gcom_chat.model.input.commands import BadCommand, parse
 from gcom_chat.model.rows import ChatRow
+from gcom_chat.model.text import normal
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.model.texts.words import translate
 from gcom_chat.model.updates import (
     Arrived,
@@ -240,6 +242,7 @@ class ChatWindow(QMainWindow):
 
     def join(self, group: str, create: gcom.Definition | None = None) -> None:
         """Open a group's tab with what was said in it, and join the group, or create it."""
+        group = normal(group)
         self.open_group(group)
         self._joins[group] = create
         self._join_loaded()
@@ -339,7 +342,7 @@ class ChatWindow(QMainWindow):
         if self.chat.registry_away:
             text = self.tr("registry away")
         elif self.chat.registry:
-            text = self.tr("{} at {}").format(self.chat.nick, self.chat.registry)
+            text = self.tr("{} at {}").format(apart(self.chat.nick), self.chat.registry)
         else:
             text = self.tr("not connected")
         self._connection.setText(text)

@@ -16,11 +16,12 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class ApplicationCase:
-    """One thing that is judged: the records of each process about it, in its log's order."""
+    """A thing that is judged: the records of each process about it, in its log's order."""
 
     key: ApplicationKey
     logs: dict[str, list[Record]]
     coverage: dict[str, str]
+    promised: bool = True  # of rules that sessions may ask for: judge those that did, or the others
     _made: dict[Any, Any] = field(default_factory=dict)
 
     def made(self, kind: Callable[[ApplicationCase], T]) -> T:
@@ -38,13 +39,17 @@ class ApplicationCase:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationRule:
-    """One rule: what it is about, its sentence in the report, its judging, and the telling of its violations."""
+    """A rule: what it is about, its sentence in the report, its judging, and the telling of its violations.
+
+    `chosen`: not everybody is promised it; those who are not are judged apart, and decide nothing.
+    """
 
     name: str
     about: str
     means: str
     sentence: Callable[[Example], str]
     judge: Callable[[ApplicationCase, Tally], None]
+    chosen: bool = False
 
 
 def place(process: str, record: Record, **more: Any) -> Example:

@@ -67,7 +67,7 @@ def _of_unfinished(result: AuditResult, processes: Set[str]) -> list[str]:
 def _of_instances(doubted: list[GroupResult]) -> list[str]:
     """Return advice about instances of one name whose logs do not tell which succeeded which."""
     names = sorted({each.group for each in doubted if each.reason is not None and each.reason.startswith(NAME)})
-    about = f"What followed what in {_names(names)} is not told: name the folders that have the logs of all instances"
+    about = f"The order of instances of {_names(names)} is not told: name the folders with the logs of all of them"
     others = "of runs that are strangers, of sides of a PARTITIONABLE group that never met again, or of an older GCom"
     return [f"{about}; {others}, {_ACCEPT}."] if names else []
 

@@ -22,7 +22,7 @@ MessageId = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """One member's deliveries laid against the columns: "same", "moved", "missing", "skipped", "twice", or "" (not
+    """A member's deliveries laid against the columns: "same", "moved", "missing", "skipped", "twice", or "" (not
     seen).
     """
 

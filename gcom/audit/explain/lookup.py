@@ -30,7 +30,7 @@ _NAMES = {code: name for name, code in KINDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """One record, of `count` messages. `sender` is the process itself for a `send`; absent numbers are -1."""
+    """A record, of `count` messages. `sender` is the process itself for a `send`; absent numbers are -1."""
 
     process: str
     kind: str

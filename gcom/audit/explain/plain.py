@@ -1,4 +1,4 @@
-"""What a violation means to somebody who writes an application and does not know the theory: a headline and a meaning.
+"""The meaning of a violation to the author of an application who does not know the theory: a headline and a text.
 
 The sentence of a violation names processes, numbers and views; this says beside it, rule by rule, what went wrong in
 plain words, and what an application must expect of its data.
@@ -36,7 +36,7 @@ PLAIN = {
     ),
     "ONE_LEADER": PlainWords(
         "Two members were leader at once",
-        "What only a leader may do may have been done by two members.",
+        "Two members may have done the work of the leader.",
     ),
     "SENDING_VIEW": PlainWords(
         "A message came after the group had changed",
@@ -45,7 +45,7 @@ PLAIN = {
     ),
     "AGREEMENT": PlainWords(
         "A message is missing at one member",
-        "One member has a message that another member never got, though both went on together. Their data differ "
+        "A member has a message that another member never got, though both went on together. Their data differ "
         "from here on.",
     ),
     "SELF_DELIVERY": PlainWords(
@@ -69,7 +69,7 @@ PLAIN = {
     ),
     "CLOCK": PlainWords(
         "A message tells a wrong past",
-        "What a message says that its sender had seen is not what the sender had seen. Causes cannot be told from "
+        "A message says that its sender had seen other messages than the sender really had. Causes cannot be told from "
         "such a message.",
     ),
     "TOTAL": PlainWords(
@@ -82,7 +82,7 @@ PLAIN = {
         "the sequences part.",
     ),
     "SERIAL_UNIQUE": PlainWords(
-        "One place in the order has two messages",
+        "A place in the order has two messages",
         "A place in the common order is taken by two messages, or one message has two places. Replicas that read up to "
         "that place may differ.",
     ),
@@ -142,7 +142,7 @@ PLAIN = {
     ),
     "EO-5": PlainWords(
         "A message is stored twice",
-        "One message of a producer has two places in its topic. Readers without an inbox count it twice.",
+        "A message of a producer has two places in its topic. Readers without an inbox count it twice.",
     ),
     "EO-6": PlainWords(
         "Effects of a shard overlap",

@@ -103,7 +103,7 @@ class AuditResult:
         found = {rule.rule: set[str]() for group in self.deciding for rule in group.rules if rule.expected}
         for rule in (rule for group in self.deciding for rule in group.rules if rule.expected):
             found[rule.rule].add(rule.verdict)
-        for each in (each for application in self.applications for each in application.rules):
+        for each in (each for application in self.applications for each in application.rules if each.expected):
             found.setdefault(each.rule, set()).add(each.verdict)
         return {rule: min(verdicts, key=_MOST_TELLING.index) for rule, verdicts in found.items()}
 
@@ -155,10 +155,12 @@ class AuditResult:
     def headline(self) -> str:
         """Return the first line: the verdict, and its subject."""
         deliveries = sum(group.deliveries for group in self.groups)
-        about = f"{_many(len(self.groups), 'group')}, {_many(len(self.coverage), 'process', 'processes')}, "
-        about += _many(deliveries, "delivery", "deliveries")
         counted = Counter(each.about for each in self.applications)
-        about += "".join(f", {_many(count, what)}" for what, count in sorted(counted.items()))
+        processes = _many(len(self.coverage), "process", "processes")
+        parts = [_many(len(self.groups), "group"), processes, _many(deliveries, "delivery", "deliveries")]
+        if counted and not self.groups:  # topics in a file
+            parts = [processes]
+        about = ", ".join([*parts, *(_many(count, what) for what, count in sorted(counted.items()))])
         broken = [incident for incident in self.incidents if incident.expected]
         if broken:
             return f"FAIL: {broken[0].sentence} ({_many(len(broken), 'incident')}; {about})"

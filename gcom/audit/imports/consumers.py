@@ -18,6 +18,7 @@ from typing import Any
 from gcom.audit.imports.writing import (
     Imported,
     LogRecords,
+    NameSpelling,
     WrongLines,
     check_new,
     in_order,
@@ -84,13 +85,15 @@ def import_consumers(layout: ConsumerLayout, files: list[Path], into: Path) -> I
     groups: dict[str, _Partition] = defaultdict(_Partition)
     notes: list[str] = []
     events = left_out = 0
+    spelling = NameSpelling()
     for file in files:
         wrong = WrongLines(str(file), layout.told)
-        lines = [*_lines(layout, read_text(file), wrong)]
+        lines = [*_lines(layout, read_text(file), wrong, spelling)]
         notes += wrong.notes(len(lines))
         events, left_out = events + len(lines), left_out + wrong.count
         for line in lines:
             _add(groups[line.group], line)
+    notes += spelling.notes()
     named = _are_named(layout, groups)
     logs: dict[str, LogRecords] = defaultdict(list)
     rules: set[str] = set()
@@ -106,7 +109,7 @@ def import_consumers(layout: ConsumerLayout, files: list[Path], into: Path) -> I
     return Imported(len(logs), events, in_order(rules), left_out, notes)
 
 
-def _lines(layout: ConsumerLayout, text: str, wrong: WrongLines) -> Iterator[_HandedLine]:
+def _lines(layout: ConsumerLayout, text: str, wrong: WrongLines, spelling: NameSpelling) -> Iterator[_HandedLine]:
     for number, each in enumerate(text.split("\n"), 1):
         if not each.strip():
             continue
@@ -115,14 +118,14 @@ def _lines(layout: ConsumerLayout, text: str, wrong: WrongLines) -> Iterator[_Ha
         except (ValueError, RecursionError):
             wrong.add(number, each, "no JSON")
             continue
-        found = _line(layout, number, said) if isinstance(said, dict) else "no JSON object"
+        found = _line(layout, number, said, spelling) if isinstance(said, dict) else "no JSON object"
         if isinstance(found, str):
             wrong.add(number, each, found)
         else:
             yield found
 
 
-def _line(layout: ConsumerLayout, number: int, said: dict[str, Any]) -> _HandedLine | str:
+def _line(layout: ConsumerLayout, number: int, said: dict[str, Any], spelling: NameSpelling) -> _HandedLine | str:
     """Return what a line says, or why it says nothing."""
     consumed = "consumer" in said
     wanted = (*layout.group, *(("consumer", layout.offset) if consumed else (layout.producer, layout.count)))
@@ -142,12 +145,11 @@ def _line(layout: ConsumerLayout, number: int, said: dict[str, Any]) -> _HandedL
     digest = said.get("crc32")
     if digest is not None and (type(digest) is not int or not 0 <= digest < 1 << 32):
         return "crc32 is no number of 32 bits"
-    group = "/".join(str(said[name]) for name in layout.group)
-    consumer = f"{said['consumer']}#{said.get('session', 1)}" if consumed else ""
+    group = spelling.of("/".join(str(said[name]) for name in layout.group))
+    consumer = spelling.of(f"{said['consumer']}#{said.get('session', 1)}") if consumed else ""
+    producer = spelling.of(said.get(layout.producer, ""))
     offset = said[layout.offset] - layout.first + 1 if consumed else 0
-    return _HandedLine(
-        number, group, consumer, offset, said.get(layout.producer, ""), said.get(layout.count, -1), digest
-    )
+    return _HandedLine(number, group, consumer, offset, producer, said.get(layout.count, -1), digest)
 
 
 def _add(group: _Partition, line: _HandedLine) -> None:

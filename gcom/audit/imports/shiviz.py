@@ -23,6 +23,7 @@ from gcom.audit.imports.writing import (
     SHOWN_MAX,
     Imported,
     LogRecords,
+    NameSpelling,
     check_new,
     in_order,
     read_text,
@@ -70,6 +71,7 @@ def parse(text: str, regex: str, name: str) -> tuple[list[ImportedEvent], list[s
     """Return the events in the file's order, and notes about lines that are none. Raises BadValue, NotALog."""
     pattern = _compiled(regex)
     found: list[ImportedEvent] = []
+    spelling = NameSpelling()
     # The line of the file, not of the event: GoVector's events have two. It is counted on from match to match.
     line, end = 1, 0
     strange: list[tuple[int, str]] = []
@@ -78,13 +80,14 @@ def parse(text: str, regex: str, name: str) -> tuple[list[ImportedEvent], list[s
         # A line is strange if no part of it is in an event.
         strange += _told(line, between[bool(found) : -1], bool(found))
         line += len(between) - 1
-        found.append(_event(match, name, line))
+        found.append(_event(match, name, line, spelling))
         line += text.count("\n", match.start(), match.end())
         end = match.end()
     if not found:
         raise NotALog(_nothing_in(text, regex, name))
     strange += _told(line, text[end:].split("\n")[1:], True)
-    return found, _notes_of(strange, sum(map(bool, map(str.strip, text.splitlines()))), regex, name)
+    notes = _notes_of(strange, sum(map(bool, map(str.strip, text.splitlines()))), regex, name)
+    return found, notes + spelling.notes()
 
 
 def _told(line: int, lines: list[str], behind: bool) -> list[tuple[int, str]]:
@@ -104,28 +107,31 @@ def _notes_of(strange: list[tuple[int, str]], lines: int, regex: str, name: str)
     return [f"{name}:{number}: {fit}, and are left out; the first is {first[:SHOWN_MAX]!r}"]
 
 
-def _event(match: re.Match[str], name: str, line: int) -> ImportedEvent:
+def _event(match: re.Match[str], name: str, line: int, spelling: NameSpelling) -> ImportedEvent:
     try:
         clock = json.loads(match["clock"])
     except ValueError as error:
         raise NotALog(
             f"{name}:{line}: the clock is no JSON: {error}; correct the line, or give a --regex that fits"
         ) from None
-    host = match["host"]
+    host = spelling.of(match["host"])
     if not isinstance(clock, dict) or not all(type(n) is int and n >= 0 for n in clock.values()):
         got = match["clock"][:200]
         raise NotALog(f"{name}:{line}: not a vector clock: expected a map of host to number, got {got}")
+    entries = {spelling.of(each): number for each, number in clock.items()}
+    if len(entries) < len(clock):
+        raise NotALog(f"{name}:{line}: not a vector clock: it has two entries for one name, spelled in two ways")
     # The process is called host#1, and `#` is what separates a member from its incarnation in
     # every name of ours.
     if not host or "#" in host:
         raise NotALog(
             f"{name}:{line}: not a host: expected a name without #, got {host!r}; rename it, or give a --regex"
         )
-    if host not in clock:
+    if host not in entries:
         raise NotALog(
             f"{name}:{line}: not a vector clock: expected an entry for {host} itself, got {match['clock'][:200]}"
         )
-    return ImportedEvent(host, clock, line, match["event"] if "event" in match.re.groupindex else "")
+    return ImportedEvent(host, entries, line, match["event"] if "event" in match.re.groupindex else "")
 
 
 def _sort(host: str, mine: list[ImportedEvent]) -> list[str]:

@@ -12,8 +12,10 @@ from gcom.audit.rules.table import RULES
 from gcom.errors import BadValue, NotALog
 from gcom.trace.segment import Segment, folder_name
 from gcom.values.definition import Ordering
+from gcom.values.spelling import normal
 
 FILE_BYTES_MAX = 1 << 30  # it is read as a whole, and one record per event is in memory beside it
+SHOWN_NAMES = 5
 SHOWN_MAX = 120  # letters of a line that does not fit
 LogRecords = list[dict[str, Any]]
 
@@ -51,6 +53,27 @@ class WrongLines:
         if not self.count:
             return []
         return [f"{self._first}; {self.count:,} of {events + self.count:,} lines fit no event, and are left out"]
+
+
+class NameSpelling:
+    """Brings names into NFC, as decision 0031 has it: a name that two programs spell in two ways is one."""
+
+    def __init__(self) -> None:
+        self._changed: dict[str, None] = {}  # names in NFC, in their order
+
+    def of(self, name: str) -> str:
+        """Return a name in NFC."""
+        found = normal(name)
+        if found != name:
+            self._changed[found] = None
+        return found
+
+    def notes(self) -> list[str]:
+        """Return what to say of the names that were spelled otherwise."""
+        if not self._changed:
+            return []
+        named = ", ".join([*self._changed][:SHOWN_NAMES])
+        return [f"{many_of(len(self._changed), 'name')} spelled in another form than NFC, and brought into it: {named}"]
 
 
 def read_text(file: Path) -> str:

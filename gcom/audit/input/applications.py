@@ -18,7 +18,7 @@ _TYPES: dict[str, tuple[str, dict[str, type], dict[str, type]]] = {
     "apply": (
         STATE,
         {"of": str, "index": int, "commands": list},
-        {**_PLACE, "answered": list, "synced": dict, "replicas": int},
+        {**_PLACE, "answered": list, "repeated": list, "synced": dict, "replicas": int},
     ),
     "start": (STATE, {"of": str, "index": int, "last": int, "callers": dict}, _PLACE),
     "digest": (STATE, {"of": str, "index": int, "digest": str}, _PLACE),

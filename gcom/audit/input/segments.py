@@ -38,7 +38,7 @@ class Closing:
 
 @dataclass(slots=True)
 class LogSegment:
-    """One file of a process's log.
+    """A file of a process's log.
 
     `damage` is the reason why no row can be trusted, and then there are no rows. `damaged_tail` is the reason why the
     rows from one line on cannot be trusted; these, and the close, are then left out. `torn` says that the last line has

@@ -26,6 +26,7 @@ from gcom.audit.report.plots import over_time
 from gcom.audit.report.spacetime import diagram_of
 from gcom.audit.rules.table import RULES
 from gcom.audit.summary.timeline import Counts
+from gcom.values.spelling import isolated
 
 BYTES = 5_500_000  # of a page; where names from the logs make it larger, less is shown
 # What is shown at most; the totals are always said, and --json has the rest.
@@ -86,6 +87,11 @@ def render(
         share *= 2
 
 
+def _isolated(value: object) -> object:
+    """Return what an expression of the template shows."""
+    return isolated(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 def _template() -> Template:
     files = resources.files("gcom.audit.report") / "templates"
     environment = Environment(
@@ -95,8 +101,16 @@ def _template() -> Template:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_isolated,
     )
-    environment.filters |= {"clip": _clip, "thousands": _thousands, "brief": _brief, "clock": _clock, "tail": _tail}
+    environment.filters |= {
+        "clip": _clip,
+        "name": _name,
+        "thousands": _thousands,
+        "brief": _brief,
+        "clock": _clock,
+        "tail": _tail,
+    }
     script = (files / "report.js").read_text("utf-8")
     environment.globals |= {
         "script": Markup(script),  # ours, as the style is; what the logs say is never marked so
@@ -230,6 +244,12 @@ def _changes(group: GroupResult) -> list[tuple[int, int, list[str], list[str], s
 def _clip(text: object, most: int = _TEXT) -> str:
     clipped = str(text)
     return clipped if len(clipped) <= most else f"{clipped[: most - 1]}…"
+
+
+def _name(instance: str, most: int) -> str:
+    """Return both ends of an instance's name: a successor's begins as its predecessor's does."""
+    half = (most - 1) // 2
+    return instance if len(instance) <= most else f"{instance[:half]}…{instance[-half:]}"
 
 
 def _thousands(number: int) -> str:

@@ -18,7 +18,7 @@ _LETTER = 5.9  # pixels
 
 @dataclass(slots=True)
 class DiagramNode:
-    """One record. `color` is the sender's lane, -1 for a sender without one. `hot` marks the messages that the incident
+    """A record. `color` is the sender's lane, -1 for a sender without one. `hot` marks the messages that the incident
     names, and `first` the violation itself.
     """
 

@@ -29,7 +29,7 @@ _MARKED = 1_000  # messages from each end of a range
 
 @dataclass(slots=True)
 class Case:
-    """One (group, instance) that is judged: its logs, and each rule's tally so far.
+    """A (group, instance) that is judged: its logs, and each rule's tally so far.
 
     A rule may depend on another one's request, so each is asked once, when first needed.
     """
@@ -61,7 +61,7 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class AuditRule:
-    """One rule of docs/DELIVERY_LOG.md. `means` is its sentence in the report."""
+    """A rule of docs/DELIVERY_LOG.md. `means` is its sentence in the report."""
 
     name: str
     means: str

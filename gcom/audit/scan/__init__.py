@@ -1,4 +1,4 @@
-"""One pass over a process's log, which fills its summaries.
+"""A pass over a process's log, which fills its summaries.
 
 `chain` opens the segments of a chain one after the other, `scanner` finds breaks in the sequence of positions and sorts
 rows by group, `batches` judges the rows of one group between two events that change more than counts (a view, the end

@@ -1,4 +1,4 @@
-"""One pass over a chain of segments of one process, one segment in memory at a time."""
+"""A pass over a chain of segments of one process, one segment in memory at a time."""
 
 from __future__ import annotations
 

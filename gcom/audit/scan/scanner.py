@@ -1,4 +1,4 @@
-"""One pass over a process's log, segment by segment: it finds breaks in the sequence, and sorts rows by group.
+"""A pass over a process's log, segment by segment: it finds breaks in the sequence, and sorts rows by group.
 
 The rows of each (group, instance) are judged in batches.py. The definitions are DELIVERY_LOG.md's.
 """

@@ -33,7 +33,7 @@ TOLD_MAX = 10_000  # ids of incidents that are remembered as told
 
 @dataclass(frozen=True, slots=True)
 class WatchReport:
-    """One judgement of a watch: of how many new segments it came, and the incidents that no earlier one had."""
+    """A judgement of a watch: of how many new segments it came, and the incidents that no earlier one had."""
 
     new: int
     result: AuditResult

@@ -51,7 +51,7 @@ def note_evidence(summary: ProcessSummary, record: Record) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SucceedsRecord:
-    """One entry of `succeeds`; None stands for a field that it lacks. `without` has, by sender, the numbers that no
+    """An entry of `succeeds`; None stands for a field that it lacks. `without` has, by sender, the numbers that no
     process held.
     """
 
@@ -121,7 +121,7 @@ def _ranked(who: str, pairs: list[list[int]], rank: Callable[[str, int], int]) -
 
 @dataclass(slots=True)
 class SessionSummary:
-    """One process's session in one instance, as far as CONTINUITY needs it.
+    """A process's session in one instance, as far as CONTINUITY needs it.
 
     `views` are the numbers that it installed; `lowest` is its record of the lowest of them, `first` of view 1 (empty if
     it has none), `end` the record that ended its session (empty if none did). `settled` is as of the end; of BASIC

@@ -29,7 +29,7 @@ _STAMP = struct.Struct("!d")
 
 @dataclass(frozen=True, slots=True)
 class SeenDelivery:
-    """One delivery: its sender, the times of sending and delivery, its view."""
+    """A delivery: its sender, the times of sending and delivery, its view."""
 
     sender: str
     sent_at: float

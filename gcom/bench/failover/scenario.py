@@ -24,7 +24,7 @@ REGISTRY = "registry"
 
 @dataclass(slots=True)
 class Reporter:
-    """One member process and its reports since it was told to join."""
+    """A member process and its reports since it was told to join."""
 
     name: str
     process: str = ""  # its identity in the group

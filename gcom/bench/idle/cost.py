@@ -12,7 +12,7 @@ from threading import Event
 from time import monotonic
 from typing import Annotated
 
-from gcom.bench.benchmark import BenchSetup, Between, Bounded, Tell, verdict
+from gcom.bench.benchmark import BenchSetup, Between, Bounded, Tell, figure_fields
 from gcom.bench.processes import usage
 from gcom.bench.processes.children import START_S, Children, Report
 
@@ -45,15 +45,13 @@ class IdleResult:
         return (Bounded("percent_per_member", "percent of a core per member", used, round(bound, 2)),)
 
     def row(self) -> dict[str, object]:
-        figures = self.figures
         return {
             **self.setup.row("idle"),
             "groups": self.setup.groups,
             "seconds": self.setup.seconds,
-            **{it.key: round(it.value, it.digits) for it in figures},
             "percent": {name: round(value, 3) for name, value in self.percent.items()},
             "switches_per_s": {name: round(value, 1) for name, value in self.switches.items()},
-            **verdict(figures),
+            **figure_fields(self.figures),
         }
 
 

@@ -87,12 +87,13 @@ class Turns:
         # Before the first send, and read after the last delivery: what sending and receiving cost is in it, and
         # waiting costs nothing.
         began_s, switched = usage.cpu_s(), usage.switches()
+        late_ns = []
         if order["sends"]:
-            pace(self._rate, order["seconds"], lambda number: self._group.send(stamped(number, self._size)))
+            late_ns = pace(self._rate, order["seconds"], lambda number: self._group.send(stamped(number, self._size)))
         listener = self._listener
         listener.wait_for(order["count"])
         used = {"cpu_s": usage.cpu_s() - began_s, "switches": usage.switches() - switched}
-        ages = {"ages_ns": sorted(listener.ages_ns), "own_ns": sorted(listener.own_ns)}
+        ages = {"ages_ns": sorted(listener.ages_ns), "own_ns": sorted(listener.own_ns), "late_ns": sorted(late_ns)}
         return {**ages, "lost": listener.lost, "wrong": list(listener.wrong), **used}
 
     def take_watched(self, order: dict[str, Any]) -> dict[str, object]:

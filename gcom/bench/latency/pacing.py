@@ -11,18 +11,25 @@ _STAMP = struct.Struct("!QQ")  # number, time
 SIZE_MIN = _STAMP.size
 
 
-def pace(rate: float, seconds: float, send: Callable[[int], object]) -> None:
-    """Call `send` with 1, 2, ... at a rate per second. A call that comes late does not delay the rest."""
+def pace(rate: float, seconds: float, send: Callable[[int], object]) -> list[int]:
+    """Call `send` with 1, 2, ... at a rate per second; return by how many nanoseconds each call was late.
+
+    A call that comes late does not delay the rest.
+    """
     # Rounded as by `LatencySetup.count`: receivers wait for just so many.
     count = max(1, round(rate * seconds))
     began_ns = monotonic_ns()
+    late_ns = []
     for number in range(1, count + 1):
         # By the plan, not after the call before: a sender that waits for a slow call would send
         # less just when things are slow, and hide it from the figures (coordinated omission).
-        left_ns = began_ns + int(number * 1e9 / rate) - monotonic_ns()
+        planned_ns = began_ns + int(number * 1e9 / rate)
+        left_ns = planned_ns - monotonic_ns()
         if left_ns > 0:
             time.sleep(left_ns / 1e9)
+        late_ns.append(monotonic_ns() - planned_ns)
         send(number)
+    return late_ns
 
 
 def stamped(number: int, size: int) -> bytes:

@@ -78,10 +78,11 @@ class AgeSpread:
 
 @dataclass(frozen=True, slots=True)
 class LatencyTurn:
-    """One turn of the group, and the echo's before it."""
+    """A turn of the group, and the echo's before it."""
 
     slowest: AgeSpread  # of what others sent, at the member whose median is longest
     own: AgeSpread  # of what it sent itself, at the member whose median is longest
+    late: AgeSpread  # by how much `send` was called later than planned, at the sender whose median is longest
     echo: AgeSpread | None
     cores: dict[str, float]  # of each process: processor time as a share of a core
     waited: dict[str, float]  # of each process: seconds per second that its threads could run and had no core
@@ -147,6 +148,7 @@ class LatencyResult:
             "lost": sum(turn.lost for turn in turns),
             "latency_ms": _row([turn.slowest for turn in turns]),
             "own_ms": _row([turn.own for turn in turns]),
+            "late_ms": _row([turn.late for turn in turns]),
             "stages_ms": {name: round(value, 3) for name, value in self.stages_ms.items()},
             "cores": _medians([turn.cores for turn in turns], 3),
             "waited": _medians([turn.waited for turn in turns], 3),
@@ -239,7 +241,7 @@ def counted(
     echo: AgeSpread | None,
 ) -> LatencyTurn:
     """Return the figures of a turn, from what each member reported and what was looked at from outside."""
-    slowest, own = _slowest(taken, "ages_ns"), _slowest(taken, "own_ns")
+    slowest, own, late = (_slowest(taken, kind) for kind in ("ages_ns", "own_ns", "late_ns"))
     wrong = [f"{name}: {what}" for name, report in taken.items() for what in report["wrong"]]
     lost = sum(report["lost"] for report in taken.values())
     if lost and setup.definition.multicast is Multicast.RELIABLE:
@@ -247,7 +249,7 @@ def counted(
     cores = {name: taken[name]["cpu_s"] / seconds for name in setup.names}
     switches = {name: taken[name]["switches"] / (setup.count * setup.senders) for name in setup.names}
     cores[_REGISTRY] = registry_s / seconds
-    return LatencyTurn(slowest, own, echo, cores, waited, switches, lost, tuple(wrong))
+    return LatencyTurn(slowest, own, late, echo, cores, waited, switches, lost, tuple(wrong))
 
 
 def _slowest(taken: dict[str, Report], ages: str) -> AgeSpread:

@@ -13,7 +13,6 @@ from gcom.bench.latency.turns import LatencyResult
 from gcom.bench.performance import plots
 from gcom.bench.performance.computer import Computer
 from gcom.bench.performance.plan import Findings
-from gcom.bench.scale.sizes import ScaleResult
 from gcom.bench.sessions.measuring import SessionBenchResult
 from gcom.bench.throughput.load import percentile
 from gcom.bench.throughput.turns import ThroughputResult
@@ -79,18 +78,13 @@ def page(findings: Findings, machine: Computer, pictures: dict[str, str], quick:
         *[f"- *{name}*: {words}" for name, words in STAGES.items()],
         f"![Stages of a message's way]({pictures['stages']})",
         "## Nothing is sent",
-        "What the median member uses of a core, in hundredths; all members are in all groups.",
+        "Processor time of the median member, in hundredths of a core; all members are in all groups.",
         _idle(findings.idle),
         "## Floods",
         "Messages per second at the slowest member, with whole windows under way; every delivery is compared byte by "
         "byte. `frames` are bare Pyro5 frames of 200 messages, `tcp` raw TCP in Python, one way.",
         _floods(findings.floods),
         f"![Floods]({pictures['floods']})",
-        "## Groups of several sizes",
-        f"All members send messages of {findings.scale.setup.size} B; then one of them sends "
-        f"{findings.scale.setup.rate:g} per second.",
-        _scale(findings.scale),
-        f"![Sizes]({pictures['scale']})",
     ]
     if findings.failover:
         parts += [
@@ -159,24 +153,6 @@ def _floods(results: Sequence[ThroughputResult]) -> str:
         ratio = "" if it.ratio is None else f"{it.ratio:.2f}"
         rows.append([*load, f"{it.ours.rate:,.0f}", f"{p50:.0f}", baseline, ratio])
     return _table(["", "size", "send", "messages/s", "p50 ms", "baseline", "ratio"], rows)
-
-
-def _scale(result: ScaleResult) -> str:
-    rows = [
-        [
-            f"{step.members}",
-            f"{step.deliveries_per_s:,.0f}",
-            f"{percentile(step.flood.latencies_ms, 0.5):.0f}",
-            f"{step.single.p50:.2f}",
-            f"{step.single.p99:.2f}",
-            f"{step.cores_sender:.3f}",
-            f"{step.cores_receiver:.3f}",
-        ]
-        for step in result.steps
-    ]
-    if result.ratio is not None:
-        rows.append(["ratio", f"{result.ratio:.2f}", "", "", "", "", ""])
-    return _table(["members", "deliveries/s in all", "flood p50 ms", "p50 ms", "p99 ms", "sender", "receiver"], rows)
 
 
 def _failover(results: Sequence[FailoverResult]) -> str:

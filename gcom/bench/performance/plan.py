@@ -13,8 +13,6 @@ from gcom.bench.idle import cost as idle_cost
 from gcom.bench.idle.cost import IdleResult, IdleSetup
 from gcom.bench.latency import turns as latency_turns
 from gcom.bench.latency.turns import LatencyResult, LatencySetup
-from gcom.bench.scale import sizes as group_sizes
-from gcom.bench.scale.sizes import ScaleResult, ScaleSetup
 from gcom.bench.sessions import measuring as sessions_bench
 from gcom.bench.sessions.measuring import SessionBenchResult, SessionBenchSetup
 from gcom.bench.throughput import turns as throughput_turns
@@ -37,7 +35,6 @@ class PerformancePlan:
     single: tuple[LatencySetup, ...]
     idle: tuple[IdleSetup, ...]
     floods: tuple[ThroughputSetup, ...]
-    scale: ScaleSetup
     failover: FailoverSetup | None
     sessions: SessionBenchSetup | None = None
 
@@ -49,7 +46,6 @@ class Findings:
     single: tuple[LatencyResult, ...]
     idle: tuple[IdleResult, ...]
     floods: tuple[ThroughputResult, ...]
-    scale: ScaleResult
     failover: tuple[FailoverResult, ...]
     sessions: SessionBenchResult | None = None
 
@@ -58,13 +54,12 @@ class Findings:
         single = [what for result in self.single for what in result.wrong]
         floods = [what for result in self.floods for what in result.wrong]
         stuck = [f"{it.failed} groups did not go on: {it.kill} killed" for it in self.failover if it.failed]
-        return [*single, *floods, *self.scale.wrong, *stuck]
+        return [*single, *floods, *stuck]
 
     def rows(self) -> Iterator[dict[str, object]]:
         yield from (it.row() for it in self.single)
         yield from (it.row() for it in self.idle)
         yield from (it.row() for it in self.floods)
-        yield from (step.row(self.scale.setup) for step in self.scale.steps)
         yield from (it.row() for it in self.failover)
         if self.sessions:
             yield self.sessions.row()
@@ -79,11 +74,9 @@ def plan(quick: bool) -> PerformancePlan:
     idle = tuple(IdleSetup(FIFO, members, groups, seconds) for members, groups in IDLE)
     floods = [_flood(kind, size, quick) for kind in (FIFO, TOTAL) for size in (100, 1024)]
     floods += [_flood(FIFO, 100, quick, senders=1), _flood(FIFO, 100, quick, "tcp"), _flood(FIFO, 1024, quick, "tcp")]
-    sizes = (3, 8) if quick else (2, 3, 5, 8, 16, 32)
-    scale = ScaleSetup(FIFO, max(sizes), sizes, 100, 100.0, 1.0 if quick else 5.0)
     kills = None if quick else FailoverSetup(TOTAL, 5, 5, tuple(Kill))
     sessions = SessionBenchSetup(2_000 if quick else 20_000)
-    return PerformancePlan(tuple(single), idle, tuple(floods), scale, kills, sessions)
+    return PerformancePlan(tuple(single), idle, tuple(floods), kills, sessions)
 
 
 def _flood(
@@ -98,7 +91,6 @@ def measure(wanted: PerformancePlan, tell: Tell = lambda _text: None) -> Finding
         tuple(_single(setup, tell) for setup in wanted.single),
         tuple(idle_cost.measure(setup, tell) for setup in wanted.idle),
         tuple(_flooded(setup, tell) for setup in wanted.floods),
-        ScaleResult(wanted.scale, tuple(group_sizes.measure(wanted.scale, tell))),
         tuple(_killed(wanted.failover, tell)) if wanted.failover else (),
         sessions_bench.measure(wanted.sessions, tell) if wanted.sessions else None,
     )

@@ -1,4 +1,4 @@
-"""The plots of a performance page, drawn by Matplotlib as SVG: where time goes, floods, and groups of several sizes."""
+"""The plots of a performance page, drawn by Matplotlib as SVG: where time goes, and floods."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 from gcom.bench.latency.stages import STAGES
 from gcom.bench.latency.turns import LatencyResult
 from gcom.bench.performance.plan import Findings
-from gcom.bench.scale.sizes import ScaleResult
 from gcom.bench.throughput.turns import ThroughputResult
 from gcom.errors import ExtraMissing
 
@@ -42,8 +41,8 @@ def plots(findings: Findings) -> dict[str, str]:
 
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of its font cache otherwise
     found: dict[str, str] = {}
-    draws: Any = {"stages": _draw_stages, "floods": _draw_floods, "scale": _draw_scale}
-    parts: Any = {"stages": paced(findings), "floods": findings.floods, "scale": findings.scale}
+    draws: Any = {"stages": _draw_stages, "floods": _draw_floods}
+    parts: Any = {"stages": paced(findings), "floods": findings.floods}
     with matplotlib.rc_context(_STYLE):
         for name, draw in draws.items():
             figure = Figure(figsize=(8.0, 3.0), layout="constrained", facecolor="white")
@@ -86,22 +85,6 @@ def _draw_floods(figure: Any, results: tuple[ThroughputResult, ...]) -> None:
     axis.invert_yaxis()
     axis.set_xlabel("thousand messages per second at the slowest member")
     axis.legend(frameon=False)
-
-
-def _draw_scale(figure: Any, result: ScaleResult) -> None:
-    sizes = [step.members for step in result.steps]
-    many, single = figure.subplots(1, 2)
-    many.plot(sizes, [step.deliveries_per_s / 1e3 for step in result.steps], "o-", color=_OURS)
-    many.set_ylabel("thousand deliveries per second in all")
-    single.plot(sizes, [step.single.p50 for step in result.steps], "o-", color=_OURS, label="p50")
-    single.plot(sizes, [step.single.p99 for step in result.steps], "s--", color=_OTHER, label="p99")
-    single.set_ylabel(f"ms at {result.setup.rate:g} messages per second")
-    single.legend(frameon=False)
-    for axis in (many, single):
-        # From 0 on: a small difference must not look like a large one.
-        axis.set_ylim(bottom=0)
-        axis.set_xticks(sizes)
-        axis.set_xlabel("members")
 
 
 def _svg(figure: Any) -> str:

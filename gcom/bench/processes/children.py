@@ -34,7 +34,7 @@ KILL_S = 2.0  # after that it is killed: a bench must leave no process behind
 
 
 class _Child:
-    """One process, its last words on standard error, and the thread that reads its reports."""
+    """A process, its last words on standard error, and the thread that reads its reports."""
 
     def __init__(
         self,

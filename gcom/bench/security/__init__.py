@@ -1,1 +1,1 @@
-"""The cost of being safe: TLS beside plain loopback, and honest members beside hostile connections."""
+"""The cost of being safe: TLS beside plain loopback, and signed groups beside TLS."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated
 
-from gcom.bench.benchmark import BenchSetup, Between, Bounded, Tell, verdict
+from gcom.bench.benchmark import BenchSetup, Between, Bounded, Tell, figure_fields
 from gcom.bench.latency import turns as latency_turns
 from gcom.bench.latency.turns import LatencySetup
 from gcom.bench.processes.children import START_S, Children
@@ -80,7 +80,6 @@ class TlsBenchResult:
         ]
 
     def row(self) -> dict[str, object]:
-        figures = self.figures
         return {
             **self.setup.row("tls"),
             "size": self.setup.size,
@@ -88,7 +87,6 @@ class TlsBenchResult:
             "rounds": self.setup.rounds,
             "ok": not self.wrong,
             "wrong": self.wrong,
-            **{it.key: round(it.value, it.digits) for it in figures},
             "turns": {
                 side: {
                     "messages_per_s": [round(it) for it in self.rates[side]],
@@ -98,7 +96,7 @@ class TlsBenchResult:
                 }
                 for side in SIDES
             },
-            **verdict(figures),
+            **figure_fields(self.figures),
         }
 
 

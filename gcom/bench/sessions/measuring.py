@@ -5,7 +5,7 @@ Rates of reads and writes are measured under each guarantee, in turns with none:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -13,17 +13,16 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import gcom
 import gcom.sessions
 from gcom.bank import branches, customers, orders
 from gcom.bank.accounts import Bank
-from gcom.bench.benchmark import Between, Bounded, Tell
+from gcom.bench.benchmark import Between, Bounded, BoundedSetup, Tell, figure_fields, rate, times_ms
 from gcom.bench.processes.children import START_S, Children
 from gcom.bench.sessions.replica import OPEN_S
 from gcom.bench.throughput.load import percentile
-from gcom.errors import BadValue
 from gcom.sessions import GUARANTEES, ClientSession, SessionStore
 from gcom.values.names import Address
 
@@ -35,15 +34,10 @@ CUSTOMERS, BRANCHES, ORDERS = 50, 5, 10
 
 
 @dataclass(frozen=True, slots=True)
-class SessionBenchSetup:
+class SessionBenchSetup(BoundedSetup):
     """The number of reads for each figure; a twentieth of them are writes."""
 
     reads: Annotated[int, Between(200, 10_000_000)] = 20_000
-
-    def __post_init__(self) -> None:
-        bounds = get_type_hints(type(self), include_extras=True)["reads"].__metadata__[0]
-        if not bounds.least <= self.reads <= bounds.most:
-            raise BadValue(f"reads must be {bounds.least} to {bounds.most}; got {self.reads}")
 
     @property
     def writes(self) -> int:
@@ -76,17 +70,8 @@ class SessionBenchResult:
 
     def row(self) -> dict[str, object]:
         """Return the result as one JSON object."""
-        values = {it.key: round(it.value, it.digits) for it in self.figures}
-        bounds = {it.key: it.bound for it in self.figures}
-        met, prices = all(it.met for it in self.figures), [it.row() for it in self.prices]
-        return {
-            "type": "sessions",
-            "reads": self.setup.reads,
-            **values,
-            "prices": prices,
-            "to_reach": bounds,
-            "met": met,
-        }
+        prices = [it.row() for it in self.prices]
+        return {"type": "sessions", "reads": self.setup.reads, "prices": prices, **figure_fields(self.figures)}
 
 
 def measure(setup: SessionBenchSetup, tell: Tell) -> SessionBenchResult:
@@ -145,8 +130,8 @@ def _prices(setup: SessionBenchSetup, store: SessionStore[Bank]) -> Iterator[Gua
         sessions = {name: stack.enter_context(store.session(named)) for name, named in CHOICES.items()}
         for _ in range(TURNS):
             for name, session in sessions.items():
-                writes[name].append(_rate(setup.writes // TURNS, lambda s=session: s.state.deposit(1, 1)))  # type: ignore[misc]
-                reads[name].append(_rate(setup.reads // TURNS, lambda s=session: s.state.balance(1)))  # type: ignore[misc]
+                writes[name].append(rate(setup.writes // TURNS, lambda s=session: s.state.deposit(1, 1)))  # type: ignore[misc]
+                reads[name].append(rate(setup.reads // TURNS, lambda s=session: s.state.balance(1)))  # type: ignore[misc]
     for name in CHOICES:
         yield GuaranteePrice(
             name,
@@ -157,26 +142,10 @@ def _prices(setup: SessionBenchSetup, store: SessionStore[Bank]) -> Iterator[Gua
         )
 
 
-def _rate(count: int, act: Callable[[], object]) -> float:
-    began = perf_counter()
-    for _ in range(count):
-        act()
-    return count / (perf_counter() - began)
-
-
-def _times_ms(count: int, act: Callable[[], object]) -> list[float]:
-    found = []
-    for _ in range(count):
-        began = perf_counter()
-        act()
-        found.append((perf_counter() - began) * 1000)
-    return sorted(found)
-
-
 def _reads_ms(setup: SessionBenchSetup, store: SessionStore[Bank]) -> list[float]:
     with store.session({"RYW"}) as session:
         session.state.deposit(1, 1)
-        return _times_ms(setup.reads, lambda: session.state.balance(1))
+        return times_ms(setup.reads, lambda: session.state.balance(1))
 
 
 def _moves(setup: SessionBenchSetup, store: SessionStore[Bank], registry: Address) -> tuple[float, float]:
@@ -191,9 +160,9 @@ def _moves(setup: SessionBenchSetup, store: SessionStore[Bank], registry: Addres
             for _ in range(setup.writes // 4):
                 session.state.deposit(1, 1)
                 moved = remote.session(token=session.token)
-                waiting_ms += _times_ms(1, lambda: moved.state.balance(1))  # noqa: B023 - called at once
-                moved_ms += _times_ms(1, lambda: moved.state.balance(1))  # noqa: B023 - called at once
-                plain_ms += _times_ms(1, lambda: plain.state.balance(1))
+                waiting_ms += times_ms(1, lambda: moved.state.balance(1))  # noqa: B023 - called at once
+                moved_ms += times_ms(1, lambda: moved.state.balance(1))  # noqa: B023 - called at once
+                plain_ms += times_ms(1, lambda: plain.state.balance(1))
     return median(moved_ms) / median(plain_ms), percentile(sorted(waiting_ms), 0.99)
 
 

@@ -69,7 +69,7 @@ class ThroughputSetup(BenchSetup):
 
 @dataclass(frozen=True, slots=True)
 class TurnMember:
-    """One process in one turn."""
+    """A process in one turn."""
 
     turn: int
     name: str
@@ -81,7 +81,7 @@ class TurnMember:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of one side."""
+    """A turn of one side."""
 
     side: str
     members: tuple[TurnMember, ...]

@@ -6,7 +6,7 @@ c0 is the time of one bare commit of a row of the same size, on the same databas
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,9 @@ from typing import Annotated, Any, get_type_hints
 from gcom import topics
 from gcom.bench.benchmark import Between, Bounded, Tell
 from gcom.bench.throughput.load import percentile
+from gcom.bench.topics.duplicates import check_cost
+from gcom.bench.topics.serving import served_ratio
+from gcom.bench.topics.ways import WayCost, way_costs
 from gcom.errors import BadValue
 from gcom.topics.storage.sqlite import SqliteDatabase
 
@@ -42,11 +45,12 @@ class TopicsBenchSetup:
 
 @dataclass(frozen=True, slots=True)
 class TopicsBenchResult:
-    """The figures, in order; `c0_ms` is the bare commit."""
+    """The figures, in order; `c0_ms` is the bare commit. `ways` are the costs of processing a message."""
 
     setup: TopicsBenchSetup
     c0_ms: float
     figures: tuple[Bounded, ...]
+    ways: tuple[WayCost, ...]
 
     def row(self) -> dict[str, object]:
         """Return the result as one JSON object."""
@@ -60,6 +64,7 @@ class TopicsBenchResult:
             **values,
             "to_reach": bounds,
             "met": met,
+            "ways": [it.row() for it in self.ways],
         }
 
 
@@ -68,10 +73,19 @@ def measure(setup: TopicsBenchSetup, tell: Tell) -> TopicsBenchResult:
     body = os.urandom(setup.size)
     with TemporaryDirectory(prefix="gcom-bench-") as folder:
         tell("bare commits")
-        c0 = _bare(Path(folder) / "bare.db", body, setup.commits)
+        c0 = bare_commit_s(Path(folder) / "bare.db", body, setup.commits)
         with topics.open(Path(folder) / "app.db") as store:
             figures = tuple(_figures(store, Path(folder), setup, body, c0, tell))
-    return TopicsBenchResult(setup, round(c0 * 1000, 3), figures)
+            ways = tuple(_ways(store, Path(folder), setup, body, tell))
+    return TopicsBenchResult(setup, round(c0 * 1000, 3), figures, ways)
+
+
+def _ways(
+    store: topics.TopicStore, folder: Path, setup: TopicsBenchSetup, body: bytes, tell: Tell
+) -> Iterator[WayCost]:
+    for batch, count in ((1, max(2, setup.commits // 10)), (BATCH, BATCH * max(2, setup.commits // 100))):
+        tell(f"ways of processing, batches of {batch}")
+        yield from way_costs(store, folder, body, count, batch)
 
 
 def _figures(
@@ -90,6 +104,10 @@ def _figures(
     tell(f"batches of {BATCH}")
     batches = max(1, n // 10)
     together = _rate(BATCH * batches, lambda: [producer.send_many([body] * BATCH) for _ in range(batches)])
+    tell("duplicates")
+    check = check_cost(store, body, batches, BATCH)
+    tell(f"batches of {BATCH} to a server")
+    served = served_ratio(folder, body, batches, BATCH)
     tell("effects once")
     orders.subscribe("effects", after=orders.info.next - BATCH * batches - 1)
     effects = _rate(BATCH * batches, lambda: _effects(orders, folder / "own.db"))
@@ -99,6 +117,10 @@ def _figures(
         Bounded("one", "one producer, × 1/c0", one * c0, 0.5, least=True),
         Bounded("producers", f"{PRODUCERS} producers, × 1/c0", many * c0, 4, least=True),
         Bounded("batches", f"batches of {BATCH}, per s", together, 25_000, least=True, digits=0),
+        Bounded(
+            "check", f"looking for duplicates, batches of {BATCH}, % of processor time", check.percent, 5, digits=1
+        ),
+        Bounded("served", f"batches of {BATCH} to a server, × in-process", served, 0.6, least=True),
         Bounded("effects", f"effects once, batches of {BATCH}, per s", effects, 15_000, least=True, digits=0),
         Bounded("p99_ms", f"end to end at {STEADY_PER_S} per s, p99 ms", percentile(late_ms, 0.99), 15),
     ]
@@ -110,7 +132,7 @@ def _rate(count: int, work: Callable[[], object]) -> float:
     return count / (perf_counter() - began)
 
 
-def _bare(path: Path, body: bytes, count: int) -> float:
+def bare_commit_s(path: Path, body: bytes, count: int) -> float:
     """Return the seconds of one commit of one row."""
     database = SqliteDatabase(path)
     try:

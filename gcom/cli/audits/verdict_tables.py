@@ -14,6 +14,7 @@ from gcom.audit.explain.plain import PLAIN
 from gcom.audit.explain.result import WORST_FIRST, AuditResult, GroupResult
 from gcom.cli.output import Output, OutputClosed, harmless, notice
 from gcom.cli.wording import many
+from gcom.values.spelling import isolated
 
 _SHOWN = 10  # incidents, notes and tables on the terminal; --json and the report have them all
 _GROUPS_SHOWN = 20
@@ -25,7 +26,7 @@ _COUNTED = {"FAIL": "violated", "UNKNOWN": "unknown", "PASS": "held", "VACUOUS":
 
 def _line(text: str) -> str:
     """Return one line: logs may have names of any characters."""
-    return harmless(text).replace("\n", " ")
+    return isolated(harmless(text).replace("\n", " "))
 
 
 def show(result: AuditResult, *, verbose: bool = False, quiet: bool = False) -> None:
@@ -83,8 +84,10 @@ def _show_applications(result: AuditResult, output: Output, verbose: bool) -> No
     shown = judged if verbose else judged[:_GROUPS_SHOWN]
     lines = Table(box=None, show_header=False, pad_edge=False)
     for each in shown:
-        found = [(what, [rule.rule for rule in each.rules if rule.verdict == it]) for it, what in _COUNTED.items()]
+        judged_by = [rule for rule in each.rules if rule.expected]
+        found = [(what, [rule.rule for rule in judged_by if rule.verdict == it]) for it, what in _COUNTED.items()]
         shown_of = found if verbose else found[:-1]  # the last are without a case
+        shown_of.append(("broken where not asked for", [rule.rule for rule in each.rules if not rule.expected]))
         words = "; ".join(f"{what}: {', '.join(names)}" for what, names in shown_of if names)
         lines.add_row(_line(each.name), each.verdict, each.about, many(each.records, "record"), words)
     if shown:

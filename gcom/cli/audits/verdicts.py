@@ -20,6 +20,7 @@ from gcom.audit.explain.lookup import LogLookup
 from gcom.audit.explain.result import IMPOSSIBLE, AuditResult
 from gcom.audit.imports.consumers import KAFKA, NATS, import_consumers
 from gcom.audit.imports.jepsen import import_jepsen
+from gcom.audit.imports.porcupine import import_porcupine
 from gcom.audit.imports.shiviz import SHIVIZ, import_shiviz
 from gcom.audit.input.catalogue import Catalogue, catalogue
 from gcom.audit.input.reading import compact, list_segments
@@ -29,7 +30,7 @@ from gcom.cli.output import Output, OutputClosed, notice
 from gcom.cli.wording import many
 from gcom.errors import AuditUnavailable, BadValue, GComError, NotALog
 
-_FORMS = ("shiviz", "jepsen", "kafka", "nats")
+_FORMS = ("shiviz", "jepsen", "porcupine", "kafka", "nats")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ def import_log(form: str, files: list[Path], into: Path, regex: str | None, *, a
         raise BadValue(f"FORM must be one of {', '.join(_FORMS)}; got {form!r}")
     if regex is not None and form != "shiviz":
         raise BadValue(f"--regex is for shiviz: expected none for {form}; leave it out")
-    if len(files) > 1 and form in ("shiviz", "jepsen"):
+    if len(files) > 1 and form in ("shiviz", "jepsen", "porcupine"):
         raise BadValue(f"{form} reads one file: expected FILE, got {len(files)}; import each into a folder of its own")
     return attempt(lambda: _import(form, files, into, regex, as_json))
 
@@ -175,6 +176,8 @@ def _import(form: str, files: list[Path], into: Path, regex: str | None, as_json
             imported = import_shiviz(files[0], into, regex or SHIVIZ)
         case "jepsen":
             imported = import_jepsen(files[0], into)
+        case "porcupine":
+            imported = import_porcupine(files[0], into)
         case _:
             imported = import_consumers(KAFKA if form == "kafka" else NATS, files, into)
     output = Output()

@@ -159,7 +159,7 @@ def watch(
 
 @app.command("import")
 def import_logs(
-    form: Annotated[str, typer.Argument(metavar="FORM", help="shiviz, jepsen, kafka or nats.")],
+    form: Annotated[str, typer.Argument(metavar="FORM", help="shiviz, jepsen, porcupine, kafka or nats.")],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The log; of kafka and nats one or several.")],
     into: Annotated[Path, typer.Option("--into", metavar="FOLDER", help="A new folder for the delivery logs.")],
     regex: Annotated[
@@ -171,15 +171,16 @@ def import_logs(
     """Turn another system's log into delivery logs, as far as it says what they need; then audit these.
 
     shiviz reads events with vector clocks, as GoVector writes them, and tells whether the clocks are possible. jepsen
-    reads the history of a list-append test, in EDN. kafka and nats read what your consumers wrote of the records that
-    they were handed, a JSON object a line (docs/audit-import.md has the fields). Only the rules that the records can
-    carry are judged; which these are is said. Lines that fit nothing are counted and told; if they are half of all,
-    nothing is imported (status 3).
+    reads the history of a list-append test, in EDN, and porcupine that of a key-value store. kafka and nats read what
+    your consumers wrote of the records that they were handed, a JSON object a line (docs/audit-import.md has the
+    fields). Only the rules that the records can carry are judged; which these are is said. Lines that fit nothing are
+    counted and told; if they are half of all, nothing is imported (status 3).
 
     \b
     Examples:
       gcom audit import shiviz govector.log --into logs/
       gcom audit import jepsen store/latest/history.edn --into logs/
+      gcom audit import porcupine c10-ok.txt --into logs/
       gcom audit import kafka consumer-1.jsonl consumer-2.jsonl --into logs/
       gcom audit import nats consumers.jsonl --into logs/ --json
       gcom audit import shiviz app.log --regex "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})" --into logs/

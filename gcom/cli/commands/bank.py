@@ -160,26 +160,32 @@ def demo(
     """Have customers bank while their branches are killed and paused, and check every answer.
 
     Each customer has one session, and moves between two clients. An answer is wrong if it is stale, or if an order
-    was lost or carried out twice. At the end all accounts are compared with what was confirmed.
+    was lost or carried out twice. At the end all accounts are compared with what was confirmed, and the audit judges
+    the branches' logs.
 
     \b
     Examples:
       gcom bank demo
       gcom bank demo --branches 3 --customers 10 --chaos 20
-      gcom bank demo --log-dir logs && gcom audit logs
+      gcom bank demo --log-dir logs && gcom audit logs --report report.html
     """
+    from gcom.cli.audits.demos import kept_if_wrong, passes_audit
     from gcom.demo.bank import chaos as havoc
 
     plan = havoc.ChaosPlan(branches, customers, chaos, seed)
-    result = havoc.run(plan, havoc.bank_of(plan, data and data.resolve(), log_dir and log_dir.resolve()), notice)
-    output = Output()
-    if as_json:
-        output.row(result.row())
-    else:
-        for line in _lines(result):
-            output.text(line)
-    output.flush()
-    return 0 if result.is_right else 1
+
+    def all_is_right(logs: Path) -> bool:
+        result = havoc.run(plan, havoc.bank_of(plan, data and data.resolve(), logs.resolve()), notice)
+        output = Output()
+        if as_json:
+            output.row(result.row())
+        else:
+            for line in _lines(result):
+                output.text(line)
+        output.flush()
+        return passes_audit(logs, as_json=as_json) and result.is_right
+
+    return kept_if_wrong(log_dir, all_is_right)
 
 
 def _lines(result: ChaosResult) -> Iterator[str]:
@@ -193,7 +199,8 @@ def _lines(result: ChaosResult) -> Iterator[str]:
         yield f"and {len(result.wrong) - 20:,} more answers are wrong"
     verdict = "as confirmed" if result.total == result.expected else f"WRONG: {result.expected:,} were confirmed"
     yield f"all accounts hold {result.total:,}, {verdict}"
-    yield "PASS" if result.is_right else "FAIL"
+    if not result.is_right:
+        yield "FAIL"
 
 
 def _tell_refusals(result: CustomerResult) -> None:

@@ -95,13 +95,14 @@ def latency(
     """The time from send to delivery at the slowest receiver, at a steady rate, and what it costs each process.
 
     It starts its own registry and one process per member, and measures in turns of a second. Members receive by
-    `listen(direct=True)`, or with --loop in a thread of the application's own. In the JSON `cores` is processor time
-    as a share of a core, `waited` for how many seconds per second a process's threads could have run and had no core:
-    where it is large, latency is the machine's; `own_ms` is the time until a sender has its own message, which is not
-    in the figures of the receivers. `stages_ms` are the parts of a message's way, from stamps taken in one more turn:
-    until it is numbered, carried to the receiver, ordered, released (by a majority, if one has to hold it), and taken
-    by the application. With --baseline pyro `ratio` is GCom's p50 ÷ that of one bare Pyro5 call at the same rate,
-    there and back. The exit status is 1 if any delivery was wrong. It needs psutil: pip install 'gcom[bench]'.
+    `listen(direct=True)`, or with --loop in a thread of the application's own. In the JSON `cores` is processor
+    time as a share of a core, `waited` for how many seconds per second a process's threads could have run and had
+    no core: where it is large, latency is the machine's; `own_ms` is the time until a sender has its own message,
+    which is not in the figures of the receivers, and `late_ms` how much later than planned it called `send`, which
+    is not either. `stages_ms` are the parts of a message's way, from stamps taken in one more turn: until it is
+    numbered, carried to the receiver, ordered, released (by a majority, if one has to hold it), and taken by the
+    application. With --baseline pyro `ratio` is GCom's p50 ÷ that of one bare Pyro5 call at the same rate, there
+    and back. The exit status is 1 if any delivery was wrong. It needs psutil: pip install 'gcom[bench]'.
 
     \b
     Examples:
@@ -116,38 +117,6 @@ def latency(
     return bench_tables.latency(setup, Output(), as_json)
 
 
-@app.command(cls=extras.Bench)
-def scale(
-    ordering: options.OrderingWord = None,
-    multicast: options.MulticastWord = None,
-    safe: Safe = False,
-    members: Annotated[str, typer.Option(metavar="N,N,...", help="Sizes of the group.")] = "2,3,5,8,16,32",
-    size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes in a message, 17 or more.")] = 100,
-    rate: Annotated[float, typer.Option(metavar="N", help="Messages per second, where latency is measured.")] = 100.0,
-    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to send, twice for each size.")] = 3.0,
-    as_json: options.Json = False,
-) -> int:
-    """Groups of several sizes: deliveries per second in all with every member sending, and the time of single messages.
-
-    One group after the other, each with its own registry and processes. `ratio` is the deliveries per second in all of
-    the largest group of 16 at most ÷ those of the smallest of 3 at least. `cores_sender` and `cores_receiver` are
-    shares of a core at the steady rate. Detection is `wan`, so that members for which the processors have no time are
-    not put out. The exit status is 1 if any delivery was wrong. It needs psutil: pip install 'gcom[bench]'.
-
-    \b
-    Examples:
-      gcom bench scale
-      gcom bench scale --members 3,16 --ordering total --json
-    """
-    from gcom.bench.scale.sizes import ScaleSetup, parse_sizes
-    from gcom.cli import bench_tables
-
-    definition = options.definition("bench", ordering, multicast, None, safe, None)
-    sizes = parse_sizes(members)
-    setup = ScaleSetup(definition, max(sizes), sizes, size, rate, seconds)
-    return bench_tables.scale(setup, Output(), as_json)
-
-
 @app.command("all", cls=extras.BenchWithPlots)
 def everything(
     out: Annotated[
@@ -159,7 +128,7 @@ def everything(
     """Measure all that is told of GCom's speed, and write it as a page with tables, plots, machine and commit.
 
     Single messages beside a paced Pyro5 echo with their stages, large ones, and the cost of groups in which
-    nothing is sent; floods beside bare Pyro5 frames and raw TCP; groups of several sizes; failover. It takes a quarter
+    nothing is sent; floods beside bare Pyro5 frames and raw TCP; failover. It takes a quarter
     of an hour. The exit status is 1 if any delivery was wrong. It needs psutil and matplotlib: pip install
     'gcom[bench]'.
 
@@ -212,31 +181,6 @@ def failover(
 
 
 @app.command(cls=extras.Bench)
-def memory(
-    messages: Annotated[int, typer.Option(metavar="N", help="Of all members together.")] = 10_000_000,
-    members: Annotated[int, typer.Option(metavar="N", help="Processes in the group, all of them sending.")] = 3,
-    ordering: options.OrderingWord = None,
-    multicast: options.MulticastWord = None,
-    safe: Safe = False,
-    as_json: options.Json = False,
-) -> int:
-    """Measure whether memory grows with what was sent: resident memory after all messages, minus that after a tenth.
-
-    Of each member and of the registry; the worst counts. It needs psutil: pip install 'gcom[bench]'.
-
-    \b
-    Examples:
-      gcom bench memory
-      gcom bench memory --messages 1000000 --ordering fifo --json
-    """
-    from gcom.bench.memory.growth import MemorySetup
-    from gcom.cli import bench_tables
-
-    definition = options.definition("bench", ordering, multicast, None, safe, None)
-    return bench_tables.memory(MemorySetup(definition, members, messages), Output(), as_json)
-
-
-@app.command(cls=extras.Bench)
 def idle(
     members: Annotated[int, typer.Option(metavar="N", help="Processes, each of them in all groups.")] = 3,
     groups: Annotated[int, typer.Option(metavar="N", help="Groups of these processes.")] = 1,
@@ -269,9 +213,10 @@ def topics(
     commits: Annotated[int, typer.Option(metavar="N", help="Commits for each figure, about.")] = 1000,
     as_json: options.Json = False,
 ) -> int:
-    """Measure topics in a file: one producer, 32, batches, effects once, and the way from a sender to a reader.
+    """Measure topics in a file: producers, batches, also to a server, effects once, and the way to a reader.
 
-    Rates stand beside c0, the time of a bare commit of one row on the same disk. The bounds decide no exit status.
+    Rates stand beside c0, the time of a bare commit of one row on the same disk. The bounds decide no exit status. A
+    second table has the commits and the processor time of each way of processing a message.
 
     \b
     Examples:
@@ -302,6 +247,34 @@ def sessions(
     from gcom.cli import bench_tables
 
     return bench_tables.sessions(SessionBenchSetup(reads), Output(), as_json)
+
+
+@app.command()
+def replicated(
+    commands: Annotated[int, typer.Option(metavar="N", help="Commands for each figure.")] = 2_000,
+    replay: Annotated[int, typer.Option(metavar="N", help="Commands of the log that is replayed.")] = 50_000,
+    kills: Annotated[int, typer.Option(metavar="N", help="Leaders that are killed, of each kind.")] = 3,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Also measure pysyncobj or etcd, under the same load.")
+    ] = None,
+    as_json: options.Json = False,
+) -> int:
+    """Measure a replicated state: commands beside sends of its group, on disks, a replay, and a killed leader.
+
+    The state has three replicas: this process, and two others. c0 is one bare SQLite commit. A replay is told for a
+    million commands, whatever its own count. The baseline etcd needs the command etcd (Debian: etcd-server), pysyncobj
+    pip install 'gcom[bench]'. The bounds decide no exit status.
+
+    \b
+    Examples:
+      gcom bench replicated
+      gcom bench replicated --replay 1000000 --kills 10
+      gcom bench replicated --commands 500 --baseline etcd --json
+    """
+    from gcom.bench.replicated.measuring import ReplicatedBenchSetup
+    from gcom.cli import bench_tables
+
+    return bench_tables.replicated(ReplicatedBenchSetup(commands, replay, kills, baseline), Output(), as_json)
 
 
 @app.command(cls=extras.BenchOfAudit)
@@ -340,34 +313,6 @@ def audit(
 
 
 @app.command(cls=extras.Bench)
-def registry(
-    clients: Annotated[int, typer.Option(metavar="N", help="Processes that look groups up.")] = 8,
-    groups: Annotated[int, typer.Option(metavar="N", help="Groups that are there, and renewed each second.")] = 1_000,
-    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="For each of the first three phases.")] = 10.0,
-    as_json: options.Json = False,
-) -> int:
-    """Measure the load that a registry bears: renewals of many groups, lookups beside them, serials, and a restart.
-
-    It starts a registry of its own, which keeps what it knows in a temporary folder. First the groups are renewed and
-    nobody asks: the registry's share of a core. Then the clients look groups up, each as fast as it gets answers. Then,
-    at another registry, members want serials of one group and of 100 by turns: how many per second, 100 groups ÷ one.
-    Last, a registry with 50 groups of four members is killed and started again, three times: how long until all are
-    listed again, and none doubted. The exit status is 1 if a renewal was refused. It needs psutil: pip install
-    'gcom[bench]'.
-
-    \b
-    Examples:
-      gcom bench registry
-      gcom bench registry --clients 2 --groups 100 --seconds 3 --json
-    """
-    from gcom.bench.directory.measuring import DirectoryBenchSetup
-    from gcom.cli import bench_tables
-
-    setup = DirectoryBenchSetup(options.definition("bench", None, None, None, False, None), clients, groups, seconds)
-    return bench_tables.registry(setup, Output(), as_json)
-
-
-@app.command(cls=extras.Bench)
 def tls(
     ordering: options.OrderingWord = None,
     multicast: options.MulticastWord = None,
@@ -396,31 +341,3 @@ def tls(
 
     definition = options.definition("bench", ordering, multicast, None, safe, None)
     return bench_tables.tls(TlsBenchSetup(definition, members, size, rate, rounds, seconds), Output(), as_json)
-
-
-@app.command(cls=extras.Bench)
-def hostile(
-    connections: Annotated[int, typer.Option(metavar="N", help="Hostile connections at once.")] = 1_000,
-    members: Annotated[int, typer.Option(metavar="N", help="Honest processes in the group.")] = 3,
-    rate: Annotated[float, typer.Option(metavar="N", help="Messages per second of the one that sends.")] = 1000.0,
-    rounds: Annotated[int, typer.Option(metavar="N", help="Turns of a second with and without.")] = 5,
-    ordering: options.OrderingWord = None,
-    as_json: options.Json = False,
-) -> int:
-    """Measure how much slower honest members are beside hostile connections, in turns with and without them.
-
-    A group over TLS, and a process without a certificate that holds connections to the registry and to all members:
-    silent ones, halves of a handshake, handshakes that come a byte at a time, garbage; one that is ended is dialled
-    again within a second. `worse_ms` is the honest p99 with them minus that without. The exit status is 1 if any
-    delivery was wrong. It needs psutil: pip install 'gcom[bench]'.
-
-    \b
-    Examples:
-      gcom bench hostile
-      gcom bench hostile --connections 200 --rounds 2 --json
-    """
-    from gcom.bench.security.hostile import HostileBenchSetup
-    from gcom.cli import bench_tables
-
-    definition = options.definition("bench", ordering, None, None, False, None)
-    return bench_tables.hostile(HostileBenchSetup(definition, members, connections, rate, rounds), Output(), as_json)

@@ -11,6 +11,7 @@ from gcom.cli import options
 from gcom.cli.output import Output, notice
 from gcom.cli.prompts import is_confirmed
 from gcom.errors import BadValue
+from gcom.values import identity, names
 
 if TYPE_CHECKING:  # `cryptography` takes a tenth of a second to load, and most commands need none
     from gcom.certificates.authority import Authority
@@ -48,7 +49,12 @@ def init(authority: AuthorityFolder = None) -> None:
 
 @app.command()
 def issue(
-    name: Annotated[str, typer.Argument(help="The member's name, or the registry's.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", parser=names.member_name, help="The member's name, or the registry's.", show_default=False
+        ),
+    ],
     admin: Annotated[bool, typer.Option("--admin", help="May remove and fork groups of others, too.")] = False,
     registry: Annotated[bool, typer.Option("--registry", help="For a registry, not for a member.")] = False,
     days: Days = 30,
@@ -66,7 +72,6 @@ def issue(
     """
     from gcom.certificates import identity_files, keys
     from gcom.certificates.authority import now_utc
-    from gcom.values import identity
 
     if admin and registry:
         raise BadValue("--admin is for members: leave out --registry, or --admin")
@@ -98,8 +103,9 @@ def list_issued(authority: AuthorityFolder = None, as_json: options.Json = False
     for it in _authority(authority).records.issued():
         # In this order: that somebody took it back says more than that it is over by now.
         state = "revoked" if it.revoked is not None else "expired" if it.ends < now else "valid"
-        names = ", ".join(uri.removeprefix("gcom://") for uri in it.uris)
-        rows.append({"serial": f"{it.serial:x}", "names": names, "ends": _when(it.ends), "state": state})
+        rows.append(
+            {"serial": f"{it.serial:x}", "names": identity.shown(it.uris), "ends": _when(it.ends), "state": state}
+        )
     output = Output()
     if as_json:
         for row in rows:
@@ -167,7 +173,7 @@ def revoke(
     from gcom.certificates.authority import now_utc
 
     for it in _authority(authority).revoke(what, now_utc()):
-        notice(f"revoked {it.serial:x} of {', '.join(uri.removeprefix('gcom://') for uri in it.uris)}")
+        notice(f"revoked {it.serial:x} of {identity.shown(it.uris)}")
 
 
 @app.command()

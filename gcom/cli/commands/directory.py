@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from gcom.cli.output import Output, notice
 from gcom.cli.prompts import is_confirmed
 from gcom.cli.rows import describe
+from gcom.cli.wording import padded, width_of
 from gcom.core.messages.registry import GroupInfo
 from gcom.errors import GroupInUse, NotPermitted, UnknownGroup
 from gcom.runtime.registry.directory_client import DirectoryClient
@@ -274,6 +275,6 @@ def table(output: Output, rows: Sequence[Sequence[str]]) -> None:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return columns as wide as their widest value; no name has blanks, so programs can split the lines."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    """Return columns as wide as their widest value, two spaces apart: a name has no two of them in a row."""
+    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(padded(word, width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,11 +19,13 @@ from gcom.core.messages.registry import Lookup
 from gcom.errors import BadValue, GComError, PeerError, RegistryUnavailable, Untrusted, VersionMismatch
 from gcom.runtime import pyro
 from gcom.runtime.registry.directory_client import DirectoryClient
+from gcom.runtime.registry.registry_client import start_command
 from gcom.runtime.security.enrolment import ask, fingerprint_of
 from gcom.runtime.security.process import Security, credentials_for, node_place, registry_addresses
 from gcom.values import limits, names
 from gcom.values.names import Address
 
+MEMBERS_MAX, DIALLERS = 1_000, 32  # nodes that are dialled, and how many of them at the same time
 CLOCK_S = 120.0  # clocks may be so far apart: certificates begin five minutes back
 DIAL_S, CALL_S = 3.0, 5.0  # a person waits: longer than a slow network needs, shorter than patience
 
@@ -56,12 +59,15 @@ def examine(registry: str | None = None, name: str | None = None) -> Iterator[Fi
             sound.append(address)
         except CheckFailed as failed:
             yield failed.finding
-    # One is enough: all would dial the same address.
-    if sound and isinstance(security, pyro.Credentials):
+    # One is enough: all would dial the same address, and all know the same groups.
+    if not sound:
+        return
+    if isinstance(security, pyro.Credentials):
         try:
             yield _reachable(sound[0], security)
         except CheckFailed as failed:
             yield failed.finding
+    yield from _members(sound[0], security)
 
 
 def _check_registry(address: Address, security: Security) -> Iterator[Finding]:
@@ -98,9 +104,8 @@ def _dial(address: Address) -> None:
         pyro.dial(host, port, time.monotonic() + DIAL_S).close()
     # From the most particular to the most general: all three are OSErrors, of which each has another remedy.
     except ConnectionRefusedError as error:
-        raise CheckFailed(
-            "nobody", f"nobody listens at {address}: start gcom-registry there, or say --registry"
-        ) from error
+        text = f"nobody listens at {address}: start {start_command(address)} there, or say --registry"
+        raise CheckFailed("nobody", text) from error
     except TimeoutError as error:
         text = f"{address} does not answer: is that machine on, and does a firewall let port {port} through?"
         raise CheckFailed("unreachable", text) from error
@@ -203,3 +208,59 @@ def _reachable(address: Address, mine: pyro.Credentials) -> Finding:
     except GComError as error:
         raise CheckFailed("advertised", str(error)) from error
     return Finding("reachable", True, "whether others reach us, this registry does not tell")
+
+
+def _members(address: Address, security: Security) -> Iterator[Finding]:
+    """Dial the members of the groups that the registry lists: it hears them, and the way from here may be cut."""
+    with closing(DirectoryClient(address, CALL_S, credentials=security)) as client:
+        try:
+            groups = [group for group in client.groups() if group.alive]
+        except Untrusted as error:
+            yield Finding("trust", False, str(error))
+            return
+        except GComError as error:
+            yield Finding("members", False, f"the groups at {address} cannot be listed: {error}")
+            return
+    # A node has one address in all of its groups. Those outside the view are dialled too: a member that was put out for
+    # a bad link is there, and one that was killed is there as well, so they are no more than a warning.
+    inside = {
+        at: (who, group.definition.group)
+        for group in groups
+        for who, at in zip(group.members, group.addresses, strict=True)
+    }
+    outside = {at: (who, group.definition.group) for group in groups for who, at in group.others if at not in inside}
+    asked = [*inside, *outside][:MEMBERS_MAX]
+    with ThreadPoolExecutor(DIALLERS) as diallers:
+        answers = list(diallers.map(_why_not_dialled, asked))
+    yield from (
+        _unreached(*(inside | outside)[at], at, why, warning=at in outside)
+        for at, why in zip(asked, answers, strict=True)
+        if why
+    )
+    reached = answers.count("")
+    if reached:
+        yield Finding("members", True, f"{reached} of {len(asked)} members of groups answer a dial from here")
+
+
+def _why_not_dialled(address: Address) -> str:
+    host, port = names.split_address(address)
+    try:
+        pyro.dial(host, port, time.monotonic() + DIAL_S).close()
+    except TimeoutError:
+        return "no answer"
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _unreached(who: str, group: str, at: Address, why: str, *, warning: bool) -> Finding:
+    place = names.place_of(at)
+    if warning:
+        text = f"{who}, lately of {group!r}, is not reached at {place} ({why}): right if it has ended"
+        return Finding("member", True, text, warning=True)
+    text = (
+        f"member {who} of {group!r} is not reached at {place} ({why}), though the registry hears it: let a firewall "
+        "between that machine and this one pass it, or have it say another --advertise; of two members that do not "
+        "reach each other a group puts one out"
+    )
+    return Finding("member", False, text)

@@ -37,7 +37,9 @@ def join(session: MemberOptions, create: gcom.Definition | None, wait: int) -> i
     with _joined(session, create) as group:
         output = Output()
         rows = session.rows(output)
-        return ShellMember(group, rows, output, Feed(group, wait), session.linger_s).run()
+        return ShellMember(
+            group, rows, output, Feed(group, wait, stays=session.linger_s is None), session.linger_s
+        ).run()
 
 
 def tail(session: MemberOptions) -> int:

@@ -29,9 +29,10 @@ UNSENT_CHARS = 60  # of a line that is named
 class Feed:
     """The sender of a descriptor's lines; it starts once the view has `wait` members."""
 
-    def __init__(self, group: gcom.Group, wait: int, descriptor: int = 0) -> None:
+    def __init__(self, group: gcom.Group, wait: int, descriptor: int = 0, *, stays: bool = False) -> None:
         self._group = group
         self._wait = wait
+        self._stays = stays  # the member does, after the end of the input
         self._lines = LineReader(descriptor, self._refuse)
         self._enough = threading.Event()
         self.refused = False  # a line was over the limit
@@ -69,6 +70,8 @@ class Feed:
             self.failed = True
             notice(f"standard input: {error}")
         self.ended_at = monotonic()
+        if self._stays and not self.failed:
+            notice("standard input has ended; the member stays and prints deliveries until Ctrl-C (see --linger)")
 
     def take_unsent(self) -> bytes | str | None:
         """Return the line that waits to be sent and never will be, as the group is left; None: no line was read so."""

@@ -39,7 +39,7 @@ def simulate(
     if (seed is None) == (seeds is None):
         raise BadValue("give either --seed N or --seeds A..B")
     wanted = seed_range(str(seeds)) if seed is None else range(seed, seed + 1)
-    replicated = _is_replicated(application, log_dir)
+    replicated = _is_replicated(application)
     folders = _folders(log_dir, wanted, single=seed is not None)
     output = Output()
     broken = 0
@@ -64,11 +64,9 @@ def simulate(
     return 1 if broken else 0
 
 
-def _is_replicated(application: str, log_dir: Path | None) -> bool:
+def _is_replicated(application: str) -> bool:
     if application not in APPLICATIONS:
         raise BadValue(f"--application must be one of {', '.join(APPLICATIONS)}; got {application!r}")
-    if application == "replicated" and log_dir is not None:
-        raise BadValue("a run of replicated states writes no delivery logs: leave --log-dir out")
     return application == "replicated"
 
 
@@ -100,8 +98,8 @@ def _show(result: SeedResult | ReplicatedResult, output: Output, as_json: bool) 
     if result.violation:
         for line in result.violation.splitlines():
             notice(f"seed {result.seed}: {line}")
-        how = "--log-dir FOLDER" if isinstance(result, SeedResult) else "--application replicated"
-        notice(f"to replay, at commit {commit()}: gcom sim --seed {result.seed} {how}")
+        how = "" if isinstance(result, SeedResult) else "--application replicated "
+        notice(f"to replay, at commit {commit()}: gcom sim --seed {result.seed} {how}--log-dir FOLDER")
 
 
 def summary(result: SeedResult) -> str:

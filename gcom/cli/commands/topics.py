@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import runpy
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,25 +12,35 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gcom.cli import options
+from gcom.cli.commands.topics_data import (
+    Place,
+    TopicName,
+    backup,
+    check,
+    create,
+    export,
+    import_folder,
+    kept,
+    metrics,
+    opened_store,
+    record,
+    row_of,
+    trim,
+    waiting_s,
+)
+from gcom.cli.commands.topics_servers import gateway, proxy, serve
 from gcom.cli.output import Output, harmless, notice
-from gcom.cli.signals import Interrupted
 from gcom.cli.wording import many
 from gcom.errors import BadValue
 
 if TYPE_CHECKING:  # commands import what they need
-    from gcom.topics import TopicMessage, TopicStore
-
-SIGTERM_STATUS = 143
+    from gcom.topics import TopicInfo, TopicMessage, TopicStore
 
 app = typer.Typer(
     rich_markup_mode=None,
     help="Look at the topics of a store, and change them (docs/topics.md).",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Place = Annotated[str, typer.Option("--store", metavar="FILE", help="The store.", envvar="GCOM_STORE")]
-TopicName = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.", show_default=False)]
-
 
 SubscriptionName = Annotated[str, typer.Argument(metavar="SUBSCRIPTION", help="Its name.", show_default=False)]
 function = typer.Typer(rich_markup_mode=None, help="Run functions over topics.")
@@ -57,11 +66,19 @@ def deploy(
       gcom topics function deploy f.py:process --in a --in c --out b --store app.db --drain
     """
     process = _loaded(code)
-    with _opened(store) as opened:
+    with opened_store(store) as opened:
         running = opened.function(process, inputs, to=output, name=name)
         notice(f"{code} reads {', '.join(inputs)}" + (f", and writes {output}" if output else ""))
+        if done := _done(opened, inputs, f"function:{running.name}"):
+            notice(f"done already under the name {running.name!r}: {many(done, 'message')}; --name begins anew")
         count = running.run(follow=not drain)
     notice(f"{many(count, 'message')} processed")
+
+
+def _done(store: TopicStore, inputs: list[str], name: str) -> int:
+    """Return how many messages that are kept a function has done already."""
+    topics = [store.existing(it) for it in inputs]
+    return sum(it.info.count - sub.lag for it in topics for sub in it.subscriptions() if sub.name == name)
 
 
 def _loaded(code: str) -> Callable[[str], str]:
@@ -87,15 +104,15 @@ def list_topics(store: Place, as_json: options.Json = False) -> None:
     """
     from gcom.cli.commands.directory import table
 
-    with _opened(store) as opened:
+    with opened_store(store) as opened:
         found = opened.topics()
     output = Output()
     if as_json:
         for it in found:
-            output.row({"type": "topic", "topic": it.name, "first": it.first, "next": it.next, "messages": it.count})
+            output.row(row_of(it))
     elif found:
-        rows = [(it.name, f"{it.count:,}", str(it.first), str(it.next)) for it in found]
-        table(output, [("TOPIC", "MESSAGES", "FIRST", "NEXT"), *rows])
+        rows = [(it.name, f"{it.count:,}", f"{it.bytes:,}", str(it.first), str(it.next), kept(it)) for it in found]
+        table(output, [("TOPIC", "MESSAGES", "BYTES", "FIRST", "NEXT", "KEEPS"), *rows])
     output.flush()
     if not found:
         notice(f"the store {store!r} has no topic; make one with: gcom topics create TOPIC --store {store}")
@@ -112,39 +129,37 @@ def show(topic: TopicName, store: Place, as_json: options.Json = False) -> None:
     """
     from gcom.cli.commands.directory import table
 
-    with _opened(store) as opened:
+    with opened_store(store) as opened:
         found = opened.existing(topic)
         info, producers, subscriptions = found.info, found.producers(), found.subscriptions()
     output = Output()
     if as_json:
-        row = {"type": "topic", "topic": info.name, "first": info.first, "next": info.next, "messages": info.count}
-        waiting = {it.name: {"lag": it.lag, "in_flight": it.in_flight, "oldest": it.oldest} for it in subscriptions}
-        output.row({**row, "producers": {it.name: it.last_seq for it in producers}, "subscriptions": waiting})
+        waiting = {
+            it.name: {"lag": it.lag, "in_flight": it.in_flight, "oldest": it.oldest, "oldest_s": waiting_s(it)}
+            for it in subscriptions
+        }
+        output.row({**row_of(info), "producers": {it.name: it.last_seq for it in producers}, "subscriptions": waiting})
     else:
-        output.text(f"{info.name}: {many(info.count, 'message')}, offsets {info.first} to {info.next - 1}")
+        output.text(f"{info.name}: {many(info.count, 'message')}, {_offsets(info)}; keeps {kept(info)}")
         if producers:
             rows = [(it.name, "-" if it.last_seq is None else str(it.last_seq)) for it in producers]
             table(output, [("PRODUCER", "LAST SEQUENCE"), *rows])
         if subscriptions:
             lines = [
-                (it.name, f"{it.lag:,}", f"{it.in_flight:,}", "-" if it.oldest is None else str(it.oldest))
+                (
+                    *(it.name, f"{it.lag:,}", f"{it.in_flight:,}", "-" if it.oldest is None else str(it.oldest)),
+                    "-" if it.waiting_since_ms is None else f"{waiting_s(it):.0f} s",
+                )
                 for it in subscriptions
             ]
-            table(output, [("SUBSCRIPTION", "LAG", "HANDED OUT", "OLDEST"), *lines])
+            table(output, [("SUBSCRIPTION", "LAG", "HANDED OUT", "OLDEST", "WAITS"), *lines])
     output.flush()
 
 
-@app.command()
-def create(topic: TopicName, store: Place) -> None:
-    """Create a topic, and the store if there is none. A topic that is there stays as it is.
-
-    \b
-    Example:
-      gcom topics create orders --store app.db
-    """
-    with _opened(store, make=True) as opened:
-        info = opened.topic(topic).info
-    notice(f"topic {topic!r} is there, with {many(info.count, 'message')}")
+def _offsets(info: TopicInfo) -> str:
+    if not info.count:
+        return f"the next offset is {info.next}"
+    return f"offsets {info.first} to {info.next - 1}, {info.bytes:,} bytes"
 
 
 @app.command()
@@ -160,7 +175,7 @@ def delete(
       gcom topics delete orders --store app.db
       gcom topics delete orders --store app.db --yes
     """
-    with _opened(store) as opened:
+    with opened_store(store) as opened:
         count = opened.existing(topic).info.count
         if not yes and not typer.confirm(f"Delete topic {topic!r} with {many(count, 'message')}?", err=True):
             notice("nothing was changed")
@@ -170,84 +185,13 @@ def delete(
     return 0
 
 
-ListenAt = Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help="Where clients reach it.")]
-ServerName = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="Its name among the servers of a cluster.")
-]
-ClusterName = Annotated[str, typer.Option("--cluster", metavar="NAME", help="The name that all its servers give.")]
-
-
-@app.command()
-def serve(
-    store: Annotated[
-        str, typer.Option("--store", metavar="PLACE", help="A file, or postgresql://…", envvar="GCOM_STORE")
-    ],
-    listen: ListenAt = "127.0.0.1:4711",
-    name: ServerName = None,
-    cluster: ClusterName = "main",
-    registry: options.Registry = None,
-    as_json: options.Json = False,
-) -> None:
-    """Serve the topics of a store to clients, until Ctrl-C: topics.open("gcom://HOST:PORT").
-
-    With --name it is one of several servers, which share the topics: each topic has one owner, and any server may be
-    asked. Servers of one PostgreSQL database take over from each other. Clients of this user reach a server on this
-    machine. From other machines they need certificates (gcom accept), and name it: gcom://NAME@HOST:PORT.
-
-    \b
-    Examples:
-      gcom topics serve --store app.db
-      gcom topics serve --store postgresql://gcom@db/app --name a --registry 127.0.0.1:7411 --listen 127.0.0.1:4711
-    """
-    from gcom.topics.served.serving import TopicsCluster, TopicsServer
-
-    among = TopicsCluster(name, registry, cluster) if name is not None else None
-    with TopicsServer(store, listen, among) as server:
-        _serving(f"serving {store}", server.address, as_json)
-
-
-@app.command()
-def proxy(
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Its name in the cluster.")],
-    listen: ListenAt = "127.0.0.1:4711",
-    cluster: ClusterName = "main",
-    registry: options.Registry = None,
-    as_json: options.Json = False,
-) -> None:
-    """Be a proxy of the servers of a cluster, until Ctrl-C: it brings each call to the owner of its topic.
-
-    Proxies come and go as they like: they keep nothing.
-
-    \b
-    Example:
-      gcom topics proxy --name p --registry 127.0.0.1:7411 --listen 127.0.0.1:4712
-    """
-    from gcom.topics.served.serving import TopicsCluster, TopicsServer
-
-    with TopicsServer(None, listen, TopicsCluster(name, registry, cluster)) as server:
-        _serving(f"a proxy of cluster {cluster}", server.address, as_json)
-
-
-def _serving(what: str, address: str, as_json: bool) -> None:
-    """Say where a server is, and wait for the signal that ends it."""
-    from threading import Event
-
-    output = Output()
-    if as_json:
-        output.row({"type": "serving", "what": what, "address": address})
-    else:
-        output.text(f"{what} at gcom://{address}")
-    output.flush()
-    try:
-        Event().wait()
-    except Interrupted as ended:
-        if ended.status != SIGTERM_STATUS:  # as a service is stopped
-            raise
+for server in (serve, proxy, gateway):
+    app.command()(server)
 
 
 @app.command()
 def demo(
-    kill: Annotated[str, typer.Option(metavar="ROLE", help="Who is killed: producer, consumer or owner.")] = "consumer",
+    kill: Annotated[str, typer.Option(metavar="ROLE", help="Role to kill: producer, consumer or owner.")] = "consumer",
     times: Annotated[int, typer.Option(min=0, max=10_000, metavar="N", help="How often.")] = 10,
     folder: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="A new folder to keep. [default: a temporary one]")
@@ -264,8 +208,8 @@ def demo(
 
     The producer copies a file into a topic. The consumer writes each line into a table of its own, and sends a copy of
     it to another topic. An owner is a server: of three on a PostgreSQL database, or of one that has a file. With --race
-    each of N new topics gets its first messages through several proxies at once, and one owner. The exit status is 1 if
-    anything is lost, doubled, out of order or left over.
+    each of N new topics gets its first messages through several proxies at once, and one owner. Then the audit judges
+    what was asked, answered and stored. The exit status is 1 if anything is lost, doubled, out of order or left over.
 
     \b
     Examples:
@@ -274,20 +218,23 @@ def demo(
       gcom topics demo --kill owner --times 50 --proxies 2
       gcom topics demo --race 1000 --proxies 2
     """
-    from tempfile import TemporaryDirectory
+    from gcom.cli.audits.demos import kept_if_wrong, passes_audit
+    from gcom.demo.kills.worker import LOGS
 
+    def all_is_right(at: Path) -> bool:
+        exact = _race(race, proxies, at, store, as_json) if race else _kills(kill, times, proxies, at, store, as_json)
+        return passes_audit(at / LOGS, as_json=as_json) and exact
+
+    return kept_if_wrong(folder, all_is_right)
+
+
+def _kills(role: str, times: int, proxies: int, folder: Path, store: str | None, as_json: bool) -> bool:
     from gcom.demo.kills.killing import run
+    from gcom.demo.kills.owners import kill_owners
 
+    by_owner = role == "owner"
+    result = kill_owners(times, proxies, folder, store, notice) if by_owner else run(role, times, folder, notice)
     output = Output()
-    with TemporaryDirectory(prefix="gcom-topics-") as temporary:
-        if race:
-            return _race(output, race, proxies, folder or Path(temporary), store, as_json)
-        if kill == "owner":
-            from gcom.demo.kills.owners import kill_owners
-
-            result = kill_owners(times, proxies, folder or Path(temporary), store, notice)
-        else:
-            result = run(kill, times, folder or Path(temporary), notice)
     if as_json:
         output.row(result.row())
     else:
@@ -297,13 +244,14 @@ def demo(
             f"{'in order' if result.in_order else 'out of order'}"
         )
     output.flush()
-    return 0 if result.is_exact else 1
+    return result.is_exact
 
 
-def _race(output: Output, count: int, proxies: int, folder: Path, store: str | None, as_json: bool) -> int:
+def _race(count: int, proxies: int, folder: Path, store: str | None, as_json: bool) -> bool:
     from gcom.demo.kills.racing import run_race
 
     result = run_race(count, proxies, folder, store, notice)
+    output = Output()
     if as_json:
         output.row(result.row())
     else:
@@ -313,63 +261,7 @@ def _race(output: Output, count: int, proxies: int, folder: Path, store: str | N
             f"{result.owned_once} have one owner ({shares}), lost {result.lost}, doubled {result.doubled}"
         )
     output.flush()
-    return 0 if result.is_exact else 1
-
-
-@app.command()
-def trim(
-    topic: TopicName,
-    store: Place,
-    before: Annotated[int | None, typer.Option(min=0, metavar="OFFSET", help="Messages below it go.")] = None,
-    count: Annotated[int | None, typer.Option(min=0, metavar="N", help="The newest N stay.")] = None,
-    age: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="Older ones go.")] = None,
-    size: Annotated[int | None, typer.Option(min=0, metavar="BYTES", help="So much of the newest stays.")] = None,
-    unread_too: Annotated[bool, typer.Option("--unread-too", help="Also what subscriptions have not done.")] = False,
-) -> None:
-    """Delete the oldest messages of a topic. What was sent stays known: duplicates are refused as before.
-
-    \b
-    Examples:
-      gcom topics trim orders --count 100000 --store app.db
-      gcom topics trim orders --age 604800 --size 1000000000 --store app.db
-    """
-    with _opened(store) as opened:
-        found = opened.existing(topic)
-        gone = found.trim(before=before, count=count, age_s=age, size_bytes=size, unread_too=unread_too)
-        notice(f"{many(gone, 'message')} deleted; topic {topic!r} keeps {many(found.info.count, 'message')}")
-
-
-@app.command()
-def check(store: Place) -> int:
-    """Read every message of a store, and name those that are damaged or missing; exit status 1 if there are any.
-
-    \b
-    Example:
-      gcom topics check --store app.db
-    """
-    with _opened(store) as opened:
-        faults, count = opened.check(), sum(it.count for it in opened.topics())
-    output = Output()
-    for fault in faults:
-        output.text(fault)
-    output.flush()
-    notice(f"{many(count, 'message')} read, {many(len(faults), 'fault')}")
-    return 1 if faults else 0
-
-
-@app.command()
-def backup(
-    copy: Annotated[Path, typer.Argument(metavar="COPY", help="The new file.", show_default=False)], store: Place
-) -> None:
-    """Copy a store into a new file, as it is at one moment, while programs use it.
-
-    \b
-    Example:
-      gcom topics backup copy.db --store app.db
-    """
-    with _opened(store) as opened:
-        opened.backup(copy)
-    notice(f"the store {store!r} is copied into {str(copy)!r}")
+    return result.is_exact
 
 
 @app.command()
@@ -384,7 +276,7 @@ def retire(
     Example:
       gcom topics retire orders import --store app.db
     """
-    with _opened(store) as opened:
+    with opened_store(store) as opened:
         found = opened.existing(topic).retire(producer)
     notice(f"producer {producer!r} is forgotten" if found else f"topic {topic!r} has no producer {producer!r}")
     return 0 if found else 1
@@ -398,7 +290,7 @@ def replay(topic: TopicName, subscription: SubscriptionName, store: Place) -> in
     Example:
       gcom topics replay orders billing --store app.db
     """
-    with _opened(store) as opened:
+    with opened_store(store) as opened:
         found = opened.existing(topic)
         known = {it.name: it for it in found.subscriptions()}
         if subscription not in known:
@@ -427,7 +319,7 @@ def peek(
       gcom topics peek orders --store app.db --follow
     """
     output = Output()
-    with _opened(store) as opened:
+    with opened_store(store) as opened:
         reader = opened.existing(topic).read(after, follow=follow)
         for place, message in enumerate(reader):
             if place >= count and not follow:
@@ -453,39 +345,6 @@ def _print(output: Output, message: TopicMessage, as_json: bool) -> None:
     return output.row(row | more)
 
 
-@contextmanager
-def _opened(place: str, make: bool = False) -> Iterator[TopicStore]:
-    """Open a store that is there; only `create` makes one, lest a slip of the pen leave an empty file."""
-    from gcom import topics
-
-    if not make and "://" not in place and not Path(place).is_file():
-        raise BadValue(
-            f"there is no store {place!r}: name its file, or make one with: gcom topics create TOPIC --store {place}"
-        )
-    with topics.open(place) as store:
-        yield store
-
-
-@app.command()
-def record(
-    store: Place,
-    into: Annotated[Path, typer.Option("--into", metavar="LOGDIR", help="The folder of the producers' logs.")],
-    effects: Annotated[
-        list[Path] | None, typer.Option("--effects", metavar="FILE", help="A file that run() got; may be repeated.")
-    ] = None,
-) -> None:
-    """Write down what a store holds, and what was done with it, for `gcom audit LOGDIR`.
-
-    Do it once producers and consumers have ended: a receipt that is younger would look like a loss. Producers write
-    their own part, if they open the store with log_dir.
-
-    \b
-    Examples:
-      gcom topics record --store app.db --into logs/
-      gcom topics record --store app.db --into logs/ --effects ledger.db
-    """
-    from gcom.topics.dump import record_store
-
-    with _opened(store) as opened:
-        count = record_store(opened, into, effects or [])
-    notice(f"{many(count, 'message')} recorded: gcom audit {into}")
+for command in (create, trim, check, backup, export, record, metrics):
+    app.command()(command)
+app.command("import")(import_folder)

@@ -44,7 +44,9 @@ from gcom.values.run import Encoded, Fragment, Payload, Run, Seal, StateToMerge
 
 _pack: Callable[[tuple[Any, ...]], bytes] = msgpack.packb
 # The fields that travel, in the order of the wire; a status is in two rows, so that each is checked at once.
-_COUNTS = attrgetter("view", "held", "consumed", "stable", "sent", "safe", "ordered", "agreed", "partial", "state")
+_COUNTS = attrgetter(
+    *("view", "held", "consumed", "stable", "sent", "safe", "ordered", "agreed", "partial", "state", "arrived")
+)
 _FLAGS = attrgetter("cut_off", "reaches", "wedged", "needs_donor")
 _RECEIPT = attrgetter("held", "read", "served")
 _USUAL: tuple[str, list[Process], bytes] = ("", [], b"")  # nobody leaves, is suspected or unheard
@@ -192,7 +194,7 @@ def _frame(fields: list[Any]) -> Frame:
 
 def _status(fields: list[Any]) -> Status:
     counts, flags, leaving, suspects, receipt, unheard = fields
-    view, held, consumed, stable, sent, safe, ordered, agreed, partial, state = counts
+    view, held, consumed, stable, sent, safe, ordered, agreed, partial, state, arrived = counts
     got, read, served = receipt
     numbers(*counts, *receipt)
     cut_off, reaches, wedged, needs_donor = flags
@@ -202,7 +204,7 @@ def _status(fields: list[Any]) -> Status:
     # Nearly every status has these three at their defaults; the check of each would cost more than all the rest.
     if (leaving, suspects, unheard) != _USUAL:
         leaving, suspects, unheard = _LEAVING.decode(leaving), PROCESSES.decode(suspects), decode_unheard(unheard)
-    told = (tuple(suspects), partial, EnvelopeReceipt(got, read, served), state, needs_donor, unheard or {})
+    told = (tuple(suspects), partial, EnvelopeReceipt(got, read, served), state, needs_donor, unheard or {}, arrived)
     return Status(*marks, cut_off, reaches, wedged, leaving, *told)
 
 

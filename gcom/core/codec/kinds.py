@@ -130,9 +130,9 @@ def matching(what: str, expression: str) -> FieldKind:
 NUMBER = FieldKind(number)
 FLAG = FieldKind(flag)
 BYTES = FieldKind(_blob)
-GROUP = FieldKind(_remembered(names.group_name))
+GROUP = FieldKind(_remembered(names.same_group))
 INSTANCE = matching("instance", r"[0-9a-z]{1,32}(?:-[0-9]{1,6}(?:\.[0-9]{1,6})?-[0-9a-z]{1,16})?")
-PROCESS = matching("process", names.PROCESS.pattern)
+PROCESS = FieldKind(_remembered(names.same_process))
 STREAM = FieldKind(_stream)  # a sender, or the name of the order's log
 ADDRESS = FieldKind(_remembered(names.address))
 PROCESSES = listing(PROCESS, limits.MEMBERS_MAX)

@@ -5,6 +5,7 @@
   operator's order, permits a succession.
 - `adaptive_timeout`: how long a peer may say nothing, from how it has behaved and how slow this process itself is
   (memberlist's Lifeguard; Jacobson 1988 for the estimate).
+- `neighbours`: whom a member watches all the time; in a large view two. `probes`: the questions about a silent member.
 - `connectivity`: links that fail between members that others reach: whom to drop so that the rest hears each other
   (partial partitions: Alfatafta et al. 2020).
 """

@@ -81,6 +81,16 @@ class AdaptiveTimeout:
         if self._asked_ms is not None:
             self._asked_ms = min(now_ms, self._asked_ms + lag_ms)
 
+    def begin_anew(self, heard_ms: int) -> None:
+        """Count from a time on: until then the peer was not expected to say anything."""
+        self.heard_ms = self._window_ms = heard_ms
+        self._longest_ms = 0
+        self._asked_ms = self._indirect_ack_ms = None
+
+    def on_asked(self, now_ms: int) -> None:
+        """Record that others are asked already: a peer that they watch has said nothing for long."""
+        self._asked_ms = now_ms
+
     def on_indirect_ack(self, now_ms: int) -> None:
         """Record that some member hears the peer."""
         self._indirect_ack_ms = now_ms

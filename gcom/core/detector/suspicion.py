@@ -9,13 +9,13 @@ a quorum are left unsuspected.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Collection, Iterable
 from operator import attrgetter
 
 from gcom.core.detector.adaptive_timeout import AdaptiveTimeout, Meaning
 from gcom.core.detector.connectivity import as_bits
+from gcom.core.detector.neighbours import neighbours
+from gcom.core.detector.watch import LONG_AGO_MS, PeerWatch, Trust
 from gcom.core.messages.frames import Misses
 from gcom.core.quorum import is_quorum
 from gcom.values import limits
@@ -26,49 +26,6 @@ from gcom.values.view import View
 
 CUT_OFF = "cut off"  # the reason of a suspicion that others contradict
 _UNHEARD = attrgetter("unheard")
-
-
-class Trust(Enum):
-    """The state of this process's trust in a peer."""
-
-    HEARD = "heard"  # it says something often enough
-    ASKED = "asked"  # silent for longer than it may: others were asked whether they hear it
-    SUSPECTED = "suspected"  # until its reason is over; after a promise kept while the unsuspected are a quorum
-
-
-# Every state and what may follow it.
-TRUSTS: dict[Trust, tuple[Trust, ...]] = {
-    Trust.HEARD: (Trust.HEARD, Trust.ASKED, Trust.SUSPECTED),
-    Trust.ASKED: (Trust.HEARD, Trust.ASKED, Trust.SUSPECTED),
-    Trust.SUSPECTED: (Trust.HEARD,),
-}
-
-
-@dataclass(slots=True)
-class _Watch:
-    timeout: AdaptiveTimeout
-    trust: Trust = Trust.HEARD
-    spoke_ms: int = -1  # when it was last heard; no pause of this process moves it, as it does the timeout's
-    spoke_here_ms: int = -1  # when it was last heard in this group
-    failures: int = 0  # refused connections in a row
-    unanswered_ms: int | None = None  # since when it is heard, but answers no call
-    deaf: bool = False  # suspected because it answers no call
-    suspects: frozenset[Process] = frozenset()  # the peers that it suspects, by its last status
-    unheard: Misses = field(default_factory=dict)  # which member misses which, by its last status
-    reason: str = ""  # why it is suspected; empty while it is not
-    mended: bool = False  # its cause is over, and only a promise keeps the suspicion
-    absent: bool = False  # nobody listens at its address, or a node that does not know it: no proof
-    proof: str = ""  # that it will never vote again, once there is one
-
-    def become(self, trust: Trust, reason: str = "") -> None:
-        assert trust in TRUSTS[self.trust], f"{self.trust} to {trust}"
-        assert bool(reason) == (trust is Trust.SUSPECTED), "a suspicion has a reason, and nothing else has"
-        self.trust, self.reason, self.mended = trust, reason, False
-
-    @property
-    def missed(self) -> bool:
-        """Return whether it is suspected, and still for cause."""
-        return self.trust is Trust.SUSPECTED and not self.mended
 
 
 class Detector:
@@ -90,12 +47,16 @@ class Detector:
             detection.scaled_ms, (limits.DETACH_MS, limits.TIE_MS, limits.DETACH_MS - limits.SILENCE_MS)
         )
         self._lag_max_ms = detection.scaled_ms(limits.SILENCE_MS)
+        self._wake_ms = detection.extended_ms(limits.WAKE_MS)
         self._view: View | None = None
-        self._watched: dict[Process, _Watch] = {}
+        self._watched: dict[Process, PeerWatch] = {}
+        self._awake: dict[Process, PeerWatch] = {}  # those of which something is expected
+        self.far: dict[Process, None] = {}  # peers that others watch, by rank: their links may rest
         self.suspects: dict[Process, str] = {}  # by this process, and why
         self.dead: dict[Process, str] = {}  # will never vote again, with the proof; silence is none
         self.named: frozenset[Process] = frozenset()  # suspected by somebody, this process or another
         self._ticked_ms: int | None = None
+        self.tick_ms = limits.HEARTBEAT_MS // 2  # until the next tick
         self._lag_ms = 0  # how late this process ran lately
         self.sticky = False  # promised to a change: a suspicion stays until the next view
 
@@ -103,12 +64,15 @@ class Detector:
         """Watch the members of `view`; what was known of those who stay is kept, suspicions too."""
         others = [member for member in view.members if member != self._process]
         self._watched = {
-            peer: self._watched.get(peer) or _Watch(AdaptiveTimeout(now_ms, self._detection), spoke_here_ms=now_ms)
+            peer: self._watched.get(peer) or PeerWatch(AdaptiveTimeout(now_ms, self._detection), spoke_here_ms=now_ms)
             for peer in others
         }
-        for watch in self._watched.values():
+        for peer, watch in self._watched.items():
             watch.unheard = {}  # by ranks, which are of the view that is left
-        self._view = view
+            self.wake(peer, now_ms)
+        self._view, self._awake = view, dict(self._watched)
+        near = neighbours(view, self._process)
+        self.far = dict.fromkeys(peer for peer in others if peer not in near)
         self.sticky = False
         self._review()
         if self._ticked_ms is None:
@@ -118,6 +82,9 @@ class Detector:
         """Record that something came from a peer, whose status has these suspects and misses."""
         watch = self._watched.get(peer)
         if watch:
+            if watch.rests or watch.doubted:
+                watch.timeout.begin_anew(now_ms)
+                watch.doubted = False
             watch.timeout.heard(now_ms)
             watch.spoke_ms, watch.spoke_here_ms, watch.unheard = now_ms, now_ms, unheard or {}
             watch.failures, watch.absent = 0, False
@@ -139,7 +106,8 @@ class Detector:
         own_max_ms = limits.OWN_EXCHANGE_MS + 2 * limits.HEARTBEAT_MS
         if watch is None or watch.trust is not Trust.HEARD or now_ms - watch.spoke_here_ms > own_max_ms:
             return False
-        watch.timeout.heard(now_ms)
+        if not watch.rests:
+            watch.timeout.heard(now_ms)
         watch.spoke_ms = now_ms
         return watch.unanswered_ms is None and not watch.failures
 
@@ -149,7 +117,7 @@ class Detector:
         if watch and watch.reason == "stuck":
             self._forgive(watch)
 
-    def _forgive(self, watch: _Watch) -> None:
+    def _forgive(self, watch: PeerWatch) -> None:
         """Take a suspicion back, where that is possible; its cause is over either way."""
         if watch.trust is Trust.HEARD or watch.proof:
             return
@@ -218,6 +186,7 @@ class Detector:
         watch = self._watched.get(peer)
         if watch is None or watch.trust is Trust.SUSPECTED:
             return False
+        watch.rests, self._awake[peer] = False, watch
         watch.become(Trust.SUSPECTED, reason)
         self._review()
         return True
@@ -233,14 +202,16 @@ class Detector:
         """Return the peers that became suspected, silent or deaf; and by helper, the peers to ask it about."""
         self._forgive_own_lag(now_ms)
         suspected: list[Process] = []
-        quiet: list[Process] = []
-        for peer, watch in self._watched.items():
+        quiet: dict[Process, bool] = {}  # whether all are to be asked
+        for peer, watch in self._awake.items():
             if watch.unanswered_ms is not None and self._is_deaf(watch, now_ms) and self.suspect(peer, CUT_OFF):
                 watch.deaf = True
                 suspected.append(peer)
             # Nearly all were heard lately: asked here, they cost no call.
             heard_ms, min_ms = watch.timeout.heard_ms, watch.timeout.min_ms
-            if now_ms < heard_ms + min_ms or not watch.timeout.is_long(now_ms, self._lag_ms):
+            if now_ms < max(heard_ms + min_ms, watch.spared_until_ms):
+                continue
+            if not watch.timeout.is_long(now_ms, self._lag_ms):
                 continue
             if watch.trust is Trust.SUSPECTED:
                 watch.mended = watch.mended and watch.reason == "stuck"  # its link fails again
@@ -251,17 +222,73 @@ class Detector:
             if meaning is Meaning.SILENT and self.suspect(peer, reason):
                 suspected.append(peer)
             elif meaning is Meaning.ASK:
-                watch.become(Trust.ASKED)
                 # Asked below in one frame per helper: 1. A switch fails, and 30 members are silent. 2. Each
                 # would be asked about by a call of its own.
-                quiet.append(peer)
+                quiet[peer] = watch.trust is Trust.HEARD and bool(self.far) and peer not in self.far
+                watch.become(Trust.ASKED)
         asked: dict[Process, tuple[Process, ...]] = {}
-        for peer in quiet:
-            for helper in self._helpers(peer, now_ms)[: limits.PROBE_HELPERS]:
+        for peer, by_all in quiet.items():
+            for helper in self._helpers(peer, now_ms)[: None if by_all else limits.PROBE_HELPERS]:
                 asked[helper] = (*asked.get(helper, ()), peer)
+        if any(quiet.values()):
+            self.doubt(now_ms)
         return suspected, asked
 
-    def _is_deaf(self, watch: _Watch, now_ms: int) -> bool:
+    # links that rest
+
+    def rests(self, peer: Process) -> bool:
+        """Return whether a peer is not expected to say anything."""
+        watch = self._watched.get(peer)
+        return watch is not None and watch.rests
+
+    def rest(self, peer: Process, quiet: bool) -> None:
+        """Expect nothing of a peer any more, since others watch it; `quiet`: nobody doubts anybody."""
+        watch = self._watched[peer]
+        watch.rests, watch.doubted = True, watch.doubted and not quiet
+        self._awake.pop(peer, None)
+
+    def wake(self, peer: Process, now_ms: int) -> bool:
+        """Expect to hear a peer again, which counts as heard until now; return whether it rested."""
+        if not self.rests(peer):
+            return False
+        watch = self._awake[peer] = self._watched[peer]
+        watch.rests = False
+        if watch.doubted:
+            watch.spared_until_ms = now_ms + self._wake_ms
+        else:
+            watch.timeout.begin_anew(now_ms)
+        return True
+
+    def spare(self, peer: Process, until_ms: int) -> None:
+        """Expect to hear a peer after a time, and not before."""
+        self._watched[peer].spared_until_ms = until_ms + self._wake_ms
+
+    def doubt(self, now_ms: int) -> None:
+        """Count those that rest as heard no longer: a member is silent, and they may be behind the same cut."""
+        # As long ago as that one. So where no quorum is left, this process is detached as soon as if it had watched
+        # all. But each has time to say something before it is suspected.
+        for watch in [self._watched[peer] for peer in self.far if self.wake(peer, now_ms)]:
+            watch.doubted, watch.spared_until_ms = True, now_ms + self._wake_ms
+            watch.timeout.begin_anew(now_ms - watch.timeout.min_ms)
+
+    def on_asked(self, silent: Collection[Process], now_ms: int) -> list[Process]:
+        """Take the word of a member that watches these, and hears nothing; return those that are to be called."""
+        if any(map(self.rests, silent)):
+            self.doubt(now_ms)
+        found = [(peer, self._watched[peer]) for peer in silent if peer in self.far]
+        called = [(peer, watch) for peer, watch in found if watch.doubted and now_ms < watch.spared_until_ms]
+        # Their neighbours have waited already: what they do not say now they are suspected for.
+        for _, watch in called:
+            watch.spared_until_ms = LONG_AGO_MS
+            watch.timeout.on_asked(now_ms)
+        return [peer for peer, _ in called]
+
+    @property
+    def is_quiet(self) -> bool:
+        """Return whether nobody doubts anybody, as far as is known here."""
+        return not self.named and self.is_calm and all(watch.trust is Trust.HEARD for watch in self._awake.values())
+
+    def _is_deaf(self, watch: PeerWatch, now_ms: int) -> bool:
         """Return whether a peer is heard, has long answered no call, and does not suspect this process in turn."""
         # Only its side can open a connection (a firewall, say): it would hear replies for ever, and no call.
         since_ms = watch.unanswered_ms
@@ -279,11 +306,14 @@ class Detector:
 
     def _hears(self, peer: Process, now_ms: int, within_ms: int) -> bool:
         watch = self._watched.get(peer)
-        return watch is not None and watch.trust is not Trust.SUSPECTED and now_ms - watch.timeout.heard_ms < within_ms
+        return watch is not None and watch.trust is not Trust.SUSPECTED and watch.speaks(now_ms, within_ms)
 
     def indirect_ack(self, peers: tuple[Process, ...], now_ms: int) -> tuple[Process, ...]:
         """Return those of these peers that this process hears."""
-        return tuple(peer for peer in peers if self._hears(peer, now_ms, self._ack_within_ms))
+        heard = [peer for peer in peers if self._hears(peer, now_ms, self._ack_within_ms)]
+        # Of one that others watch its own word counts, and not that nobody doubts it.
+        since_ms = now_ms - self._ack_within_ms
+        return tuple(peer for peer in heard if peer not in self.far or self._watched[peer].spoke_ms > since_ms)
 
     def on_indirect_ack(self, peers: tuple[Process, ...], now_ms: int) -> None:
         """Record that a member hears these peers."""
@@ -292,17 +322,21 @@ class Detector:
                 self._watched[peer].timeout.on_indirect_ack(now_ms)
 
     def _forgive_own_lag(self, now_ms: int) -> None:
-        """Count own lag: ticks are due every half a heartbeat, and a late one says that this process did not run."""
+        """Count own lag: a late tick says that this process did not run."""
         since_ms = now_ms - self._ticked_ms if self._ticked_ms is not None else 0
         self._ticked_ms = now_ms
-        late_ms = min(since_ms - limits.HEARTBEAT_MS // 2, self._lag_max_ms)
+        late_ms = min(since_ms - self.tick_ms, self._lag_max_ms)
         # Fades by an eighth per tick: one late tick is forgotten after some two seconds.
         self._lag_ms = max(late_ms, self._lag_ms * 7 // 8)
         # Without this a process that wakes from a pause of 5 s would suspect everybody at once.
-        if since_ms > limits.HEARTBEAT_MS + limits.LAG_MS:
+        usual_ms = self.tick_ms + limits.HEARTBEAT_MS // 2
+        if since_ms > usual_ms + limits.LAG_MS:
             for watch in self._watched.values():
-                watch.timeout.forgive(since_ms - limits.HEARTBEAT_MS, now_ms)
+                watch.timeout.forgive(since_ms - usual_ms, now_ms)
                 watch.unanswered_ms = None
+        # While most rest there is less to look at: it is done with the heartbeats, and costs no wake of its own.
+        rests = len(self._awake) < len(self._watched)
+        self.tick_ms = limits.HEARTBEAT_MS if rests else limits.HEARTBEAT_MS // 2
 
     def contested(self, peer: Process) -> bool:
         """Return whether this process suspects a peer that others heard and that some member does not suspect."""
@@ -364,7 +398,7 @@ class Detector:
         return [
             peer
             for peer, watch in self._watched.items()
-            if not watch.missed and now_ms - watch.timeout.heard_ms < self._ack_within_ms
+            if not watch.missed and watch.speaks(now_ms, self._ack_within_ms)
         ]
 
     @property
@@ -397,8 +431,9 @@ class Detector:
         return watch is not None and watch.trust is Trust.SUSPECTED
 
     def spoke_ms(self, peer: Process) -> int:
-        """Return the time when the peer was last heard, in ms."""
-        return self._watched[peer].spoke_ms
+        """Return the time when the peer was last heard, in ms; where it rests, when one that watches others was."""
+        spoke = [self._watched[peer].spoke_ms]
+        return max(spoke + [watch.spoke_ms for watch in self._awake.values()] if self.rests(peer) else spoke)
 
     def spoke_here_ms(self, peer: Process) -> int:
         """Return when a peer was last heard in this group."""
@@ -424,11 +459,9 @@ class Detector:
         )
 
     def _heard_within(self, within_ms: int, now_ms: int) -> set[Process]:
-        found = {self._process}
-        for peer, watch in self._watched.items():
-            silent_ms = now_ms - watch.timeout.heard_ms
-            if not watch.proof and (
-                silent_ms < within_ms or silent_ms < watch.timeout.limit_ms(self._lag_ms) + self._grace_ms
-            ):
+        found = {self._process, *(self._watched.keys() - self._awake.keys())}
+        for peer, watch in self._awake.items():
+            limit_ms = max(within_ms, watch.timeout.limit_ms(self._lag_ms) + self._grace_ms)
+            if not watch.proof and watch.speaks(now_ms, limit_ms):
                 found.add(peer)
         return found

@@ -1,4 +1,4 @@
-"""One entry of the registry's table, and where it is kept (gcom/core/directory/table.py)."""
+"""An entry of the registry's table, and where it is kept (gcom/core/directory/table.py)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Seats = tuple[tuple[Process, Address], ...]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One life of an entry; replaced whole, never changed in part. Without a view nobody has joined.
+    """A life of an entry; replaced whole, never changed in part. Without a view nobody has joined.
 
     `noted` may be in view `noted_view`. `older` have registered an older view, or an instance that stands below, or
     were put out and may live.

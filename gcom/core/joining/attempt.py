@@ -40,7 +40,7 @@ _BEGIN_ANEW = "the registry to let it begin anew"
 
 
 class JoinAttempt:
-    """One process on its way in. `targets` are the members that it asks now, and whether each has answered."""
+    """A process on its way in. `targets` are the members that it asks now, and whether each has answered."""
 
     def __init__(
         self,

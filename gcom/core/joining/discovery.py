@@ -35,7 +35,7 @@ class _Seat:
 
 
 class Discovery:
-    """One process's search. `discover_request` is its word of itself."""
+    """A process's search. `discover_request` is its word of itself."""
 
     def __init__(self, process: Process, definition: Definition, discover_request: DiscoverRequest) -> None:
         self.discover_request = discover_request
@@ -122,7 +122,7 @@ class Discovery:
     def begun(self) -> GroupInfo:
         """Return the instance that this process begins. Its id is made of its beginner's, which begins one at most."""
         name, _, incarnation = self._process.partition("#")
-        letters = "".join(filter(str.isalnum, name.lower()))[:15]  # an id has nothing else
+        letters = "".join(it for it in name.lower() if it.isascii() and it.isalnum())[:15]  # an id has nothing else
         instance = f"{len(letters):x}{letters}{incarnation}"
         return GroupInfo(self._definition, instance, 0, (), (), alive=False)
 

@@ -22,7 +22,7 @@ from gcom.values.view import View
 
 
 class Joining:
-    """One process on its way in. `entered` is the INSTALL by which it is in, once it is; `failed`: it gives up."""
+    """A process on its way in. `entered` is the INSTALL by which it is in, once it is; `failed`: it gives up."""
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class Joining:
         self._transfer = transfer
         self._links = links
         self._outside: set[tuple[str, int]] = set()  # the views, by instance, of which it gave its word to be no member
+        self._withdrawn_ms = 0  # the time at which it asks no more, as it is to leave; 0: it wants to be in
         self.succeeds: Succeeds | None = None  # what the instance that is entered follows
 
     @property
@@ -82,6 +83,13 @@ class Joining:
                 # Twice: one refused call may be a restart of the node, whose port is back a moment later.
                 if peer in self._links and (dead or self._links[peer].failures > 1):
                     self._follow(self._entering.on_unreached(peer, dead, now_ms), now_ms)
+            case events.Leave():
+                # 1. A member lets this process in. 2. Its application breaks the join off. 3. Gone at once, it would
+                # be taken for dead. So it waits for that view, and leaves it.
+                self._withdrawn_ms = now_ms + limits.WITHDRAW_MS
+                self.failed = not (self._asked or self._entering.called)
+            case events.Tick() if 0 < self._withdrawn_ms <= now_ms:
+                self.failed = True
             case events.Tick():
                 self._follow(self._entering.tick(now_ms), now_ms)
             case events.SequencerAnswered():

@@ -21,7 +21,7 @@ from gcom.values.view import View
 
 
 class Merge:
-    """One member's part. `rival` is the other instance's leader, once this process knows of one."""
+    """A member's part. `rival` is the other instance's leader, once this process knows of one."""
 
     def __init__(
         self,

@@ -3,7 +3,8 @@
 A view change is one value agreed among the members of the view that is left: the next members and the *flush point*
 (how far each stream counts). Join, leave and crash are this one mechanism (docs/protocols/view_change.md).
 
-- `triggers`: why there should be another view, and who may propose it. `admission`: who may come in.
+- `triggers`: why there should be another view, and who may propose it. `admission`: who may come in; `door`: how a
+  process that asks is answered and noted. `arrivals`: who has installed the view.
 - `consensus`: single-decree Paxos (Lamport 2001) per view; the proposer asks, members promise and are wedged, accept,
   install. `view_change`: the routes between suspicion, consensus, flush and streams. `flush`: fetches missing payloads.
 - `succession`, `in_doubt`: how survivors go on where no quorum can be again, and what a detached member cannot know

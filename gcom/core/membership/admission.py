@@ -7,17 +7,21 @@ A member that went because of a bad link would be let in and dropped again for a
 that went, and was not proven dead, is let in again only when every member has answered it. The joiner shows this: it
 names the members that it has reached.
 
+A process that nobody can call is let in and put out again: it never hears that it is in. So the name of one that never
+took up its view is let in again only once it has answered a call.
+
 A link that fails and mends all the time would cost two views each time: so a name that went for its link again and
 again stays out longer each time (exponential back-off, as route flap damping: RFC 2439 §4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gcom.core.detector.suspicion import CUT_OFF, Detector
 from gcom.core.messages.frames import Join, JoinRefused, Reach
+from gcom.core.messages.registry import Answer, Done, Refusal
 from gcom.values import limits, names
 from gcom.values.definition import Definition, Netsplit, uninvited
 from gcom.values.lineage import Extent
@@ -75,6 +79,7 @@ class Joiner:
     takes_state: bool
     own: Extent  # as in Standing
     reaches: bool = True  # every member that is not suspected
+    answers: bool = True  # a call of this process, or its name need not
     noted: bool = False  # the registry has noted that it may be in the next view
 
 
@@ -90,9 +95,16 @@ class Admission:
         # on, and finds A and B dead. If the registry could not name D, C would begin a successor beside view 6.
         self._notes = definition.netsplit is Netsplit.PRIMARY
         self._noting: tuple[Process, ...] = ()  # the registry is asked to note these
+        self._no_note = ""  # why the disk of the registry did not take the last of them
         self._note_at_ms = 0  # when it may be asked
         self._cut_off: dict[str, None] = {}  # names, in order; the oldest are forgotten at the bound
         self._flaps = FlapDamping()
+        self._never_in: dict[str, None] = {}  # names that never took up the view that let them in; oldest first
+        self._unanswered: dict[Process, int] = {}  # calls to joiners that failed in a row
+
+    def on_never_in(self, joiners: Iterable[Process]) -> None:
+        """Record joiners that are put out of the view that let them in, and never took it up."""
+        self._never_in |= dict.fromkeys(map(names.name_of, joiners))
 
     def install(self, view: View, left: Mapping[Process, str], now_ms: int) -> None:
         """Begin a view: forget joiners that are in now; keep the names that left for their links."""
@@ -100,6 +112,8 @@ class Admission:
         self._cut_off |= dict.fromkeys(sorted(_cut_off(left)))
         kept = [name for name in self._cut_off if name not in view.names][-limits.GONE_MAX :]
         self._cut_off = dict.fromkeys(kept)
+        never_in = [name for name in self._never_in if name not in view.names][-limits.GONE_MAX :]
+        self._never_in = dict.fromkeys(never_in)
         # Who waits under a name that has just gone for its links is
         # forgotten: it asks again, and shows what it reaches.
         self.waiting = {
@@ -130,14 +144,27 @@ class Admission:
         # From its first question on. If each repetition counted, no
         # word of the holder would ever be later than the question.
         asked_ms = joiner.asked_ms if joiner else now_ms
-        refusal = self._taken(name, asked_ms, view, detector) or self._full(name, view, detector, new=joiner is None)
+        refusal = (
+            self._unnoted(joiner)
+            or self._taken(name, asked_ms, view, detector)
+            or self._full(name, view, detector, new=joiner is None)
+            or self._uncallable(who, join.address)
+        )
         if refusal is not None:
             self.waiting.pop(who, None)
             return refusal
-        # A note has the address too; at another address it is another life, which the registry must learn of.
-        noted = joiner is not None and joiner.noted and joiner.address == join.address
-        self.waiting[who] = Joiner(who, join.address, asked_ms, now_ms, join.takes_state, join.own, reaches, noted)
+        # Both are of an address; at another one it is another life, which the registry must learn of.
+        known = joiner if joiner and joiner.address == join.address else None
+        marks = name not in self._never_in or bool(known and known.answers), bool(known and known.noted)
+        self.waiting[who] = Joiner(who, join.address, asked_ms, now_ms, join.takes_state, join.own, reaches, *marks)
         return Reach(view.members, view.addresses) if holder and not reaches else None
+
+    def _unnoted(self, joiner: Joiner | None) -> JoinRefused | None:
+        """Refuse a joiner that the registry's disk did not take: it would wait until its time is over."""
+        if joiner is None or joiner.noted or not self._no_note:
+            return None
+        group = self._definition.group
+        return JoinRefused("StorageUnavailable", f"nobody can join group {group!r} now: {self._no_note}")
 
     def _taken(self, name: str, asked_ms: int, view: View, detector: Detector) -> JoinRefused | None:
         # Only a sign of life after the question counts: `kill -9` and a restart under the same name must not wait for
@@ -156,23 +183,48 @@ class Admission:
         replaces = self.holder(name, view) is not None
         # Suspects count as gone: the change that lets it in takes them out.
         if not replaces and len(view.members) - len(detector.suspects) >= limits.MEMBERS_MAX:
-            return JoinRefused("Unavailable", f"group {group!r} is full: at most {limits.MEMBERS_MAX} members")
+            text = f"group {group!r} is full: it has {limits.MEMBERS_MAX} members, the most there may be"
+            return JoinRefused("Unavailable", f"{text}; join when one has left, or use several groups")
         if new and len(self.waiting) >= limits.JOINS_PENDING_MAX:
             text = f"{limits.JOINS_PENDING_MAX} processes wait to join group {group!r}, the most there may: try again"
             return JoinRefused("Unavailable", text)
         return None
 
+    def _uncallable(self, who: Process, address: Address) -> JoinRefused | None:
+        """Refuse a joiner that was called in vain, and once more: it may just have started."""
+        if self._unanswered.get(who, 0) < 2:
+            return None
+        del self._unanswered[who]  # if it asks again it is called again
+        place = address.partition("@")[0]
+        text = f"{self._process} cannot call {who} back at {place}, so it does not admit it"
+        return JoinRefused("Unavailable", f"{text}: open that port in the firewall, or advertise another address")
+
+    def on_called(self, who: Process, answers: bool) -> None:
+        """Record whether a joiner has answered a call of this process."""
+        if joiner := self.waiting.get(who):
+            self._unanswered[who] = 0 if answers else self._unanswered.get(who, 0) + 1
+            self.waiting[who] = replace(joiner, answers=answers)
+
+    @property
+    def to_call(self) -> dict[Process, Address]:
+        """The joiners that have to answer a call first, and have not yet."""
+        return {who: joiner.address for who, joiner in self.waiting.items() if not joiner.answers}
+
     def to_note(self, now_ms: int) -> tuple[tuple[Process, Address], ...]:
         """Return the joiners that the registry is to note now: all that wait, if that is news to it."""
-        waiting = list(self.waiting.values()) if self._notes else []
+        waiting = [joiner for joiner in self.waiting.values() if joiner.answers] if self._notes else []
         # One request at a time, and each repeats all: the registry drops notes with every view.
         if self._noting or now_ms < self._note_at_ms or all(joiner.noted for joiner in waiting):
             return ()
-        self._noting = tuple(joiner.process for joiner in waiting)
+        self._noting, self._no_note = tuple(joiner.process for joiner in waiting), ""
         return tuple((joiner.process, joiner.address) for joiner in waiting)
 
-    def on_noted(self, done: bool, now_ms: int) -> None:
+    def on_noted(self, answer: Answer | None, now_ms: int) -> None:
         """Take the registry's answer: it has noted those it was asked to, or must be asked again."""
+        done = isinstance(answer, Done)
+        # What passes within seconds, such as a registry that starts, is no reason to turn anybody away.
+        full = isinstance(answer, Refusal) and answer.code == "StorageUnavailable"
+        self._no_note = answer.text if isinstance(answer, Refusal) and full else ""
         # Only those that the request named: a joiner that came since is not on the registry's disk yet.
         for who in self._noting if done else ():
             if who in self.waiting:
@@ -193,7 +245,7 @@ class Admission:
         # link asks before the others have missed it. It would go out and come in with one view, again and again.
         for joiner in self.waiting.values():
             name = names.name_of(joiner.process)
-            ripe = joiner.noted or not self._notes
+            ripe = joiner.answers and (joiner.noted or not self._notes)
             if ripe and self._is_proven(joiner, cut_off) and name not in taken and len(taken) < limits.MEMBERS_MAX:
                 taken.add(name)
                 chosen.append(joiner)
@@ -219,6 +271,7 @@ class Admission:
         self._flaps.forget(now_ms)
         for who in [it for it, joiner in self.waiting.items() if now_ms - joiner.heard_ms >= limits.SILENCE_MS]:
             del self.waiting[who]
+        self._unanswered = {who: count for who, count in self._unanswered.items() if who in self.waiting}
 
     def holders_asked_for(self, view: View) -> list[Process]:
         """Return the members whose name a joiner waits for; they are to be heard now."""

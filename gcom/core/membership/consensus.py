@@ -103,7 +103,7 @@ class _Proposal:
 
 
 class Consensus:
-    """One member's acceptor, and its proposer while it has an attempt. `promised` only grows within a view."""
+    """A member's acceptor, and its proposer while it has an attempt. `promised` only grows within a view."""
 
     def __init__(self, process: Process, tie_breaker: TieBreaker = TieBreaker.LEADER) -> None:
         self.process = process

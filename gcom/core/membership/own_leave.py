@@ -23,7 +23,7 @@ class LeaveWish(NamedTuple):
 
 
 class OwnLeave:
-    """The wish of this process to leave its view, the decision by which it does, and who of those who stay have that.
+    """The leave request of this process, its decision, and the members that stay and have installed it.
 
     1. A sends m, and leaves. 2. A and C accept the cut with m in it; C, which fell silent, is put out. 3. B, which
     stays, lacks m, and nobody but A could give it. So A waits until a majority of those who stay have gone on.

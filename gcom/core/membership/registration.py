@@ -33,7 +33,7 @@ class Verdict(Enum):
 
 
 class Registration:
-    """One member's requests to the table of groups."""
+    """A member's requests to the table of groups."""
 
     def __init__(self, process: Process, found: GroupInfo) -> None:
         self._process = process
@@ -71,7 +71,9 @@ class Registration:
             return []
         # Half a lease for ordinary members: where the leader does not reach the
         # registry, one request of theirs may be lost, and the lease does not run out.
-        every_ms = limits.RENEW_MS if leads or detached else limits.LEASE_MS // 2
+        # Of a large group not all: as many as if it were the largest in which all watch all.
+        share = max(1, len(view.members) // limits.WATCH_ALL_MAX)
+        every_ms = limits.RENEW_MS if leads or detached else limits.LEASE_MS // 2 * share
         news = self._told_detached != detached or (leads and self._told != view)
         # One request at a time: a registry that hangs must not make requests pile up.
         if self._unanswered or not (news or now_ms - self._told_ms >= every_ms):

@@ -38,7 +38,7 @@ class Triggers:
         self.detector = Detector(process, definition.tie_breaker, definition.detection)
         self._connectivity = Connectivity(definition.detection)
         self.unheard: Misses = {}  # which member misses which, as this process can say
-        self.dropped: tuple[Process, ...] = ()  # without these, no two are left that do not reach each other
+        self.dropped: tuple[Process, ...] = ()  # smallest set whose removal leaves a full mesh
         self._beyond: set[Process] = set()  # those of them that this process does not reach, though it may hear them
         self._calm = True  # whether the four above are those of a group without a conflict
         self.admission = Admission(definition, process)

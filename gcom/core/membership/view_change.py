@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
+from gcom.core.detector.probes import IndirectProbes
 from gcom.core.links import Links
+from gcom.core.membership.arrivals import Arrivals
 from gcom.core.membership.consensus import AskWitness, Consensus, ConsensusState, Out, Say, StartFlush, Wedge
 from gcom.core.membership.flush import Flush
 from gcom.core.membership.in_doubt import InDoubt
@@ -36,7 +38,7 @@ from gcom.values.view import View
 
 
 class ViewChanger:
-    """One member's way through its views. Once `ended` is set its session is over, and it is only read."""
+    """A member's way through its views. Once `ended` is set its session is over, and it is only read."""
 
     def __init__(
         self,
@@ -77,6 +79,13 @@ class ViewChanger:
     def review(self) -> None:
         """See whether a change is under way or wanted; `advance` does so itself."""
         self.busy = self.consensus.state is not ConsensusState.NORMAL or self.triggers.wants()
+
+    def promised_to(self, now_ms: int, lately: bool) -> Process | None:
+        """Return the proposer of a change to which this process has promised, unless it is suspected."""
+        if self.consensus.state is ConsensusState.NORMAL or self.triggers.detector.suspected(self.consensus.proposer):
+            return None
+        is_late = now_ms - self._promised_ms >= limits.WAKE_MS
+        return None if lately and is_late else self.consensus.proposer
 
     @property
     def live_others(self) -> list[Process]:
@@ -120,22 +129,25 @@ class ViewChanger:
         suspects = self.triggers.detector.suspects
         self.effects += [Suspected(peer, self.view.number, suspects[peer]) for peer in peers]
         if peers:
-            self._links.owe_status(self.live_others)
+            self._links.owe_status(self.arrivals.first_told(self.live_others))
 
-    def on_probe(self, source: Process, probe: frames.Probe, now_ms: int) -> None:
-        """Answer a member that asks whether others are heard here."""
-        heard = self.triggers.detector.indirect_ack(probe.silent, now_ms)
-        if heard and probe.view == self.view.number:
-            self._links.say(source, frames.IndirectAck(self.view.number, heard))
-
-    def installed_by(self, peer: Process) -> None:
-        """Record that a peer, or this process, is in this view."""
+    def installed_by(self, peer: Process, bits: int = 0) -> None:
+        """Record that a peer, or this process, is in this view, and those others that a leader's status names."""
         self.triggers.detector.caught_up(peer)
-        if peer in self.behind:
-            self.behind.remove(peer)
-            # Suspected ones are waited for too: one of them may be the member without which there is no quorum.
-            if not self.behind:
-                self._streams.release_previous()
+        told = self.arrivals.told(bits) if bits else []
+        for arrived in told:
+            self._streams.on_installed(arrived)
+        # Suspected ones are waited for too: one of them may be the member without which there is no quorum.
+        if sum(self.arrivals.add(arrived) for arrived in (peer, *told)) and not self.behind:
+            self._streams.release_previous()
+            self._links.owe_status(self.others if self.arrivals.tells_all else ())
+        if told:
+            self._links.wake_all()  # what waits for them to be in the view may go
+
+    @property
+    def behind(self) -> set[Process]:
+        """The members that are not known to have installed the view."""
+        return self.arrivals.behind
 
     def seek(self, member: Process) -> None:
         """Record that a member, this one perhaps, waits for state that its donor cannot give."""
@@ -383,7 +395,10 @@ class ViewChanger:
         # Before the barrier's TakeState, which `transfer.install` gives: who enters with this view is then given a
         # state that has the merge in it, and merges nothing (netsplit.md, "Why it is the same everywhere", 4).
         self.effects += [MergeState(number, sender, state) for sender, state in self._streams.take_states_to_merge()]
-        self.tombstones.left_view(decision, self.behind)
+        # One that is told late who has arrived takes all that go for such that were in: they enter as other processes.
+        self.tombstones.left_view(decision, set() if self.arrivals.is_told else self.behind)
+        never_in = self.arrivals.stuck.intersection(self._entry.decision.joined, decision.left)
+        self.triggers.admission.on_never_in(sorted(never_in))
         self._streams.install(decision, serial)
         self.effects += self._transfer.install(decision, now_ms)
         self._begin_view(install, now_ms)
@@ -398,12 +413,15 @@ class ViewChanger:
         self.triggers.install(decision, now_ms)
         self._rank, self._retry_ms = view.rank(self.process), now_ms
         self.others = tuple(member for member in view.members if member != self.process)
-        self.behind = set(view.members)  # have not said yet that they are in it
+        self.probes = IndirectProbes(self.triggers.detector, self._links, view.number)
+        self.arrivals = Arrivals(self.process, view, self.triggers.detector.far)
         self.own_leave.clear()
         self._installed_ms = now_ms  # who is behind for too long since is `stuck`
         self.tombstones.install(decision, now_ms)
         members = {peer: view.address(peer) for peer in self.others}
         self._links.rewire(members, self.tombstones.leavers, now_ms)
+        # Each member must hear which others have installed the view: until all have, it keeps the last view's payloads.
+        self._links.owe_status(self.arrivals.first_told(self.others))
         self.installed_by(self.process)
 
     # the end, and time
@@ -447,8 +465,7 @@ class ViewChanger:
         suspected, asked = self.triggers.detector.tick(now_ms)
         if suspected:
             self._say_suspected(suspected)
-        for helper, silent in asked.items():
-            self._links.say(helper, frames.Probe(self.view.number, silent))
+        self.probes.ask(asked)
         self.triggers.judge_links(now_ms)
         self.triggers.admission.tick(now_ms)
         self._transfer.tick(now_ms, self.triggers.detector.suspects)
@@ -459,8 +476,8 @@ class ViewChanger:
             return
         self._look_for_quorum(now_ms)
         # A member that is heard, and yet does not get this view's decision, would hold up every later change.
-        if now_ms - self._installed_ms >= self._silence_max_ms:
-            for peer in sorted(self.behind):
+        if self.behind and now_ms - self._installed_ms >= self._silence_max_ms:
+            for peer in sorted(self.arrivals.stuck):
                 self.suspect(peer, "stuck")
         for leaver in self.tombstones.forget(now_ms):
             self._links.close(leaver)

@@ -274,7 +274,7 @@ class Serve:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One result of a group call of this process: each member asked has one, unless the call ends before."""
+    """A result of a group call of this process: each member asked has one, unless the call ends before."""
 
     call: int
     member: Process

@@ -59,6 +59,7 @@ class Status(NamedTuple):
     state: int = 0  # chunks held of the state that the target gives
     needs_donor: bool = False  # waits for state, and its donor has failed
     unheard: Misses = NO_MISSES  # which member misses which now, as the source knows
+    arrived: int = 0  # of a large view's leader: which others have installed the view, as bits of their ranks - 1
 
 
 class Keeping(IntEnum):
@@ -325,7 +326,7 @@ Control = (
 
 
 class Frame(NamedTuple):
-    """One call, or the reply to one (which has no runs, fragments, orders or envelopes, and of control only
+    """A call, or the reply to one (which has no runs, fragments, orders or envelopes, and of control only
     answers).
     """
 

@@ -1,4 +1,4 @@
-"""One sender's stream of runs, as its sender and as its receivers keep it (JGroups NAKACK4's fixed window).
+"""A sender's stream of runs, as its sender and as its receivers keep it (JGroups NAKACK4's fixed window).
 
 One structure serves three ends: resending, flow control, and the union of a view change. A run stays in a store until
 it is *stable*, held by every member of the view; over BASIC until it was put to each. Cursors and acks move by whole
@@ -126,7 +126,7 @@ def _cut(run: Run, at_byte: int, bytes_max: int) -> Fragment:
 
 @dataclass(slots=True)
 class Peer:
-    """One receiver of a stream, as its sender knows it; consumed <= held in RELIABLE."""
+    """A receiver of a stream, as its sender knows it; consumed <= held in RELIABLE."""
 
     cursor: int  # put to the peer
     held: int  # acknowledged by the peer's core

@@ -1,4 +1,4 @@
-"""One member's part in the order of a view: the log, its agreed part, and where it comes from (ARCHITECTURE 6, 7).
+"""A member's part in the order of a view: the log, its agreed part, and where it comes from (ARCHITECTURE 6, 7).
 
 The order comes from one sequencer per view. In the registry it is asked: a member that sends says WANT and is answered
 with the order, which it puts to its peers. At the leader it orders what the leader receives. Either way the log goes to
@@ -49,7 +49,7 @@ SERVICES: dict[Service, tuple[Service, ...]] = {
 
 
 class OrderAgreement:
-    """One member's order. `agreed` <= `log.end`; what is agreed and not yet passed on is after `_passed`."""
+    """A member's order. `agreed` <= `log.end`; what is agreed and not yet passed on is after `_passed`."""
 
     def __init__(self, process: Process, group: str, instance: str, detection: Detection = LAN) -> None:
         self.process = process

@@ -65,8 +65,12 @@ class Sequencer:
         if served is None or served.view != request.view:
             return Unknown()
         log = served.log
+        # A process outside the view is told nothing. By saying that all members hold the order it would have spans
+        # dropped that some member lacks.
+        if request.process not in log.ordered:
+            return Unknown()
         log.drop(min(request.stable, log.end))
         # More spans than that mean that some member does not catch up: nothing more is ordered, and senders wait.
-        if request.process in log.ordered and len(log) < SPANS_MAX:
+        if len(log) < SPANS_MAX:
             log.append(request.process, request.upto)
         return log.piece(request.view, request.after, limits.ORDERS_MAX)

@@ -71,7 +71,7 @@ class _Offer:
 
 @dataclass(frozen=True, slots=True)
 class OwnState:
-    """The state that an application has from a session in `instance` that is over; whole since the view ranked `since`.
+    """An application's state from an ended session in `instance`; complete from the view ranked `since` on.
 
     `reach` is how far it goes.
     """
@@ -101,7 +101,7 @@ class _IncomingState:
 
 
 class Transfer:
-    """One member's part, as donor and as joiner. `gives`, `takes`: its application has callbacks for it.
+    """A member's part, as donor and as joiner. `gives`, `takes`: its application has callbacks for it.
 
     `lacking`: it never got the state in its former session. `own` is what it has from that one, or from one before.
     """

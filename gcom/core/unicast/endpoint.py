@@ -20,7 +20,7 @@ from gcom.values.view import View
 
 
 class UnicastEndpoint:
-    """One member's unicasts and calls, both ways. It is told nothing of streams, nor they of it."""
+    """A member's unicasts and calls, both ways. It is told nothing of streams, nor they of it."""
 
     def __init__(self, process: Process, view: View) -> None:
         self.process = process

@@ -226,7 +226,15 @@ class Havoc:
 def run(plan: ChaosPlan, served: ServedBank, tell: Callable[[str], object]) -> ChaosResult:
     """Have customers bank while branches die; return what came of it. Raises Unavailable, GComTimeout."""
     plan.check()
-    with Children() as children, ExitStack() as stack:
+    with Children() as children:
+        try:
+            return _run(plan, served, children, tell)
+        finally:
+            children.close()  # also at Ctrl-C the branches leave, and seal their logs
+
+
+def _run(plan: ChaosPlan, served: ServedBank, children: Children, tell: Callable[[str], object]) -> ChaosResult:
+    with ExitStack() as stack:
         branches = BranchProcesses(served, children, tell)
         branches.open()
         url = f"gcom://{branches.registry}"
@@ -246,10 +254,7 @@ def run(plan: ChaosPlan, served: ServedBank, tell: Callable[[str], object]) -> C
         deadline = monotonic() + ORDER_S
         while any(it.is_alive() for it in customers) and monotonic() < deadline:
             branches.look(LOOK_S)
-        found = _compare(plan, stores[0], ledger, havoc)
-        stack.close()
-        children.close()
-    return found
+        return _compare(plan, stores[0], ledger, havoc)
 
 
 def _watch(

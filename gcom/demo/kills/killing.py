@@ -12,8 +12,9 @@ from random import Random
 
 from gcom import topics
 from gcom.demo.kills import worker
-from gcom.errors import BadValue
-from gcom.topics.storage.effects import EffectFile
+from gcom.errors import BadValue, Unavailable
+from gcom.topics.dump import record_store
+from gcom.topics.storage.sqlite_effects import EffectFile
 
 ROLES = ("producer", "consumer")  # and owner, in `owners`
 LINES_PER_KILL = 180  # four batches are told of before a kill, and four more may be stored by then
@@ -93,16 +94,18 @@ def _one_life(role: str, folder: Path, batches: int, waiting: bool) -> bool:
         finally:
             process.kill()
     if process.returncode not in (0, -9):
-        raise BadValue(f"the {role} ended by itself, with status {process.returncode}: its words are above")
+        raise Unavailable(f"the {role} ended by itself, with status {process.returncode}: its words are above")
     return False
 
 
 def compared(role: str, kills: int, lines: list[str], folder: Path, place: str) -> KillResult:
-    """Compare what is there with the lines."""
+    """Compare what is there with the lines, and record it for the audit."""
+    ledger = folder / "ledger.db"
     with topics.open(place) as store:
+        record_store(store, folder / worker.LOGS, [] if role == "producer" else [ledger])
         found, left_over = [[it.text for it in store.topic(worker.TOPIC).read()]], 0
         if role != "producer":
-            file = EffectFile(folder / "ledger.db")
+            file = EffectFile(ledger)
             found = [[row[0] for row in file.connection.execute("SELECT text FROM entry ORDER BY rowid")]]
             (left_over,) = file.connection.execute("SELECT count(*) FROM gcom_outbox").fetchone()
             file.close()

@@ -11,7 +11,7 @@ from random import Random
 from gcom.demo.kills import worker
 from gcom.demo.kills.killing import KillResult, compared, prepared
 from gcom.demo.kills.servers import DemoServers, stores_of
-from gcom.errors import BadValue
+from gcom.errors import Unavailable
 
 LINES_PER_KILL = 100
 
@@ -57,7 +57,7 @@ class _OwnerKills:
             finally:
                 process.kill()
         if process.returncode != 0:
-            raise BadValue(f"the {role} ended by itself, with status {process.returncode}: its words are above")
+            raise Unavailable(f"the {role} ended by itself, with status {process.returncode}: its words are above")
 
     def _next(self) -> int:
         return self._chance.randint(1, 4)

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gcom import topics
+from gcom.demo.kills import worker
 from gcom.demo.kills.servers import DemoServers, stores_of
+from gcom.topics.dump import record_store
 
 CLIENTS = 8  # threads at each proxy
 NAMES = ("a", "b")
@@ -39,14 +41,18 @@ class RaceResult:
 def run_race(count: int, proxies: int, folder: Path, place: str | None, tell: Callable[[str], object]) -> RaceResult:
     """Send a first message to `count` topics through each proxy, all at once, and look at what came of it."""
     folder.mkdir(parents=True, exist_ok=True)
+    logs = folder / worker.LOGS
     names = [f"race {number}" for number in range(count)]
     with DemoServers(stores_of(place, str(folder), NAMES), proxies) as servers:
         tell(f"{count} topics, {proxies} proxies, {len(NAMES)} servers")
         with ThreadPoolExecutor(proxies) as pool:
-            list(pool.map(lambda proxy: _send_all(servers.place([proxy]), proxy, names), servers.proxies))
+            list(pool.map(lambda proxy: _send_all(servers.place([proxy]), proxy, names, logs), servers.proxies))
         tell("all are sent")
         with topics.open(servers.place()) as store:
             sent = [_sent(store.topic(name)) for name in names]
+        for at in dict.fromkeys(servers.stores.values()):
+            with topics.open(at) as store:
+                record_store(store, logs)
         owners = {topic: found for topic, found in servers.owners().items() if topic in set(names)}
     lost = sum(proxy not in found for found in sent for proxy in servers.proxies)
     doubled = sum(max(0, number - 1) for found in sent for number in found.values())
@@ -54,8 +60,8 @@ def run_race(count: int, proxies: int, folder: Path, place: str | None, tell: Ca
     return RaceResult(count, proxies, once, lost, doubled, dict(sorted(Counter(_flat(owners)).items())))
 
 
-def _send_all(place: str, proxy: str, names: list[str]) -> None:
-    with topics.open(place) as store, ThreadPoolExecutor(CLIENTS) as pool:
+def _send_all(place: str, proxy: str, names: list[str], logs: Path) -> None:
+    with topics.open(place, log_dir=logs) as store, ThreadPoolExecutor(CLIENTS) as pool:
         list(pool.map(lambda name: store.topic(name).producer(proxy).send(proxy, seq=1), names))
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from gcom import topics
+from gcom.topics.served.client import RemoteStore
 
 BATCH = 20
 TOPIC, COPIES = "lines", "copies"
+PATIENCE_S = 300.0  # for a server that was killed: on a machine with much other work its start takes long
+LOGS = "logs"  # a folder beside the store's file, for the audit
 
 
 class NumberedLines:
@@ -51,9 +54,15 @@ def _progress() -> None:
     sys.stdin.readline()
 
 
+def _opened(place: str | Path) -> topics.TopicStore:
+    """Open a store; servers are waited for as long as a busy machine takes to start them again."""
+    return topics.open(place) if isinstance(place, Path) else topics.TopicStore(RemoteStore(place, PATIENCE_S))
+
+
 def main() -> None:
     role, folder = sys.argv[1], Path(sys.argv[2])
-    with topics.open(sys.argv[3] if len(sys.argv) > 3 else folder / "app.db") as store:
+    with _opened(sys.argv[3] if len(sys.argv) > 3 else folder / "app.db") as store:
+        store.record_into(folder / LOGS)
         {"producer": produce, "consumer": consume}[role](store, folder)
     print("done", flush=True)
 

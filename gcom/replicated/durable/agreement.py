@@ -1,4 +1,4 @@
-"""One durable replica: entries in the group's order, answered once a majority of the configured names has synced them.
+"""A durable replica: entries in the group's order, answered once a majority of the configured names has synced them.
 
 Pure. Messages, views and finished writes in; effects out. docs/replicated.md tells why nothing answered is lost:
 
@@ -14,23 +14,21 @@ view see the same, in one order. A new view begins the round anew, until entries
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from gcom.errors import MalformedFrame
+from gcom.replicated.durable.entries import apply_entry, following
 from gcom.replicated.durable.rounds import Configuration, DiskFacts, LogEntry, RoundPlan, committed, decide, waits_for
 from gcom.replicated.messages import (
-    CallerClosed,
-    CallerOpened,
-    CommandSent,
     HelloSaid,
     LogPart,
     MembersNoted,
     NamesSet,
     Promised,
+    ReplicaMessage,
     RoundAsked,
-    decode,
     encode,
     of_plain,
     plain,
@@ -75,8 +73,7 @@ class TellSynced:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class AppendEntry:
+class AppendEntry(NamedTuple):
     """Write an entry; `written` follows once it is synced."""
 
     entry: LogEntry
@@ -120,8 +117,7 @@ class SayHello:
     asked: int
 
 
-@dataclass(frozen=True, slots=True)
-class EntryApplied:
+class EntryApplied(NamedTuple):
     """An entry was applied."""
 
     applied: Applied
@@ -163,7 +159,9 @@ class DurableReplica:
         self.configuration = self._log_configuration = facts.configuration
         self._applied_term = base_term  # of the last entry that was applied
         self._tail: deque[LogEntry] = deque(tail)  # entries that are not applied yet
+        self._messages: dict[int, ReplicaMessage] = {}  # of these, by index; those that came with a log have none
         self._synced: dict[str, tuple[int, int]] = {}  # by name: term and index
+        self._upto = 0  # the index up to which a majority of the configured names has synced, in the term in force
         self._view = self._asked = self._floor = 0
         self._hellos: dict[str, tuple[str, DiskFacts]] = {}
         self._plan: RoundPlan | None = None
@@ -301,7 +299,7 @@ class DurableReplica:
             case MembersNoted(in_view) if in_view != view:
                 pass  # it waited at its sender, and another view came: another note follows
             case _ if self.stage is LogStage.LIVE:
-                self._append(LogEntry(self.term, self.last[1] + 1, process, payload))
+                self._append(LogEntry(self.term, self.last[1] + 1, process, payload), message)
 
     def mark(self, caller: str, number: int) -> None:
         """Have `ReadReady` follow once all that was delivered by now is applied."""
@@ -357,7 +355,7 @@ class DurableReplica:
     # logs
 
     def _log_bytes(self, configuration: Configuration) -> bytes:
-        tail = [list(astuple(it)) for it in self._tail]
+        tail = [list(it) for it in self._tail]
         return plain([self.replica.dump(), self.replica.index, self._applied_term, tail, list(configuration)])
 
     def dump(self) -> bytes:
@@ -387,7 +385,7 @@ class DurableReplica:
         snapshot, index, last_term, tail, configuration = of_plain(log)
         self.replica.load(snapshot)
         self.term, self._applied_term = term, last_term
-        self._tail = deque(LogEntry(*it) for it in tail)
+        self._tail, self._messages = deque(LogEntry(*it) for it in tail), {}
         self.configuration = Configuration(configuration[0], tuple(configuration[1]))
         self._log_configuration = self.configuration
         for entry in self._tail:
@@ -399,14 +397,17 @@ class DurableReplica:
         if self.votes:
             self._out.append(WriteLog(term, snapshot, index, last_term, tuple(self._tail), self._log_configuration))
         self._since_snapshot = [0, 0]
+        self._count_synced()
         place = self.last[1]
         self._marks = [(caller, number, place if begins or at is None else at) for caller, number, at in self._marks]
         self._out += [LogTaken(place - begins), BecameLive()]
         self._commit()
 
-    def _append(self, entry: LogEntry) -> None:
+    def _append(self, entry: LogEntry, message: ReplicaMessage) -> None:
         self._tail.append(entry)
-        self._log_configuration = following(self._log_configuration, entry)
+        self._messages[entry.index] = message
+        if isinstance(message, NamesSet):
+            self._log_configuration = following(self._log_configuration, entry)
         if self.votes:
             self._out.append(AppendEntry(entry, self._log_configuration))
         self._since_snapshot[0] += 1
@@ -431,14 +432,19 @@ class DurableReplica:
     def on_synced(self, name: str, term: int, index: int) -> None:
         """Note how far a replica has synced; it may be said before this replica is in that term."""
         self._synced[name] = max(self._synced.get(name, (0, 0)), (term, index))
+        self._count_synced()
         self._commit()
+
+    def _count_synced(self) -> None:
+        self._upto = committed(self.synced, self.configuration.names)
 
     def _commit(self) -> None:
         if self.stage is not LogStage.LIVE:
             return
-        while self._tail and self._tail[0].index <= committed(self.synced, self.configuration.names):
+        while self._tail and self._tail[0].index <= self._upto:
             self._apply(self._tail.popleft())
-        self._settle_marks()
+        if self._marks:
+            self._settle_marks()
         count, size = self._since_snapshot
         if self.votes and (count >= SNAPSHOT_ENTRIES or size >= SNAPSHOT_BYTES):
             self.take_snapshot()
@@ -451,8 +457,13 @@ class DurableReplica:
 
     def _apply(self, entry: LogEntry) -> None:
         self._applied_term = entry.term
-        apply_entry(self.replica, entry, self._out)
-        voted, self.configuration = self.votes, following(self.configuration, entry)
+        message = self._messages.pop(entry.index, None)
+        if applied := apply_entry(self.replica, entry, message):
+            self._out.append(EntryApplied(applied))
+        voted = self.votes
+        if message is None or isinstance(message, NamesSet):
+            self.configuration = following(self.configuration, entry)
+            self._count_synced()  # an entry may change the names that count for the next one
         if self.votes and not voted:  # this replica is one of the configured now: its disk has nothing yet
             dump, index, tail = self.replica.dump(), self.replica.index, tuple(self._tail)
             self._out.append(WriteLog(self.term, dump, index, entry.term, tail, self._log_configuration))
@@ -476,22 +487,3 @@ class DurableReplica:
             else:
                 waiting.append((caller, number, at))
         self._marks = waiting
-
-
-def apply_entry(replica: Replica, entry: LogEntry, out: list[DurableEffect]) -> None:
-    """Apply an entry of a log; one that is no command only takes its index."""
-    message = decode(entry.payload) if entry.payload else None
-    if isinstance(message, CallerOpened | CallerClosed | CommandSent | MembersNoted):
-        out.append(EntryApplied(replica.apply(entry.process, message)))
-    else:
-        replica.index += 1
-
-
-def following(configuration: Configuration, entry: LogEntry) -> Configuration:
-    """Return the configuration that is in force behind an entry."""
-    message = decode(entry.payload) if entry.payload else None
-    if not isinstance(message, NamesSet) or message.version != configuration.version or not message.names:
-        return configuration
-    if len(set(message.names) ^ set(configuration.names)) != 1:
-        return configuration
-    return Configuration(entry.term << 40 | entry.index, message.names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
@@ -21,8 +22,8 @@ from gcom.replicated.durable.agreement import (
     Write,
     WriteLog,
     WritePromise,
-    apply_entry,
 )
+from gcom.replicated.durable.entries import apply_entry
 from gcom.replicated.durable.rounds import Configuration, DiskFacts
 from gcom.replicated.durable.storage import LogStorage, StoredLog
 from gcom.replicated.durable.writer import LogWriter, Written
@@ -89,11 +90,11 @@ class DurableLog:
             nothing = StoredLog(b"", 0, 0, [], 0, DiskFacts(0, 0, 0, Configuration(0, names)))
             return cls(user, restored(kind, process_name, nothing), None)
         storage = LogStorage(data, name, process_name, names)
-        return cls(
-            user,
-            restored(kind, process_name, storage.log),
-            lambda written: LogWriter(storage, written, user.on_storage_failed),
-        )
+        with ExitStack() as stack:
+            stack.callback(storage.close)
+            durable = restored(kind, process_name, storage.log)
+            stack.pop_all()
+        return cls(user, durable, lambda written: LogWriter(storage, written, user.on_storage_failed))
 
     @property
     def replica(self) -> Replica:
@@ -240,6 +241,6 @@ def restored(kind: MachineKind, name: str, log: StoredLog) -> DurableReplica:
     term = log.term
     known = [it for it in log.entries if it.index <= log.committed]
     for entry in known:
-        apply_entry(replica, entry, [])
+        apply_entry(replica, entry)
         term = entry.term
     return DurableReplica(replica, name, log.facts, log.entries[len(known) :], term)

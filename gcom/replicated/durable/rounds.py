@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+# A tuple, as all that is made for each command.
+class LogEntry(NamedTuple):
     """A message of the group with its place; a payload without bytes only begins a term."""
 
     term: int
-    index: int
+    index: int  # type: ignore[assignment]  # of a tuple
     process: str
     payload: bytes
 

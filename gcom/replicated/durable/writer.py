@@ -12,6 +12,7 @@ from gcom.replicated.durable.agreement import AppendEntry, SayHello, Write, Writ
 from gcom.replicated.durable.rounds import DiskFacts
 from gcom.replicated.durable.storage import LogStorage
 from gcom.replicated.errors import StorageFailed
+from gcom.runtime.user_process.entry import interruptible
 
 BATCH_MAX = 1_024  # writes in one transaction
 Written = Callable[[list[Write], DiskFacts], None]
@@ -41,7 +42,7 @@ class LogWriter:
         """Write what waits, and end."""
         self._queue.put(None)
         if not self.is_here:
-            self._thread.join()
+            interruptible(self._thread.join)
 
     def _run(self) -> None:
         open_ = True

@@ -1,1 +1,1 @@
-"""What a replica writes down for the audit (docs/DELIVERY_LOG.md, Applications)."""
+"""Evidence that a replica writes for the audit (docs/DELIVERY_LOG.md, Applications)."""

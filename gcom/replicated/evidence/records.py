@@ -27,10 +27,16 @@ CALLERS_MAX = 4_096  # of a state that is taken over; so many has a replica
 class StateRecords:
     """Writes the records of one replicated state. Called with the state's lock held, but for `flush`."""
 
-    def __init__(self, node: gcom.Node | None, name: str, group: Callable[[], gcom.Group], log: ReplicaLog) -> None:
-        self._node = node
+    def __init__(
+        self,
+        name: str,
+        log: ReplicaLog,
+        find: Callable[[], DeliveryLog | None] | None,
+        place: Callable[[], tuple[str, int]],
+    ) -> None:
+        self._find = find  # returns the log of this process; None: nothing is recorded
+        self._place = place  # returns the instance and the view in which this process is
         self._name = f'"of":{json.dumps(name)}'
-        self._group = group
         self._log = log
         self._writing = RLock()  # of the batch: it is flushed without the state's lock
         self._flushed = 0.0
@@ -39,31 +45,47 @@ class StateRecords:
         self._first = 0
         self._commands: list[int] = []
         self._answered: list[tuple[int, str, int]] = []
+        self._repeated: list[int] = []  # indexes of these whose command was applied before
         self._held = ""
+        self._disk = 0, 0  # term and index up to which the disk has synced
+        self._disk_in: DeliveryLog | None = None  # the log that says so
+
+    @classmethod
+    def of_node(
+        cls, node: gcom.Node | None, name: str, group: Callable[[], gcom.Group], log: ReplicaLog
+    ) -> StateRecords:
+        """Return the records of a state, written into the log of a node; None: of none."""
+
+        def place() -> tuple[str, int]:
+            return group().instance, group().view.number
+
+        return cls(name, log, None if node is None else lambda: log_of(node, group().process), place)
 
     @property
     def enabled(self) -> bool:
         """Tell whether there is a log to write into."""
-        return self._node is not None and log_of(self._node, self._group().process) is not None
+        return self._find is not None and self._find() is not None
 
     def on_applied(self, applied: Applied, settled: list[Callable[[], None]]) -> list[Callable[[], None]]:
         """Record a command; return what is to be told to callers, behind what records it."""
-        if self._node is None:
+        if self._find is None:
             return settled
         message = applied.message
         with self._writing:
             if not self._commands or applied.index != self._first + len(self._commands):
                 self._write_batch()
-                self._first = applied.index
                 self._find_target()
+                if self._target is None:
+                    return settled
+                self._first = applied.index
                 self._head = self._where(self._log.place.term)
-            if self._target is None:
-                return settled
             if isinstance(message, CommandSent):
                 text = f"{applied.process} {message.caller} {message.number} {message.name}"
                 self._commands.append(crc32(message.arguments, crc32(text.encode())))
-                if settled:
+                if settled and applied.fate in ("applied", "repeated"):  # else a caller is told that it has no answer
                     self._answered.append((applied.index, message.caller, message.number))
+                    if applied.fate == "repeated":
+                        self._repeated.append(applied.index)
                     self._held = _synced(self._log.place)
             else:
                 self._commands.append(crc32(encode(message), crc32(applied.process.encode())))
@@ -83,10 +105,17 @@ class StateRecords:
 
     def on_disk(self, term: int, index: int) -> None:
         """Record how far this replica's disk has synced."""
+        self._disk = term, index
         self.note("synced", f'"index":{index}', term)
+        self._disk_in = self._target
 
     def on_told(self, term: int, index: int) -> None:
         """Record how far this replica is about to tell the others that it has synced."""
+        with self._writing:
+            self._find_target()
+            # This process was put out, and came back: its new log does not say it.
+            if self._disk[0] and self._target is not self._disk_in:
+                self.on_disk(*self._disk)
         self.note("told", f'"index":{index}', term)
 
     def flush(self) -> None:
@@ -99,9 +128,9 @@ class StateRecords:
 
     def close(self) -> None:
         """Record what is left, and no more after that."""
-        if self._node is not None:
+        if self._find is not None:
             self._note_invariant(self._log.replica.index)
-        self._node = None
+        self._find = None
         with self._writing:
             self._write_batch()
             self._find_target()
@@ -128,15 +157,17 @@ class StateRecords:
     def _write_batch(self) -> None:
         if not self._commands or self._target is None:
             return
-        answers = f',"answered":{_compact(self._answered)}{self._held}' if self._answered else ""
+        answers = ""
+        if self._answered:
+            answers = f',"answered":{_compact(self._answered)},"repeated":{_compact(self._repeated)}{self._held}'
         fields = f'{self._head},"index":{self._first},"commands":{_compact(self._commands)}{answers}'
         self._first += len(self._commands)
-        self._commands, self._answered = [], []
+        self._commands, self._answered, self._repeated = [], [], []
         self._target.note("apply", fields)
 
     def _find_target(self) -> None:
         """Write into the log of this process, which is another one after a return."""
-        found = log_of(self._node, self._group().process) if self._node is not None else None
+        found = self._find() if self._find is not None else None
         if found is not self._target:
             if self._target is not None:
                 self._target.feeders.remove(self._feed)
@@ -148,8 +179,8 @@ class StateRecords:
         """Return the fields that place a record: of a durable state its term, in memory the instance and the view."""
         if term:
             return f'{self._name},"term":{term}'
-        group = self._group()
-        return f'{self._name},"instance":{json.dumps(group.instance)},"view":{group.view.number}'
+        instance, view = self._place()
+        return f'{self._name},"instance":{json.dumps(instance)},"view":{view}'
 
 
 def _compact(value: object) -> str:

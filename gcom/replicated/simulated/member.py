@@ -1,4 +1,4 @@
-"""One process of the world: the real log and calls of a replicated state, between a simulated group and disk.
+"""A process of the world: the real log and calls of a replicated state, between a simulated group and disk.
 
 It does what `gcom.replicated.state.ReplicatedState` does, without threads: `jobs` are those of the thread that sends.
 """
@@ -16,7 +16,9 @@ from gcom.replicated.calls import OpenCalls, Settlement
 from gcom.replicated.durable.agreement import DurableReplica
 from gcom.replicated.durable.log import DurableLog, restored
 from gcom.replicated.durable.writer import Written
-from gcom.replicated.errors import OutcomeUnknown, StorageFailed
+from gcom.replicated.errors import Forgotten, OutcomeUnknown, StorageFailed
+from gcom.replicated.evidence.records import StateRecords
+from gcom.replicated.evidence.simulated import SimulatedLogs
 from gcom.replicated.logs import MemoryLog, ReplicaLog
 from gcom.replicated.machine import MachineKind
 from gcom.replicated.messages import (
@@ -30,10 +32,10 @@ from gcom.replicated.messages import (
 from gcom.replicated.replica import Applied
 from gcom.replicated.simulated.arguments import DrawnCommand
 from gcom.replicated.simulated.disk import SimulatedDisk, SimulatedWriter
-from gcom.replicated.simulated.history import PromiseBroken, StateHistory
+from gcom.replicated.simulated.history import PromiseBroken, StateHistory, described
 from gcom.replicated.window import PendingCommand
 
-UNANSWERED_MAX = 6  # commands of one process that wait; more would only wait longer
+UNANSWERED_MAX = 12  # commands of one process that wait; more would only wait longer
 
 
 class MemberWorld(Protocol):
@@ -41,8 +43,11 @@ class MemberWorld(Protocol):
 
     kind: MachineKind
     history: StateHistory
+    logs: SimulatedLogs | None
 
     def view_of(self, name: str) -> tuple[int, tuple[str, ...]] | None: ...
+
+    def place_of(self, name: str) -> tuple[str, int]: ...
 
     def tell(self, source: str, payload: bytes) -> None: ...
 
@@ -63,6 +68,8 @@ class SimulatedMember:
         self._settled: list[Settlement] = []
         self._calls = OpenCalls(world.kind, lambda _: _no_retry, world.identify)
         self.log: ReplicaLog = MemoryLog(world.kind, self) if disk is None else self._durable(disk)
+        find = None if (logs := world.logs) is None else lambda: logs.of(self.process)
+        self.records = self.log.records = StateRecords(world.kind.name, self.log, find, lambda: world.place_of(name))
 
     def _durable(self, disk: SimulatedDisk) -> DurableLog:
         def writer(written: Written) -> SimulatedWriter:
@@ -96,8 +103,9 @@ class SimulatedMember:
         pending = window.begin(name, self._world.kind.codec.pack([list(arguments), {}]))
         self._world.history.on_asked(pending.message, drawn)
         self._await(pending)
-        self.outbox.append(encode(pending.message))
-        window.sent(pending)
+        if not window.gather(pending):
+            self.outbox.append(encode(pending.message))
+            window.sent(pending)
 
     def retry(self, message: CommandSent) -> None:
         """Send another process's command again."""
@@ -122,7 +130,9 @@ class SimulatedMember:
 
     def _on_answer(self, message: CommandSent, future: Future[Any]) -> None:
         error = future.exception()
-        if not isinstance(error, OutcomeUnknown):
+        if isinstance(error, Forgotten):  # no state is lost here while a caller of it lives
+            self._broken = PromiseBroken(f"{self.name} was told of {described(message)}: {error}")
+        elif not isinstance(error, OutcomeUnknown):
             assert error is None or isinstance(error, GComError)
             self._judged(
                 partial(self._world.history.on_answer, message, None if error else future.result(), error, self.name)
@@ -206,8 +216,11 @@ class SimulatedMember:
 
     def on_applied(self, applied: Applied) -> None:
         """Judge what was applied, and answer a caller here."""
+        # Recorded first, as of a process that nobody judges while it runs: the audit sees what broke a promise.
+        self._settled += self.records.on_applied(applied, self._calls.on_applied(applied))
         self._world.history.on_applied(applied, self.log.replica, self.name)
-        self._settled += self._calls.on_applied(applied)
+        if self._calls.window.due:
+            self.outbox.extend(self._calls.window.take_gathered())
         if digest := self.log.replica.take_digest(applied.index):
             self.multicast_later(encode(DigestTold(*digest)))
         if not self._calls.window.opened and applied.fate == "forgotten":
@@ -220,8 +233,10 @@ class SimulatedMember:
     def on_state_taken(self) -> None:
         """Judge a state that came, and answer the callers whose answers came with it."""
         replica = self.log.replica
+        self.records.on_state_taken()
         self._world.history.on_state(replica, self.name)
-        self._settled += self._calls.on_state(replica.callers.get(self._calls.window.caller), replica.index)
+        record = replica.callers.get(self._calls.window.caller)
+        self._settled += self._calls.on_state(record, replica.index, self.log.place.last)
 
     def on_live(self) -> None:
         """Send again what may not have arrived."""

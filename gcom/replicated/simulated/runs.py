@@ -9,7 +9,8 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
-from gcom.errors import BadValue, GComError
+from gcom.errors import GComError
+from gcom.replicated.evidence.simulated import SimulatedLogs
 from gcom.replicated.machine import Machine, MachineKind
 from gcom.replicated.simulated.arguments import CommandDraw, drawn_by_types
 from gcom.replicated.simulated.history import Invariant, PromiseBroken
@@ -22,7 +23,7 @@ STORY_SHOWN = 40  # lines, of what went before a broken promise
 
 @dataclass(frozen=True, slots=True)
 class ReplicatedResult:
-    """One seed's run. `violation` is empty if every promise held; `digest` identifies the run, event by event."""
+    """A seed's run. `violation` is empty if every promise held; `digest` identifies the run, event by event."""
 
     seed: int
     durable: bool
@@ -59,10 +60,11 @@ class SeededRuns:
         self._durable = durable
         self._steps = steps
 
-    def run(self, seed: int) -> ReplicatedResult:
+    def run(self, seed: int, log_dir: Path | None = None) -> ReplicatedResult:
         """Run a seed; a broken promise is in the result, and so is a defect. Raises BadValue for a bad command."""
         durable = seed % 2 == 0 if self._durable is None else self._durable
-        world = ReplicaWorld(self._kind, seed, durable, self._draw, self._invariant)
+        logs = SimulatedLogs(log_dir) if log_dir is not None else None
+        world = ReplicaWorld(self._kind, seed, durable, self._draw, self._invariant, logs)
         violation = ""
         try:
             for _ in range(self._steps):
@@ -74,6 +76,8 @@ class SeededRuns:
             raise
         except Exception:  # outermost: of one seed's run, which others follow
             violation = f"DEFECT: {traceback.format_exc().rstrip()}"
+        if logs is not None:
+            logs.close()
         history = world.history
         told = f"{world.story} {history.commands} {history.answers} {violation}"
         return ReplicatedResult(
@@ -95,7 +99,5 @@ def _ledger_runs() -> SeededRuns:
 
 
 def run_ledger(seed: int, log_dir: Path | None = None) -> ReplicatedResult:
-    """Run a seed of GCom's own machine, in memory if the seed is odd, else durable; no logs are written."""
-    if log_dir is not None:
-        raise BadValue("a run of replicated states writes no delivery logs: leave --log-dir out")
-    return _ledger_runs().run(seed)
+    """Run a seed of GCom's own machine, in memory if the seed is odd, else durable; the audit can judge its logs."""
+    return _ledger_runs().run(seed, log_dir)

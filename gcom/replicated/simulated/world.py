@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
+from gcom.replicated.evidence.simulated import SimulatedLogs
 from gcom.replicated.machine import MachineKind
 from gcom.replicated.messages import CommandSent
 from gcom.replicated.simulated.arguments import CommandDraw
@@ -25,21 +26,29 @@ ORPHANS_MAX = 50
 
 @dataclass(slots=True)
 class SimulatedInstance:
-    """One life of the group: its view, and the order of that view's messages."""
+    """A life of the group: its view, and the order of that view's messages."""
 
     members: list[str]  # names, oldest first
     view: int = 0
     order: list[tuple[str, str, bytes]] = field(default_factory=list)  # name, process, payload
     delivered: dict[str, int] = field(default_factory=dict)
+    name: str = ""
 
 
 class ReplicaWorld:
     """A run: `step` does something that the seed chooses, and `heal` lets all arrive and judges the end."""
 
     def __init__(
-        self, kind: MachineKind, seed: int, durable: bool, draw: CommandDraw, invariant: Invariant | None
+        self,
+        kind: MachineKind,
+        seed: int,
+        durable: bool,
+        draw: CommandDraw,
+        invariant: Invariant | None,
+        logs: SimulatedLogs | None = None,
     ) -> None:
         self.kind = kind
+        self.logs = logs
         self.durable = durable
         self.history = StateHistory(kind, invariant)
         self.story: list[str] = []
@@ -53,6 +62,7 @@ class ReplicaWorld:
         self._out: set[str] = set()  # of these, put out of the group, and on their way back
         self._instance: SimulatedInstance | None = None
         self._stale: SimulatedInstance | None = None  # of one that hears nobody; the others go on elsewhere
+        self._places: dict[str, tuple[str, int]] = {}  # by name: the last instance and view
         self._told: list[tuple[str, str, bytes]] = []  # unicasts under way: source, target, payload
         self._orphans: deque[CommandSent] = deque(maxlen=ORPHANS_MAX)  # commands of the dead, for others to retry
         self._usual = (self._say, self._work, self._deliver, self._sync, self._tell_one)
@@ -96,6 +106,8 @@ class ReplicaWorld:
         }
         if waiting:
             raise PromiseBroken(f"all is healed, and these wait: {waiting}")
+        for member in self._members.values():
+            member.records.close()
         self.history.judge({name: it.log.replica for name, it in self._members.items()})
 
     def _settle_all(self) -> None:
@@ -194,6 +206,13 @@ class ReplicaWorld:
             return None
         return self._instance.view, tuple(self._members[it].process for it in self._instance.members)
 
+    def place_of(self, name: str) -> tuple[str, int]:
+        """Return the instance and the view in which a member is, or was last."""
+        for it in (self._stale, self._instance):
+            if it is not None and name in it.members:
+                self._places[name] = it.name, it.view
+        return self._places.get(name, ("", 0))
+
     def identify(self) -> str:
         """Return the name of a new caller."""
         return f"caller {self._random.randrange(2**32):x}"
@@ -247,6 +266,7 @@ class ReplicaWorld:
     def _bury(self, member: SimulatedMember) -> None:
         """Leave a dead process's commands to others, and its disk as a crash leaves it."""
         self._orphans += member.unanswered
+        self._end_log(member)
         self._told = [it for it in self._told if member.name not in it[:2]]
         if member.writer is None:
             return
@@ -258,6 +278,10 @@ class ReplicaWorld:
         if self._random.random() < 0.15 and all(it.log.facts.known for it in self._disks.values()):
             self._note("disk lost", f"lose the disk of {member.name}")
             self._disks[member.name].lose()
+
+    def _end_log(self, member: SimulatedMember) -> None:
+        if self.logs is not None:
+            self.logs.crash(member.process)
 
     def _kill_all(self) -> None:
         self._note("all killed", "kill all")
@@ -298,7 +322,7 @@ class ReplicaWorld:
             self._note("cut", f"cut off {name}")
             left = [it for it in instance.members if it != name]
             self._cut(instance, instance.members, max(instance.delivered.values()))
-            self._stale = SimulatedInstance([name], instance.view, [], {name: 0})
+            self._stale = SimulatedInstance([name], instance.view, [], {name: 0}, instance.name)
             self._begin_instance(left)
 
     def _kill_others_of_cut(self) -> None:
@@ -315,6 +339,7 @@ class ReplicaWorld:
         self.story.append(f"{name} comes back")
         self._out.discard(name)
         member = self._members[name]
+        self._end_log(member)
         member.process = self._process(name)
         member.outbox.clear()  # of another incarnation
         member.on_instance()
@@ -346,7 +371,7 @@ class ReplicaWorld:
 
     def _begin_instance(self, names: list[str]) -> None:
         self.instances += 1
-        self._instance = SimulatedInstance(names)
+        self._instance = SimulatedInstance(names, name=f"instance-{self.instances}")
         for name in names:
             self._members[name].on_instance()
         self._install()

@@ -18,7 +18,7 @@ from gcom.runtime.session import Session
 from gcom.runtime.user_process.callbacks import check_callback
 from gcom.runtime.user_process.entry import application_call
 from gcom.runtime.waiting import run
-from gcom.values import limits, names
+from gcom.values import limits, names, spelling
 from gcom.values.answers import Wait
 from gcom.values.names import Process
 from gcom.values.run import Payload, check_payload
@@ -143,7 +143,8 @@ class Calling(CallingWaits):
 
 def _member(session: Session, member: object) -> Process:
     """Return the process in the view that a name or a process id means; raises UnknownMember."""
-    found = next((it for it in session.members if member in (it, names.name_of(it))), None)
+    named = spelling.normal(member) if isinstance(member, str) else member
+    found = next((it for it in session.members if named in (it, names.name_of(it))), None)
     if found is None:
         present = ", ".join(map(names.name_of, session.members))
         raise UnknownMember(f"{member!r} is not in the view of group {session.machine.group!r}, only {present}")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from gcom.values import names
+from gcom.values.clock import VectorClock
 from gcom.values.run import data_of, text_of
 from gcom.values.view import View
 
 
-# A named tuple and no dataclass: thousands are made per second, and `Message._make` makes them in C.
+# A named tuple and no dataclass: thousands are made per second, by `tuple.__new__`, which is C.
 class Message(NamedTuple):
-    """One delivered message: `number` in the stream of `sender`, delivered in `view`.
+    """A delivered message: `number` in the stream of `sender`, delivered in `view`.
 
     `serial` is its place in a total order, which goes on through all views and instances; None in another order.
     `instance` is the one that it was sent in: in a successor the numbers of each sender begin at 1 again.
+    `past`, in a causal order: how many messages of each other process the sender had delivered when it sent this one;
+    None in another order. `clock` is the vector clock that this makes.
     """
 
     sender: str  # a process: another life of the same name counts from 1 again
@@ -24,6 +28,7 @@ class Message(NamedTuple):
     payload: bytes | str
     serial: int | None = None
     instance: str = ""
+    past: Mapping[str, int] | None = None
 
     @property
     def name(self) -> str:
@@ -39,6 +44,11 @@ class Message(NamedTuple):
     def data(self) -> bytes:
         """The payload as bytes; text as UTF-8."""
         return data_of(self.payload)
+
+    @property
+    def clock(self) -> VectorClock | None:
+        """The vector clock in a causal order, else None; of two messages the lesser may have caused the other."""
+        return None if self.past is None else VectorClock({**self.past, self.sender: self.number})
 
 
 class Unicast(NamedTuple):

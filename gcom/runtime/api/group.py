@@ -20,7 +20,7 @@ from gcom.values.view import View
 
 
 class Membered(GroupHandle):
-    """What a group is, and its wait for members."""
+    """The identity of a group, and the wait for its members."""
 
     @property
     def name(self) -> str:

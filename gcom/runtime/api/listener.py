@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from loguru import logger
 
+from gcom.core.machine import GroupMachine
 from gcom.core.messages.effects import Deliver
 from gcom.errors import StateFailed
 from gcom.runtime.api import guards
@@ -17,8 +18,9 @@ from gcom.runtime.api.events import Departure, Event, Message, Unicast, ViewChan
 from gcom.runtime.membership import Membership
 from gcom.runtime.step_lock import StepLock
 from gcom.runtime.user_process.callbacks import check_callback
-from gcom.runtime.user_process.entry import outside
-from gcom.values.run import StateToMerge
+from gcom.runtime.user_process.entry import called_outside
+from gcom.values.names import Process
+from gcom.values.run import Run, StateToMerge
 from gcom.values.view import View
 
 # So many runs a worker hands over before it reads on, as few deliver many at once; the rest is the listener's thread's.
@@ -66,7 +68,7 @@ class ListenerSource(NamedTuple):
     next_event: Callable[[], Event | None]  # for the listener's thread, which waits for it; raises StateFailed
     consumed: Callable[[Deliver], None]  # it is read; called with the lock held
     over: Callable[[], None]  # the listener ends
-    instance: Callable[[], str]  # of what is read now
+    messages: Callable[[Deliver], Iterator[Message]]  # of a run that is read
     raise_if_lost: Callable[[Event], None]  # the state, and nobody hears of it
     on_defect: Callable[[], None]  # GCom has failed, and not a callback
 
@@ -121,6 +123,11 @@ class GroupListener:
             if event is not None:
                 self._call(event)
 
+    @called_outside
+    def _call_all(self, delivery: Deliver) -> None:
+        for message in self._source.messages(delivery):
+            self._call(message)
+
     def _call(self, event: Event) -> None:
         on_message, on_view, on_event, on_unicast = self._callbacks
         try:
@@ -146,9 +153,7 @@ class GroupListener:
             delivery = self._begin()
             while delivery is not None:
                 handed += 1
-                with outside():
-                    for message in messages_of(delivery, self._source.instance()):
-                        self._call(message)
+                self._call_all(delivery)
                 delivery = self._go_on(delivery, handed < DIRECT_RUNS_MAX)
         except Exception:  # outermost: of what is ours in the worker's thread, whose own loop is Pyro5's
             try:
@@ -201,11 +206,35 @@ class GroupListener:
         return None
 
 
-def messages_of(delivery: Deliver, instance: str) -> Iterator[Message]:
-    """Return a run's messages, each made as it is asked for."""
-    # The loop over the messages runs in C: work in Python is per run (ARCHITECTURE 2).
-    run, serial = delivery.run, delivery.serial
-    numbers = range(run.first, run.last + 1)
-    serials = range(serial, serial + len(run.payloads)) if serial else repeat(None)
-    fields = repeat(run.sender), numbers, repeat(delivery.view), run.payloads, serials, repeat(instance)
-    return map(Message._make, zip(*fields, strict=False))
+class MessageReader:
+    """Makes messages of runs as they are read. A run's clock has only what changed since its sender's last one."""
+
+    def __init__(self) -> None:
+        self._base: dict[Process, int] = {}
+        self._pasts: dict[Process, dict[Process, int]] = {}
+
+    def begin(self, base: dict[Process, int]) -> None:
+        """Begin with another session: what every member had delivered."""
+        self._base, self._pasts = base, {}
+
+    def note(self, run: Run) -> dict[Process, int]:
+        """Return how much of each process the sender of a run had delivered."""
+        past = self._pasts.get(run.sender)
+        if past is None or run.clock:
+            past = self._pasts[run.sender] = {**(self._base if past is None else past), **run.clock}
+            past.pop(run.sender, None)  # its own are told by their numbers
+        return past
+
+    def messages(self, delivery: Deliver, machine: GroupMachine) -> Iterator[Message]:
+        """Return a run's messages, each made as it is asked for."""
+        # The loop over the messages runs in C: work in Python is per run (ARCHITECTURE 2). And no handler of a signal
+        # raises between its steps, by which a message that is half made would be lost. `_make` is written in Python.
+        run, serial, definition = delivery.run, delivery.serial, machine.definition
+        past = self.note(run) if definition is not None and definition.ordering.is_causal else None
+        numbers = range(run.first, run.last + 1)
+        serials = range(serial, serial + len(run.payloads)) if serial else repeat(None)
+        view, instance = repeat(delivery.view), repeat(machine.instance)
+        return map(
+            partial(tuple.__new__, Message),
+            zip(repeat(run.sender), numbers, view, run.payloads, serials, instance, repeat(past), strict=False),
+        )

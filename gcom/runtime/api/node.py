@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,11 +17,12 @@ from gcom.runtime.api.group import Group
 from gcom.runtime.api.guards import seconds_of
 from gcom.runtime.faults import Faults
 from gcom.runtime.host import Host
+from gcom.runtime.logs import Logging
 from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.runtime.security.process import Listening
 from gcom.runtime.user_process.closable import Closable
-from gcom.runtime.user_process.entry import application_call, entering
+from gcom.runtime.user_process.entry import application_call, called_outside, entering
 from gcom.runtime.waiting import run
 from gcom.values import names
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
@@ -42,6 +43,7 @@ class Node(Closable):
         registry: str | None = None,
         *,
         log_dir: str | Path | None = None,
+        log_digests: bool = False,
         timeout_s: float = 10.0,
         faults: str | Faults | None = None,
         listen: str | None = None,
@@ -49,9 +51,11 @@ class Node(Closable):
         certificates: CertificateFiles | None = None,
     ) -> None:
         self._timeout_s = seconds_of(timeout_s)
+        self._unheld: deque[Group] = deque()  # groups that were entered for a thread which was interrupted
         with entering():
             try:
-                self._host = Host(name, registry, log_dir, faults, Listening(listen, advertise, certificates))
+                logging = Logging(log_dir, log_digests)
+                self._host = Host(name, registry, logging, faults, Listening(listen, advertise, certificates))
             # Neither names the caller's mistake: a process has so many descriptors and threads, and no more.
             except (OSError, RuntimeError) as error:
                 raise Exhausted(
@@ -133,7 +137,7 @@ class Node(Closable):
         """Forget an empty group; raises UnknownGroup, GroupInUse."""
         self.directory.remove(group)
 
-    @application_call(give_back="_leave")
+    @application_call(kept_in="_unheld", then="_leave_unheld")
     def join(
         self,
         group: str,
@@ -165,15 +169,18 @@ class Node(Closable):
         Raises BadValue, UnknownGroup, GroupExists, NameTaken, NotInvited, VersionMismatch, RegistryUnavailable,
         Detached, GComTimeout.
         """
-        check_names(group, create)
+        group = checked_group(group, create)
+        called_outside(self._leave_unheld)()
         uses = Uses(receive, rejoin, get_state, set_state, merge_states, on_call, allow_empty)
         with self._host.lock:
             timeout_s = seconds_of(self._timeout_s if timeout_s is None else timeout_s)
             return Group(self._host, run(enter(self._host, group, uses, create, timeout_s)))
 
-    def _leave(self, group: Group) -> None:
-        """Leave a group that nobody will hold: the call that entered it was interrupted."""
-        group.leave()
+    def _leave_unheld(self) -> None:
+        """Leave the groups that nobody will hold: the call that entered them was interrupted."""
+        while self._unheld:
+            self._unheld[0].leave()
+            self._unheld.popleft()
 
     # tests, the end
 
@@ -211,14 +218,15 @@ class Node(Closable):
         return f"<gcom.Node {self.name!r} at {names.place_of(self.address)}, registry {self.directory.address}>"
 
 
-def check_names(group: str, create: Definition | None) -> None:
-    """Raise BadValue or LocalError for a join that no registry need be asked about."""
+def checked_group(group: str, create: Definition | None) -> str:
+    """Return the group's name; raise BadValue or LocalError for a join that no registry need be asked about."""
     # Of a name that nobody can have the registry would only say that there is no such group.
-    names.group_name(group)
+    group = names.group_name(group)
     if create is not None and not isinstance(create, Definition):
         raise BadValue(f"create must be a gcom.Definition, or None; got {create!r}")
     if create is not None and create.group != group:
         raise LocalError(f"the definition is of group {create.group!r}, not {group!r}")
+    return group
 
 
 async def enter(host: Host, group: str, uses: Uses, create: Definition | None, timeout_s: float) -> Membership:
@@ -232,3 +240,37 @@ async def enter(host: Host, group: str, uses: Uses, create: Definition | None, t
         with suppress(Detached):
             return await host.enter(group, uses, create, max(0.0, deadline - monotonic()))
     return await host.enter(group, uses, create, max(0.0, deadline - monotonic()))
+
+
+def connect(
+    name: str,
+    registry: str | None = None,
+    *,
+    log_dir: str | Path | None = None,
+    log_digests: bool = False,
+    timeout_s: float = 10.0,
+    listen: str | None = None,
+    advertise: str | None = None,
+    certificates: CertificateFiles | None = None,
+) -> Node:
+    """Return a node of that name, at the registry `HOST:PORT`, or at several, `HOST:PORT,HOST:PORT`.
+
+    The registry's default is GCOM_REGISTRY, else the one whose invitation of that name this user accepted, else
+    127.0.0.1:7411. One that is not on this machine alone needs certificates: those of an accepted invitation, or
+    `certificates`, or GCOM_TLS_CERT, GCOM_TLS_KEY and GCOM_TLS_CA. `listen` is `HOST`, `HOST:PORT` or `HOST:FIRST-LAST`
+    (default: where the registry can reach it), `advertise` the address for others where that is another.
+
+    `log_dir`: the folder for delivery logs, with `log_digests` also the CRC-32 of each payload, by which the audit
+    judges INTEGRITY. `timeout_s`: how long a join waits. Raises BadValue, RegistryUnavailable, Untrusted,
+    VersionMismatch.
+    """
+    return Node(
+        name,
+        registry,
+        log_dir=log_dir,
+        log_digests=log_digests,
+        timeout_s=timeout_s,
+        listen=listen,
+        advertise=advertise,
+        certificates=certificates,
+    )

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from threading import Lock, get_ident
+from threading import get_ident
 
 from gcom.core.messages import effects
 from gcom.core.messages.effects import (
@@ -45,7 +44,7 @@ from gcom.runtime.api.events import (
 )
 from gcom.runtime.api.guards import deadline_of
 from gcom.runtime.api.handle import GroupHandle
-from gcom.runtime.api.listener import Callbacks, GroupListener, ListenerSource, messages_of
+from gcom.runtime.api.listener import Callbacks, GroupListener, ListenerSource, MessageReader
 from gcom.runtime.api.state_callbacks import StateCallbacks
 from gcom.runtime.host import Host
 from gcom.runtime.membership import Membership
@@ -72,6 +71,27 @@ _Event = (
 )
 
 
+class ReceiverPlace:
+    """The place of a group's one receiver: the first of `takers`.
+
+    A lock would stay taken for good: 1. A loop takes it. 2. A handler of a signal raises before the loop knows that.
+    Here each receiver gives its place back in a `finally`, whether it has one or not, by `takers.pop(taker, None)`.
+    That is written in C, so that no second handler interrupts it.
+    """
+
+    def __init__(self) -> None:
+        self.takers: dict[object, None] = {}
+
+    def take(self, taker: object) -> bool:
+        """Take the place, and return True, unless another one has it."""
+        self.takers[taker] = None
+        # In one step: another thread may come while an iterator is open.
+        if list(self.takers)[0] is taker:  # noqa: RUF015
+            return True
+        self.takers.pop(taker, None)
+        return False
+
+
 class ReceivingWaits(GroupHandle):
     """The queue of a group, and the waits of its receiver, for threads and for asyncio."""
 
@@ -80,19 +100,16 @@ class ReceivingWaits(GroupHandle):
         self._state = StateCallbacks(host, membership)
         self._source = membership.session  # of what is read now
         self._departed: Session | None = None  # whose end was told last
-        self._receiving = Lock()  # held by the one receiver
+        self._receiver = ReceiverPlace()
+        self._runs = MessageReader()
         self._current: Iterator[Message] = iter(())  # of the run that is being read
         self._given_back: deque[Event] = deque()  # events that were taken for a thread which was interrupted
         self._reading: Deliver | Skip | DeliverUnicast | None = None
+        self._state_taker: object = None  # has the receiver's place while it sets the state
 
-    @contextmanager
-    def _as_receiver(self) -> Iterator[None]:
-        if not self._receiving.acquire(blocking=False):
+    def _take_place(self, taker: object) -> None:
+        if not self._receiver.take(taker):
             raise AlreadyReceiving(f"group {self._session.machine.group!r} has a receiver: a loop or a listener")
-        try:
-            yield
-        finally:
-            self._receiving.release()
 
     def _raise_if_through(self) -> None:
         with self._host.lock:
@@ -128,6 +145,7 @@ class ReceivingWaits(GroupHandle):
                 self._state.merge(self._source, data)
             case Deliver() if isinstance(item.run.payloads[0], StateToMerge):  # for MergeState, at the next barrier
                 self._reading = item
+                self._runs.note(item.run)
             case _:
                 return self._event(item)
         return None
@@ -138,7 +156,7 @@ class ReceivingWaits(GroupHandle):
                 # In the application's hands, but not read until it asks for the next event: only then the senders get
                 # credit for it.
                 self._reading = item
-                self._current = messages_of(item, self._source.machine.instance)
+                self._current = self._runs.messages(item, self._source.machine)
                 return next(self._current)
             case DeliverUnicast(sender, payload):
                 self._reading = item
@@ -146,6 +164,8 @@ class ReceivingWaits(GroupHandle):
             case effects.UnicastLost(target, lost):
                 return Undelivered(target, lost)
             case Installed(view, joined, left):
+                if item.base is not None:
+                    self._runs.begin(item.base)
                 return ViewChange(view, joined, left)
             case Skip(sender, first, count, _):
                 self._reading = item
@@ -243,7 +263,8 @@ class ReceivingWaits(GroupHandle):
             first = queued[0] if queued else None
             # Nobody receives, and the state is next: this thread takes it. Beside a receiver it only waits, since
             # what came before the state must be dealt with first.
-            if isinstance(first, SetState) and self._receiving.acquire(blocking=False):
+            if isinstance(first, SetState) and self._receiver.take(taker := object()):
+                self._state_taker = taker
                 queued.popleft()
                 return first
             if self._membership.state_failure:
@@ -259,28 +280,22 @@ class ReceivingWaits(GroupHandle):
 class Receiving(ReceivingWaits):
     """The methods of a group that hand over events."""
 
-    @application_call(give_back="_give_back")
+    @application_call(kept_in="_given_back")
     def receive(self, timeout_s: float | None = None) -> Event | None:
         """Return the next event; None when there is none for `timeout_s` seconds.
 
         After the last Departure it raises NotAMember or Detached. Raises AlreadyReceiving beside a loop or a listener.
         """
-        with self._as_receiver():
+        taker = object()
+        try:
+            self._take_place(taker)
             return self._next(timeout_s)
+        finally:
+            self._receiver.takers.pop(taker, None)
 
     def events(self, idle_s: float | None = None) -> Iterator[Event]:
         """Yield events until the last Departure, after which nothing comes, or until none came for `idle_s` seconds."""
-        with self._as_receiver():
-            while True:
-                # The rest of a run first, without a look at the queue: this is the path of every message.
-                if not self._given_back:
-                    yield from self._current
-                event = self._next_of_loop(idle_s)
-                if event is None:
-                    return
-                yield event
-                if isinstance(event, Departure) and not event.returning:
-                    return
+        return self._loop(idle_s, None)
 
     def __iter__(self) -> Iterator[Message]:
         """Yield the multicast messages until this process leaves; raises Detached if it lost the group for good.
@@ -288,13 +303,35 @@ class Receiving(ReceivingWaits):
         Other events are passed over, unicasts too, and what was missed while it was away: `events` tells of all. Where
         the state is lost, it leaves and raises StateFailed, unless the group was joined with `allow_empty`.
         """
-        for event in self.events():
-            if isinstance(event, Message):
-                yield event
-            elif isinstance(event, StateLost):
-                self._leave_if_empty(event)
-            elif isinstance(event, Departure) and not event.returning and event.reason not in ("request", "exit"):
-                guards.raise_if_ended(self._membership, self._session)
+        return self._loop(None, self._raise_if_lost)  # type: ignore[return-value]  # of the rest it yields none
+
+    def _loop(self, idle_s: float | None, is_told: Callable[[Event], bool] | None) -> Iterator[Event]:
+        """Yield messages, and of the other events those that are told."""
+        taker = object()
+        try:
+            self._take_place(taker)
+            while True:
+                # The rest of a run first, without a look at the queue: this is the path of every message.
+                if not self._given_back:
+                    yield from self._current
+                event = self._next_of_loop(idle_s)
+                if event is None:
+                    return
+                # No call between: a signal's handler could raise there, and the message would be lost.
+                if is_told is None or event.__class__ is Message or is_told(event):
+                    yield event
+                if isinstance(event, Departure) and not event.returning:
+                    return
+        finally:
+            self._receiver.takers.pop(taker, None)
+
+    def _raise_if_lost(self, event: Event) -> bool:
+        """Raise if a loop over messages ends by this event; else it is passed over."""
+        if isinstance(event, StateLost):
+            self._leave_if_empty(event)
+        elif isinstance(event, Departure) and not event.returning and event.reason not in ("request", "exit"):
+            guards.raise_if_ended(self._membership, self._session)
+        return False
 
     @application_call()
     def listen(
@@ -317,29 +354,29 @@ class Receiving(ReceivingWaits):
         the last Departure.
         """
         callbacks = Callbacks.checked(on_message, on_view, on_event, on_unicast)
-        if not self._receiving.acquire(blocking=False):
-            raise AlreadyReceiving(f"group {self._session.machine.group!r} has a receiver: a loop or a listener")
+        taker = object()
+        self._take_place(taker)
         try:
             # In the caller's thread: the listener's would only end, and nobody would know why nothing comes.
             self._raise_if_through()
         except GComError:
-            self._receiving.release()
+            self._receiver.takers.pop(taker, None)
             raise
         source = ListenerSource(
             next_event=lambda: self._next_of_loop(None),
             consumed=lambda delivery: self._source.consumed(delivery),
-            over=self._receiving.release,
-            instance=lambda: self._source.machine.instance,
+            over=lambda: self._receiver.takers.pop(taker, None),
+            messages=lambda delivery: self._runs.messages(delivery, self._source.machine),
             raise_if_lost=self._leave_if_empty,
             on_defect=self._host.on_defect,
         )
         try:
             GroupListener(self._host.lock, self._membership, callbacks, source, direct).start()
         except RuntimeError as error:
-            self._receiving.release()
+            self._receiver.takers.pop(taker, None)
             raise Exhausted("no thread can be started for the listener: end some, or try again later") from error
 
-    @application_call(give_back="_give_back")
+    @application_call(kept_in="_given_back")
     def _next_of_loop(self, timeout_s: float | None) -> Event | None:
         return self._next(timeout_s)
 
@@ -375,7 +412,7 @@ class Receiving(ReceivingWaits):
             try:
                 self._state.set(self._source, arrived)
             finally:
-                self._receiving.release()
+                self._receiver.takers.pop(self._state_taker, None)
         return not self._session.state.lost
 
     def _state_to_set(self, timeout_s: float | None, deadline: float | None) -> SetState | None:

@@ -39,7 +39,7 @@ class Watch(Closable):
 
     @property
     def anchor(self) -> tuple[float, float]:
-        """One instant in both clocks: monotonic seconds, and seconds since 1970."""
+        """An instant in both clocks: monotonic seconds, and seconds since 1970."""
         return self._anchor
 
     @property

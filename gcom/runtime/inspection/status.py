@@ -20,7 +20,7 @@ HELD_BACK_SHOWN = 16  # runs; the rest is counted
 
 @dataclass(frozen=True, slots=True)
 class MemberStatus:
-    """One member's state, as it says itself. Times are in seconds, by process."""
+    """A member's state, as it says itself. Times are in seconds, by process."""
 
     process: Process
     instance: str

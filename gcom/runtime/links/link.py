@@ -47,7 +47,7 @@ class LinkReader(Protocol):
     def end_rest(self) -> None: ...
 
     @property
-    def has_rested(self) -> bool: ...
+    def coalesced(self) -> bool: ...
 
 
 class LinkHost(Protocol):
@@ -89,14 +89,14 @@ class Link:
         self._due: dict[tuple[Session, Process], None] = {}  # turns that may have something to put
         self._caller = pyro.Caller(address, pyro.NODE, host.credentials, member)
         self._pipeline: pyro.Pipeline | None = None
-        self._sought_ms = -limits.HEARTBEAT_MS  # when a connection that ended was made anew at once, the last time
+        self._last_immediate_redial_ms = -limits.HEARTBEAT_MS  # of a connection that had ended
         # Each with its connection. 1. It breaks under a writer. 2. Another is dialled, and frames are taken for that.
         # 3. On the broken one they would be lost, and answers over the other be taken for those of frames before.
         self._to_write: deque[tuple[pyro.Pipeline, TakenFrame]] = deque()
         self._unanswered: deque[TakenFrame] = deque()
-        self._told: tuple[tuple[Process, Process], int] = ("", ""), 0  # of whose peer that it lives, last, and when
+        self._last_liveness_relay: tuple[tuple[Process, Process], int] = ("", ""), 0  # the pair of processes, and when
         self._next_tick_ms = 0  # before it nothing is due by time
-        self._late_ms = 0  # so much later the reader may look at what is due
+        self._timer_slack_ms = 0  # so late may the reader look at what is due
         self._writing = Lock()  # by one thread at a time, in the order in which frames were taken
         self._call_thread: Thread | None = None  # dials, or makes calls one by one; nothing else is written meanwhile
         self._certified = isinstance(host.credentials, pyro.Credentials)
@@ -140,11 +140,11 @@ class Link:
     def heard(self, session: Session, peer: Process) -> None:
         """Tell the other groups that a process was heard in this one: it lives, in each. Holds the lock."""
         now_ms, process = self._host.now_ms(), session.machine.process
-        pair, told_ms = self._told
+        pair, told_ms = self._last_liveness_relay
         # Of a flood the first of many frames says it.
         if len(self._turns) == 1 or (pair == (process, peer) and now_ms < told_ms + limits.HEARTBEATS_TOGETHER_MS):
             return
-        self._told = (process, peer), now_ms
+        self._last_liveness_relay = (process, peer), now_ms
         for other, known in list(self._turns):
             shared = known == peer and other.machine.process == process and other is not session
             if shared and (beats := other.machine.heartbeats) is not None:
@@ -208,19 +208,6 @@ class Link:
             return False
         return True
 
-    def is_clear(self, session: Session, peer: Process) -> bool:
-        """Return whether a frame to this peer could be written at once: nothing is due before it. Holds the lock."""
-        dials = self._pipeline is None or self._call_thread is not None or self._host.has_faults
-        return not (dials or self._due or self._closed) and (session, peer) in self._turns
-
-    def put(self, session: Session, frame: Frame) -> None:
-        """Have a frame written that a session's machine gave away; the link is clear. Holds the lock."""
-        assert self._pipeline is not None, "it is clear"
-        self._next_tick_ms = 0
-        unawaited = is_unawaited(session.machine, frame)
-        self._put(self._pipeline, TakenFrame(session, frame.target, frame, monotonic(), unawaited))
-        self._host.lock.write_on_release(self)
-
     def _put(self, pipeline: pyro.Pipeline, taken: TakenFrame) -> None:
         self._unanswered.append(taken)
         if not taken.unawaited:
@@ -252,12 +239,14 @@ class Link:
             # One turn will do: the names of two nodes differ, and decide it.
             session, peer = next(iter(self._turns), (None, ""))
             calls = session is not None and session.machine.process > peer
-            self._late_ms = limits.CALLER_LATE_MS if calls else limits.CALLEE_LATE_MS
+            self._timer_slack_ms = limits.CALLER_LATE_MS if calls else limits.CALLEE_LATE_MS
         if self._call_thread is not None:
             return None
         if not self._unanswered:
             # What is due soon goes in time: there is hardly a tick before it with which it could go.
-            return self._next_tick_ms + (self._late_ms if self._next_tick_ms >= now_ms + limits.CALLEE_LATE_MS else 0)
+            return self._next_tick_ms + (
+                self._timer_slack_ms if self._next_tick_ms >= now_ms + limits.CALLEE_LATE_MS else 0
+            )
         return max(min(self._next_tick_ms, self._overdue_ms), now_ms + OVERDUE_MS)
 
     def is_overdue(self, now_ms: int) -> bool:
@@ -331,7 +320,7 @@ class Link:
                     return False
                 session, peer, _, taken_s, was_unawaited = self._unanswered.popleft()
                 unawaited = unawaited and was_unawaited
-                if not self._host.reader.has_rested:
+                if not self._host.reader.coalesced:
                     self._measure(taken_s)
                 reply = refused(peer, reply) if isinstance(reply, VersionMismatch) else reply
                 # A step costs more than all else of an answer.
@@ -398,10 +387,10 @@ class Link:
         """Have the heartbeats of all groups go at once: the peer may be gone, of which a call says more."""
         now_ms = self._host.now_ms()
         # Not again and again: of a peer at its bound of connections each redial would end another idle one.
-        if now_ms - self._sought_ms >= limits.HEARTBEAT_MS:
-            self._sought_ms = now_ms
+        if now_ms - self._last_immediate_redial_ms >= limits.HEARTBEAT_MS:
+            self._last_immediate_redial_ms = now_ms
             for session, peer in self._turns:
-                session.machine.bring_forward(peer, now_ms, limits.HEARTBEAT_MS)
+                session.machine.bring_forward(peer, now_ms, limits.REST_MS)
 
     def _drop_pipeline(self) -> None:
         pipeline, self._pipeline = self._pipeline, None

@@ -38,16 +38,6 @@ class LinkTable:
             self._host.reader.reschedule()
         link.serve(session, peer)
 
-    def to_all(self, session: Session) -> list[Link]:
-        """Return the links to a session's peers, in their order, if each could write at once; else none."""
-        found = []
-        for peer in session.machine.peers:
-            link = self.to(session, peer)
-            if link is None or not link.is_clear(session, peer):
-                return []
-            found.append(link)
-        return found
-
     def to(self, session: Session, peer: Process) -> Link | None:
         return self._links.get((session.machine.address_of(peer) or "", names.name_of(peer)))
 

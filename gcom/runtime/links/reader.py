@@ -19,7 +19,7 @@ from gcom.runtime.user_process.entry import own
 from gcom.runtime.user_process.process_events import keep
 
 REST_S = 0.003  # answers that nobody waits for are taken together: each wake of the reader costs as much as an answer
-IDLE_WAIT_MS = 250  # between looks at the clock at most: sooner than the time of any call is over
+IDLE_WAIT_MS = 500  # between looks at the clock at most: sooner than the time of any call is over
 
 
 class PipelineOwner(Writer, Protocol):
@@ -73,7 +73,7 @@ class Reader:
         self._wake_selector.register(self._wake_receiver, selectors.EVENT_READ)
         self._half_written: set[pyro.Pipeline] = set()  # wait for their socket to take more
         self._resting = False
-        self.has_rested = False  # what is there came while it rested: its time says nothing of the peer
+        self.coalesced = False  # answers came during a rest: take no round-trip sample
         self._changes: deque[tuple[str, PipelineOwner | None, pyro.Pipeline]] = deque()
         self._next_tick_ms = 0
         self._closed = False
@@ -132,7 +132,7 @@ class Reader:
                 self._apply_changes()
                 patience_s = self._patience_s()
                 # After a rest only what is there: it alone is late.
-                self._rest(self._serve_all(self._selector.select(0 if self.has_rested else patience_s)))
+                self._rest(self._serve_all(self._selector.select(0 if self.coalesced else patience_s)))
         except Exception:  # outermost: of this thread; without it a defect would only show as silence
             self._host.on_defect()
             raise
@@ -168,7 +168,7 @@ class Reader:
 
     def _rest(self, unawaited: bool) -> None:
         """Let more answers come that nobody waits for, where all were of that kind."""
-        self.has_rested = False
+        self.coalesced = False
         # The rest of a frame that is half written goes as soon as its socket takes it.
         if not unawaited or self._half_written:
             return
@@ -176,7 +176,7 @@ class Reader:
             # Under the lock: who comes to wait for an answer from now on, finds it resting.
             self._resting = not any(owner.is_awaited for owner in self._owners())
         if self._resting:
-            self.has_rested = True
+            self.coalesced = True
             self._wake_selector.select(REST_S)
             self._resting = False
 

@@ -52,7 +52,7 @@ class TimedOut(Unavailable):
 
 
 class Caller:
-    """One persistent connection to one object, used by one thread at a time; dialled when needed.
+    """A persistent connection to one object, used by one thread at a time; dialled when needed.
 
     A server ends connections that are idle (gcom/runtime/pyro/connections.py). That is seen before the next request is
     written, which then goes over a new one: it fails nothing, and no request is written twice. Pyro5's own

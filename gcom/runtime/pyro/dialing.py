@@ -10,7 +10,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Callable
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from time import monotonic
 from typing import Any
 
@@ -26,7 +26,10 @@ class _Search:
 
     def __init__(self, look_up: LookUp, host: str, port: int) -> None:
         self.began_s = monotonic()
-        self.over = Event()
+        # No Event: a handler that raises in its `wait` could leave it taken, and then this thread would stop at `set`.
+        self._running = Lock()
+        self._running.acquire()
+        self.is_over = False
         self.found: Found = []
         self.error: OSError | None = None
         self.failure_until_s = 0.0  # until then a failure counts for others, too
@@ -41,7 +44,14 @@ class _Search:
             self.error = error
         now_s = monotonic()
         self.failure_until_s = now_s + (now_s - self.began_s)
-        self.over.set()
+        self.is_over = True
+        self._running.release()
+
+    def wait(self, limit_s: float) -> bool:
+        """Wait until it is over; return whether it is."""
+        if self._running.acquire(timeout=max(0.0, limit_s)):
+            self._running.release()
+        return self.is_over
 
 
 class HostNames:
@@ -61,8 +71,7 @@ class HostNames:
                     search = self._searches[host, port] = _Search(self._look_up, host, port)
                 except RuntimeError as error:
                     raise socket.gaierror(socket.EAI_AGAIN, "no thread can be started to look it up") from error
-        search.over.wait(max(0.0, min(deadline, search.began_s + RESOLVE_S) - monotonic()))
-        if not search.over.is_set():
+        if not search.wait(min(deadline, search.began_s + RESOLVE_S) - monotonic()):
             raise socket.gaierror(socket.EAI_AGAIN, "no name server answers")
         with self._lock:
             # Addresses may change, and a name be mended: what was found counts for this question alone. 1. Two wait for
@@ -96,14 +105,17 @@ def dial(host: str, port: int, deadline: float) -> socket.socket:
     found = resolved(host, port, deadline)
     last: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
     for index, (family, kind, protocol, _, target) in enumerate(found):
-        sock = socket.socket(family, kind, protocol)
+        sock, connected = socket.socket(family, kind, protocol), False
         try:
             # Each has its share of what is left: of several addresses one may lead nowhere.
             sock.settimeout(remaining(deadline) / (len(found) - index))
             sock.connect(target)
-        except OSError as error:
-            sock.close()
-            last = error
-        else:
+            connected = True
             return sock
+        except OSError as error:
+            last = error
+        finally:
+            # Also by an interrupt.
+            if not connected:
+                sock.close()
     raise last

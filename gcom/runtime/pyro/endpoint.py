@@ -1,4 +1,4 @@
-"""What a server serves: objects of one method, which takes a frame and returns the answer."""
+"""Objects that a server serves, of one method, which takes a frame and returns the answer."""
 
 from __future__ import annotations
 

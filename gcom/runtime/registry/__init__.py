@@ -4,5 +4,6 @@
 for. `sequencer_client` asks for serials; a request is put at most once, for an OPEN put again could give serials out
 twice (ARCHITECTURE 7). Both know neither sessions nor hosts: they are given the function that makes a call, through
 which a host puts its faults. `requests` is the thread that puts a node's questions, and `last_words` keeps what no
-registry could be told. `embedded` starts a registry for tests and notebooks: the one import that points up.
+registry could be told. `registry_client` has the words for a registry that does not answer, and the command that
+starts one. `embedded` starts a registry for tests and notebooks: the one import that points up.
 """

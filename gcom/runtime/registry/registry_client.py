@@ -110,6 +110,16 @@ class RegistryClient:
             self.close()
 
     def _how_to_start(self) -> str:
-        host, port = names.split_address(self.address)
-        where = "" if host in ("127.0.0.1", "localhost", "::1") else " on that machine"
-        return f"start one{where} with: gcom-registry --port {port}"
+        here = " " if _is_here(self.address) else " on that machine "
+        return f"start one{here}with: {start_command(self.address)}"
+
+
+def start_command(address: Address) -> str:
+    """Return the command that starts a registry at an address."""
+    _, port = names.split_address(address)
+    flags = f"--port {port}" if _is_here(address) else f"--listen {names.place_of(address)}"
+    return f"gcom-registry {flags}"
+
+
+def _is_here(address: Address) -> bool:
+    return names.split_address(address)[0] in ("127.0.0.1", "localhost", "::1")

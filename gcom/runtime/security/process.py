@@ -91,10 +91,11 @@ def credentials_for(registry: Address, name: str | None = None, files: Certifica
     files = files or files_from_environment()
     host = names.split_address(registry)[0]
     # Where certificates are given they are used on loopback as well: nothing is less secure than was asked for.
-    if files is None and pyro.is_loopback(host):
-        return pyro.UserSecret()
     if files is None:
         folder = identity_files.folder_of(name)
+        # A registry on loopback that invited this user speaks TLS: it has no invitations otherwise.
+        if pyro.is_loopback(host) and (folder is None or identity_files.registry_of(folder) != registry):
+            return pyro.UserSecret()
         if folder is None:
             who = f"an identity {name!r}" if name else "an identity"
             raise BadValue(

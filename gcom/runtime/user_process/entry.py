@@ -8,6 +8,9 @@ Between any two byte codes an application's thread may be made to do something e
 2. *A finalizer.* The collector runs it in any thread, also in the middle of a step. A call that it makes comes from a
    thread that is inside already: it is put behind that step if it needs no answer, and refused if it does.
 3. *A fork.* The child has the locks as they were, and none of the threads: nothing of its parent's is used there.
+
+What stands on the library (topics, replicated states, blocks, sessions) has locks and half-done work as well. Its calls
+are `uninterrupted`: there handlers are held back too, and run where the call waits (`interruptible`), or at its end.
 """
 
 from __future__ import annotations
@@ -69,7 +72,9 @@ class EnteredObject(Protocol):
 class _Place(threading.local):
     """The place of one thread: inside GCom, or out in the application."""
 
-    inside = False
+    inside = False  # in a step of the library
+    held = False  # the main thread, in a call of what stands on the library
+    firm = False  # handlers run at the end of that alone
 
 
 _here = _Place()
@@ -89,7 +94,7 @@ class _HeldBack:
         self.handler = handler
 
     def __call__(self, number: int, frame: FrameType | None) -> object:
-        if _here.inside:
+        if _here.inside or _here.held:
             _held_back.append((self.handler, number, frame))
             return None
         # The thread came out by an exception, before it had put the application's handler back.
@@ -137,37 +142,37 @@ def _run_held_back() -> None:
 @contextmanager
 def entering() -> Iterator[None]:
     """Be inside GCom. In the main thread handlers of signals are held back until the end."""
-    is_main = get_ident() == threading.main_thread().ident
-    replaced = _handlers.hold_back() if is_main else []
+    holds_back = not _here.held and get_ident() == threading.main_thread().ident
+    replaced = _handlers.hold_back() if holds_back else []
     _here.inside = True
     try:
         yield
     finally:
         _here.inside = False
-        if is_main:
+        if holds_back:
             _put_back(replaced)
             _run_held_back()
 
 
-@contextmanager
-def outside() -> Iterator[None]:
-    """Be outside for a while, in a thread that is inside: it waits, or runs the application's code."""
-    inside, _here.inside = _here.inside, False
-    try:
-        if inside and _held_back and get_ident() == threading.main_thread().ident:
-            _run_held_back()
-        yield
-    finally:
-        _here.inside = inside
+def _go_out() -> None:
+    if _here.firm:
+        return
+    was_in, _here.inside, _here.held = _here.inside or _here.held, False, False
+    if was_in and _held_back and get_ident() == threading.main_thread().ident:
+        _run_held_back()
 
 
 def called_outside(callback: Callable[P, R]) -> Callable[P, R]:
-    """Return a function of the application's that GCom may call from inside."""
+    """Return a function that is called outside by a thread that is inside: it waits, or is the application's code."""
 
     @wraps(callback)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        with outside():
+        inside, held = _here.inside, _here.held
+        try:
+            _go_out()
             return callback(*args, **kwargs)
+        finally:
+            _here.inside, _here.held = inside, held
 
     return called
 
@@ -183,24 +188,27 @@ class InterruptibleCondition(Condition):
         waiters: deque[Any] = self._waiters  # type: ignore[attr-defined]
         waiters.append(waiter)
         notified = False
-        self.release()
+        inside, held = _here.inside, _here.held
+        saved = self._release_save()  # type: ignore[attr-defined]
         try:
-            with outside():
-                notified = waiter.acquire(timeout=-1 if timeout is None else max(0.0, timeout))
+            _go_out()
+            notified = waiter.acquire(timeout=-1 if timeout is None else max(0.0, timeout))
         finally:
-            self.acquire()
+            _here.inside, _here.held = inside, held  # before any call, which a second handler might interrupt
+            self._acquire_restore(saved)  # type: ignore[attr-defined]
             if not notified and waiter in waiters:
                 waiters.remove(waiter)
         return notified
 
 
 def application_call(
-    *, deferred: object = None, give_back: str = ""
+    *, deferred: object = None, kept_in: str = "", then: str = ""
 ) -> Callable[[Callable[Concatenate[S, P], R]], Callable[Concatenate[S, P], R]]:
     """Make a method one that the application may call from any thread, handler or finalizer.
 
     `deferred`: where a finalizer calls it in the middle of a step, it is carried out behind that, and this is returned;
-    None: it is refused. `give_back` names the method that takes a result which a handler's exception would lose.
+    None: it is refused. `kept_in` names the deque that gets a result which a handler's exception would lose, and `then`
+    the method that is called after that.
     """
 
     def made(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
@@ -217,25 +225,93 @@ def application_call(
                     return method(self, *args, **kwargs)
                 finally:
                     _here.inside = False
-            replaced, result = _handlers.hold_back(), None
+            keep = getattr(self, kept_in).append if kept_in else None
+            held, result = _here.held, None
+            replaced = [] if held else _handlers.hold_back()
             _here.inside = True
             try:
                 try:
                     result = method(self, *args, **kwargs)
                 finally:
                     _here.inside = False
-                    _put_back(replaced)
-                    _run_held_back()
+                    if not held:
+                        _put_back(replaced)
+                        _run_held_back()
             except BaseException:  # outermost: of a call in the main thread, and it is raised on
-                # 1. The call takes an event from the queue. 2. A handler raises. The event is not lost.
-                if give_back and result is not None:
-                    getattr(self, give_back)(result)
+                # 1. The call takes an event from the queue. 2. A handler raises. 3. A second one is about to raise. It
+                # cannot before `append`, which is written in C, has the event: that is not lost.
+                if keep is not None and result is not None:
+                    keep(result)
+                    if then:
+                        getattr(self, then)()
                 raise
             return result
 
         return entered  # type: ignore[return-value]
 
     return made
+
+
+# what stands on the library
+
+
+def uninterrupted(kept_by: str = "", undone_by: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a function one in which handlers of signals run only where it waits, and at its end.
+
+    So its work is done as a whole, or undone where it waits. `kept_by` names an attribute of the object whose method it
+    is: a function in C, such as `deque.append`, which gets a result that a handler's exception would lose at the end.
+    `undone_by` names a method that undoes what was done, in that case.
+    """
+
+    def made(method: Callable[P, R]) -> Callable[P, R]:
+        @wraps(method)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            if _here.held or _here.inside or get_ident() != threading.main_thread().ident:
+                return method(*args, **kwargs)
+            keep = getattr(args[0], kept_by) if kept_by else None
+            replaced, result = _handlers.hold_back(), None
+            _here.held = True
+            try:
+                try:
+                    result = method(*args, **kwargs)
+                finally:
+                    _here.held = False
+                    _put_back(replaced)
+                    _run_held_back()
+            except BaseException:  # outermost: of a call in the main thread, and it is raised on
+                if keep is not None and result is not None:
+                    keep(result)
+                if undone_by and result is not None:
+                    getattr(args[0], undone_by)()
+                raise
+            return result
+
+        return called
+
+    return made
+
+
+def interruptible(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Return what a call returns that waits, or is the application's: handlers of signals run meanwhile."""
+    held = _here.held
+    if not held or _here.inside or _here.firm:  # inside: a finalizer's, in the middle of a step
+        return call(*args, **kwargs)
+    try:
+        _here.held = False
+        _run_held_back()
+        return call(*args, **kwargs)
+    finally:
+        _here.held = held
+
+
+@uninterrupted()
+def firmly(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Return what a call returns that gives something up and hardly waits: no handler runs before its end."""
+    firm, _here.firm = _here.firm, True
+    try:
+        return call(*args, **kwargs)
+    finally:
+        _here.firm = firm
 
 
 _FORKED = (
@@ -297,5 +373,5 @@ def begin_in_child() -> None:
     """Forget what this process does not have: it is a fork's child."""
     global _deferred
     _deferred = _Deferred()
-    _here.inside = False
+    _here.inside = _here.held = _here.firm = False
     _held_back.clear()

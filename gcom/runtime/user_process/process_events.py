@@ -90,8 +90,8 @@ def _at_exit() -> None:
         for group, count in node.unsent().items():
             # Not by the library's log, which may be off: the program has ended, and nobody else will say it.
             print(
-                f"gcom: {count:,} message{'s' * (count != 1)} of {node.name!r} in group {group!r} were not sent before "
-                "the program ended: close the node first, or flush",
+                f"gcom: not sent before the program ended: {count:,} message{'s' * (count != 1)} of {node.name!r} in "
+                f"group {group!r}; close the node first, or flush",
                 file=sys.stderr,
             )
 

@@ -17,7 +17,7 @@ from gcom.values.run import Payload
 
 @dataclass(slots=True)
 class _Pair:
-    """One process's unicasts to another, and its requests."""
+    """A process's unicasts to another, and its requests."""
 
     posted: list[Payload] = field(default_factory=list)
     delivered: int = 0

@@ -219,7 +219,7 @@ class InstanceHistory:
 
 
 class Rule:
-    """One family of rules. Each method is called before an effect is recorded, and raises Violation.
+    """A family of rules. Each method is called before an effect is recorded, and raises Violation.
 
     Where a comment says what a rule is broken by, a mutant of the core does just that, and the rule catches it
     (tests/sim/mutants).

@@ -44,6 +44,7 @@ class Stranger:
     process: Process = "mallory#1"
     address: Address = "mallory:1@sim.mallory"
     refuses = True
+    paused = False
 
     def __init__(self, simulation: Simulation, registries: tuple[Registry, ...], rng: Random) -> None:
         self._simulation, self._registries, self._rng = simulation, registries, rng

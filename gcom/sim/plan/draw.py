@@ -34,6 +34,8 @@ from gcom.values.detection import LAN, Detection
 
 GROUP = "sim"
 MEMBERS = (2, 9)  # from, to
+LARGE = 0.04  # of all seeds: groups in which nobody watches all others
+LARGE_MEMBERS = (10, 12, 16, 20, 24, 32, 64)
 REST_MS = 6_000  # before an ambush at the end: all are together again
 SECONDS = (2, 3, 6, 12)  # of silence, where a group is not in a local network; the last is `wan`
 SIGNED = 0.2  # of all seeds
@@ -115,6 +117,9 @@ def _lengthened(plan: Plan, ambush: Ambush) -> Plan:
 def _drawn(seed: int) -> Plan:
     rng = Random(seed)
     members = rng.choice((2, 3, 3, 4, 4, 5, 5, 5, 6, 7, 8, 9))
+    large = Random(f"group size: {seed}")  # of its own: all other seeds draw what they drew
+    if large.random() < LARGE:
+        members = large.choice(LARGE_MEMBERS)
     definition = _definition(rng, seed, members)
     fault_ms = rng.randint(5_000, 10_000)
     cold = not definition.static and rng.random() < 0.3

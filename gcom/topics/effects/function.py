@@ -13,6 +13,7 @@ from time import monotonic
 from types import TracebackType
 
 from gcom.errors import BadValue
+from gcom.runtime.user_process.entry import interruptible, uninterrupted
 from gcom.topics.reading import IDLE_S
 from gcom.topics.storage import appends, subscriptions
 from gcom.topics.storage.appends import ProducerClaim, Target
@@ -30,15 +31,16 @@ class TopicFunction:
     """A function over topics. `run` works until it is interrupted; `run(follow=False)` until the inputs are drained."""
 
     def __init__(self, process: TopicProcess, inputs: Sequence[Consumer], target: Target | None, name: str) -> None:
-        self._process, self._inputs, self._target, self._name = process, inputs, target, name
+        self._process, self._inputs, self._target, self.name = process, inputs, target, name
 
+    @uninterrupted()
     def run(self, *, follow: bool = True) -> int:
         """TopicProcess what there is, and with `follow` what comes; return how many inputs that were.
 
         What the function raises comes out of here, with a note that names the message; its input is not taken.
         """
         access = self._inputs[0].access
-        steps = [_FunctionInput(self._process, it, self._target, self._name) for it in self._inputs]
+        steps = [_FunctionInput(self._process, it, self._target, self.name) for it in self._inputs]
         count, idle_since = 0, monotonic()
         try:
             while True:
@@ -57,7 +59,7 @@ class TopicFunction:
 
 
 class _FunctionInput:
-    """One input of a running function."""
+    """An input of a running function."""
 
     def __init__(self, process: TopicProcess, consumer: Consumer, target: Target | None, name: str) -> None:
         self._process, self._sub, self._target = process, consumer.sub, target
@@ -75,7 +77,7 @@ class _FunctionInput:
         high, messages, upto = self._access.ask(job(subscriptions.look_on, self._sub, 0))
         if upto == high:
             return 0
-        entries = [entry for message in messages for entry in self._entries(message)]
+        entries = [entry for message in messages for entry in interruptible(self._entries, message)]
         step = job(subscriptions.process, self._sub, (high, upto), self._target, self._claim, entries)
         done = self._access.call(step)
         return len(messages) if done else 0

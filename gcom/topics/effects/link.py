@@ -24,10 +24,13 @@ class TopicLink:
     def __init__(self, read: ReadAfter, producer: Producer) -> None:
         self._read, self._producer = read, producer
 
-    def run(self, *, follow: bool = True) -> int:
-        """Transfer what there is, and with `follow` what comes; return how many messages that were."""
+    def run(self, *, follow: bool = True, stopped: Callable[[], bool] = lambda: False) -> int:
+        """Transfer what there is, and with `follow` what comes; return how many messages that were.
+
+        Between two batches it asks whether it is stopped.
+        """
         reader, count = self._read(self._producer.last_seq), 0
-        while messages := reader.take(BATCH, None if follow else 0.0):
+        while not stopped() and (messages := reader.take(BATCH, None if follow else 0.0)):
             entries = [Entry(it.offset, it.body, it.key, codec.encode(it.headers)) for it in messages]
             self._producer.send_entries(entries)
             CRASH_POINTS.passed("link.sent")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from gcom.topics import headers as codec
 from gcom.topics.crash_points import CRASH_POINTS
 from gcom.topics.producer import Body, Producer
-from gcom.topics.storage.effects import EffectFile
+from gcom.topics.storage.effects import EffectDatabase
 from gcom.topics.values import Entry, checked_body, checked_name
 
 DISPATCH = 1024  # messages at a time
@@ -21,7 +21,7 @@ OpenProducer = Callable[[str, str], Producer]  # of a topic, under a name
 class OutboxSender:
     """The sender that a handler gets."""
 
-    def __init__(self, file: EffectFile, producer: str) -> None:
+    def __init__(self, file: EffectDatabase, producer: str) -> None:
         self._file, self._producer = file, producer
         self.count = 0
 
@@ -37,7 +37,7 @@ class OutboxSender:
 class Dispatcher:
     """Sends what is in an outbox. Its producers fence those of an earlier consumer."""
 
-    def __init__(self, file: EffectFile, name: str, producer: OpenProducer) -> None:
+    def __init__(self, file: EffectDatabase, name: str, producer: OpenProducer) -> None:
         self._open, self._file, self._name = producer, file, name
         self._producers: dict[str, Producer] = {}
         self._sent: list[tuple[str, int]] = []

@@ -1,1 +1,1 @@
-"""What the audit judges of topics: `records` of what producers asked and were answered."""
+"""Evidence of topics for the audit: `records` of the questions of producers, and of the answers."""

@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgpack
@@ -19,8 +20,7 @@ from gcom.topics.storage.appends import ProducerClaim, Target
 from gcom.topics.storage.subscriptions import HandedOut, Sub, SubscriptionInfo, Terms
 from gcom.topics.storage.topics import ProducerInfo, TopicInfo
 from gcom.topics.storage.transaction import StoreCall
-from gcom.topics.storage.trimming import Keep
-from gcom.topics.values import Entry, TopicMessage, TopicReceipt
+from gcom.topics.values import Entry, Keep, TopicMessage, TopicReceipt
 
 # By number: a new one goes to the end.
 _KINDS = (
@@ -39,11 +39,30 @@ _KINDS = (
 )
 _NUMBERS: dict[type[Any], int] = {kind: number for number, kind in enumerate(_KINDS)}
 
+_ROWS = 64  # added to the number of a kind: a list of such nouns
+
 Check = Callable[[Any], Any]
 
 
 class Unfit(Exception):
     """A value of another type than was expected."""
+
+
+class NounRows:
+    """A list of nouns of one kind, which is packed as one: that takes a third of the time."""
+
+    __slots__ = ("kind", "nouns")
+
+    def __init__(self, kind: Any, nouns: Sequence[Any]) -> None:
+        self.kind, self.nouns = kind, nouns
+
+
+def in_rows(value: object) -> object:
+    """Return a list of nouns of one kind as rows; any other value as it is."""
+    if not isinstance(value, list) or not value or type(value[0]) not in _NUMBERS:
+        return value
+    kind = type(value[0])
+    return NounRows(kind, value) if all(type(it) is kind for it in value) else value
 
 
 def pack(value: object) -> bytes:
@@ -66,7 +85,10 @@ def _packed(value: object) -> object:
     kind: Any = type(value)
     number = _NUMBERS.get(kind)
     if number is not None:
-        return msgpack.ExtType(number, pack([getattr(value, name) for name, _ in _form(kind)]))
+        return msgpack.ExtType(number, pack(list(_values_of(kind)(value))))
+    if isinstance(value, NounRows):
+        values = _values_of(value.kind)
+        return msgpack.ExtType(_ROWS + _NUMBERS[value.kind], pack([list(values(it)) for it in value.nouns]))
     if isinstance(value, tuple):
         return list(value)
     if isinstance(value, Mapping):
@@ -75,25 +97,44 @@ def _packed(value: object) -> object:
 
 
 def _unpacked(number: int, data: bytes) -> object:
-    if not 0 <= number < len(_KINDS):
+    place = number - _ROWS if number >= _ROWS else number
+    if not 0 <= place < len(_KINDS):
         raise MalformedFrame(f"no noun of topics has the number {number}")
-    kind: Any = _KINDS[number]
+    kind: Any = _KINDS[place]
     values = unpack(data)
+    if number < _ROWS:
+        return _noun(kind, _form(kind), values)
+    if not isinstance(values, list):
+        raise MalformedFrame(f"rows of {kind.__name__} are a list")
     form = _form(kind)
+    return [_noun(kind, form, row) for row in values]
+
+
+def _noun(kind: Any, form: Sequence[Check], values: object) -> object:
     if not isinstance(values, list) or len(values) != len(form):
         raise MalformedFrame(f"a {kind.__name__} has {len(form)} values")
     try:
-        return kind(*(check(value) for (_, check), value in zip(form, values, strict=True)))
+        return kind(*[check(value) for check, value in zip(form, values, strict=True)])
     except Unfit as error:
         raise MalformedFrame(f"a {kind.__name__} with a wrong value: {error}") from error
 
 
 @cache
-def _form(kind: Any) -> tuple[tuple[str, Check], ...]:
-    """Return the names of a noun's values, each with its check."""
+def _names(kind: Any) -> list[str]:
+    return [field.name for field in fields(kind)] if is_dataclass(kind) else list(kind._fields)
+
+
+@cache
+def _values_of(kind: Any) -> Callable[[object], tuple[object, ...]]:
+    """Return a function that returns the values of a noun, of which there are several."""
+    return attrgetter(*_names(kind))
+
+
+@cache
+def _form(kind: Any) -> tuple[Check, ...]:
+    """Return the checks of a noun's values."""
     hints = get_type_hints(kind)
-    names = [field.name for field in fields(kind)] if is_dataclass(kind) else list(kind._fields)
-    return tuple((name, check_of(hints[name])) for name in names)
+    return tuple(check_of(hints[name]) for name in _names(kind))
 
 
 @cache
@@ -105,6 +146,8 @@ def check_of(hint: Any) -> Check:
     if hint is None or hint is type(None):
         return lambda value: value if value is None else _unfit(value, hint)
     if origin in (Union, types.UnionType):
+        if all(isinstance(one, type) and get_origin(one) is None for one in inner):
+            return lambda value: value if type(value) in inner else _unfit(value, hint)
         return _union([check_of(one) for one in inner])
     if origin is tuple:
         return _fixed([check_of(one) for one in inner])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from gcom.errors import BadValue, GComError, Unavailable
 from gcom.runtime import pyro
 from gcom.runtime.security.process import credentials_for
+from gcom.runtime.user_process.entry import interruptible
 from gcom.topics.served import parts, requests
 from gcom.topics.served.requests import SCHEME
 from gcom.values import names
@@ -66,17 +67,20 @@ class ServerLine:
         """Ask one server; return the values of its answer. Raises Unavailable, PeerError, and what the server told."""
         at, caller = self._caller()
         self._busy.add(caller)
+        done = False
         try:
             if self.closing.is_set():
                 raise Unavailable("these connections are closed")
-            found = parts.exchanged(request, lambda data: caller.call(data, timeout_s))
+            found = interruptible(parts.exchanged, request, lambda data: caller.call(data, timeout_s))
+            done = True
         except GComError as error:
-            caller.close()
             if isinstance(error, Unavailable) and self._first == at:
                 self._first = (at + 1) % len(self.addresses)
             raise
         finally:
             self._busy.discard(caller)
+            if not done:
+                caller.close()
         if len(self._free) < CALLERS_KEPT and not self.closing.is_set():
             self._free.append((at, caller))
         else:
@@ -90,7 +94,7 @@ class ServerLine:
             try:
                 return self.once(request, wait_s + ATTEMPT_S)
             except Unavailable:
-                if monotonic() + pause_s > deadline or self.closing.wait(pause_s):
+                if monotonic() + pause_s > deadline or interruptible(self.closing.wait, pause_s):
                     raise
                 pause_s = min(PAUSE_S_MAX, 2 * pause_s)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gcom.errors import BadValue, MalformedFrame
 from gcom.topics.served import codec
-from gcom.topics.storage import appends, subscriptions, topics, trimming
+from gcom.topics.storage import appends, handover, subscriptions, topics, trimming
 from gcom.topics.storage.transaction import StoreCall, together
 
 TOGETHER = "together"
@@ -34,6 +34,8 @@ REPEATABLE: dict[str, Callable[..., Any]] = {
     "extend": subscriptions.extend,
     "reached": subscriptions.reached,
     "release": subscriptions.release,
+    "next_after": handover.next_after,
+    "take_over": handover.take_over,
 }
 # Each is carried out once, by the number that its client gave it (`callers`).
 NUMBERED: dict[str, Callable[..., Any]] = {
@@ -52,6 +54,7 @@ NUMBERED: dict[str, Callable[..., Any]] = {
     "replay": subscriptions.replay,
     "process": subscriptions.process,
     "trim": trimming.trim,
+    "bound": topics.bound,
 }
 _WRITES = REPEATABLE | NUMBERED
 _NAMES = {function: name for name, function in (READS | _WRITES).items()}
@@ -72,7 +75,7 @@ def written(call: StoreCall[Any]) -> list[object]:
     if call.function is together:
         (calls,) = call.arguments
         return [TOGETHER, [written(it) for it in calls]]  # type: ignore[attr-defined]
-    return [name_of(call), list(call.arguments)]
+    return [name_of(call), [codec.in_rows(it) for it in call.arguments]]
 
 
 def read_call(name: object, arguments: object, *, reads: bool) -> StoreCall[Any]:

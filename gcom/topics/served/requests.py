@@ -11,7 +11,7 @@ from gcom.topics import errors as topic_errors
 from gcom.topics.served import codec
 
 OBJECT = "gcom.topics"  # on a server
-VERSION = 1  # of requests; raised when any of them changes
+VERSION = 2  # of requests; raised when any of them changes
 SCHEME = "gcom://"
 CALL, ASK, NEWS, GREET, LEAVE, FORWARDED = "call", "ask", "news", "greet", "leave", "forwarded"
 DONE, FAILED = 0, 1  # how an answer begins

@@ -12,7 +12,7 @@ from loguru import logger
 from gcom.errors import GComError, MalformedFrame, Unavailable
 from gcom.runtime import pyro
 from gcom.topics.errors import ReceiptUnknown, StoreClosed
-from gcom.topics.served import callers, fence, operations, requests
+from gcom.topics.served import callers, codec, fence, operations, requests
 from gcom.topics.served.line import ATTEMPT_S, ServerAddress
 from gcom.topics.served.parts import PartsServer, packed_answer
 from gcom.topics.served.requests import DONE, GONE, LOST, WrittenCall
@@ -102,7 +102,8 @@ class TopicsService:
         if (told := self._elsewhere(route, requests.ASK, topic, name, arguments)) is not None:
             return told
         seen = self._commits.commits  # before the answer is looked for: it may lack what comes after it
-        return [self._life, seen, self._commits.ask(operations.read_call(name, arguments, reads=True))]
+        found = self._commits.ask(operations.read_call(name, arguments, reads=True))
+        return [self._life, seen, codec.in_rows(found)]
 
     def _listed(self) -> list[object]:
         """Return the topics of all stores."""
@@ -173,7 +174,7 @@ class TopicsService:
 
     def _answer(self, future: Future[Any]) -> Sequence[object]:
         try:
-            return [DONE, future.result()]
+            return [DONE, codec.in_rows(future.result())]
         except fence.NotOwner as error:
             return [GONE, self._passed(error)]
         except StoreClosed as error:

@@ -20,6 +20,7 @@ from gcom.topics.served.service import TopicsService
 from gcom.topics.storage import topics as stored
 from gcom.topics.storage.commits import Commits
 from gcom.topics.storage.transaction import job
+from gcom.topics.store import TopicStore
 
 LISTEN = "127.0.0.1:0"
 CLUSTER = "main"
@@ -48,6 +49,7 @@ class TopicsServer:
             raise BadValue(f"cannot listen at {listen!r}: expected HOST:PORT, and port 0 for any")
         if place is not None and place.startswith(requests.SCHEME):
             raise BadValue(f"{place!r} is a server already: expected the path of a file, or postgresql://…")
+        self.store: TopicStore | None = None  # a proxy has none
         with ExitStack() as made:
             credentials = credentials_for(listen, cluster.name if cluster else None)
             commits = None if place is None else self._open(place, made)
@@ -64,7 +66,7 @@ class TopicsServer:
             self._made = made.pop_all()
 
     def _open(self, place: str, made: ExitStack) -> Commits:
-        store = made.enter_context(topics.open(place))
+        store = self.store = made.enter_context(topics.open(place))
         commits = cast(Commits, store.access)
         commits.call(job(callers.prepare, commits.words))
         return commits

@@ -9,6 +9,8 @@
 - `topics`       topics: created, listed, deleted, read
 - `appends`      producers and their appends, judged and stored in one transaction
 - `subscriptions`  which messages were handed to whom, and which are acknowledged
+- `handover`     one message at a time, and topics that another system hands over
 - `trimming`     the oldest messages go, and their producers stay known
-- `effects`      the application's own database: inbox, outbox, and what a handler may not do
+- `effects`      the application's own database: inbox and outbox, and what a handler may not do
+- `sqlite_effects`, `postgres_effects`, `store_effects`  effects in a SQLite file, in PostgreSQL, in the store itself
 """

@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from gcom.errors import GComError
 from gcom.topics import judge
 from gcom.topics.crash_points import CRASH_POINTS
-from gcom.topics.errors import Fenced, UnknownTopic
+from gcom.topics.errors import Fenced, QuotaExceeded
+from gcom.topics.storage import topics, trimming
 from gcom.topics.storage.schema import OFFSETS, count
 from gcom.topics.storage.topics import place
 from gcom.topics.storage.transaction import Transaction
-from gcom.topics.values import NEXT_SEQ, NONE_SENT, Entry, TopicReceipt, slot_of
+from gcom.topics.values import NEXT_SEQ, NONE_SENT, Draft, Entry, TopicReceipt, slot_of
 
+BURST_US = 1_000_000
 _INSERT = """INSERT INTO gcom_message (place, producer, seq, at_ms, slot, key, head, body, digest)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
@@ -81,20 +84,19 @@ def append(
     if found is None:
         raise Fenced(f"the producer was retired, or topic {target.name!r} was deleted: open it again to go on")
     standing = judge.ProducerStanding(*cast(tuple[int, int, int], found))
+    if judge.is_next(standing, opened.epoch, previous, entries):
+        CRASH_POINTS.passed("append.judged")
+        first = _store_next(tx, target, opened.id, entries)
+        return [
+            TopicReceipt(target.name, offset, entry.seq, False, target.durable)
+            for offset, entry in enumerate(entries, start=first)
+        ]
     past = _past(tx, opened.id, standing, entries)
     fresh, answers = judge.judge(standing, opened.epoch, previous, entries, past)
     CRASH_POINTS.passed("append.judged")
-    first = _store(tx, target, opened.id, fresh) if fresh else 0
-    if fresh:
-        tx.change("UPDATE gcom_producer SET seq = ? WHERE id = ?", fresh[-1].seq, opened.id)
-        tx.change(
-            "INSERT INTO gcom_receipt (producer, last, first, place, n) VALUES (?, ?, ?, ?, ?)",
-            opened.id,
-            fresh[-1].seq,
-            fresh[0].seq,
-            place(target.topic, first),
-            len(fresh),
-        )
+    if len(fresh) < len(entries):
+        tx.duplicates[target.name] += len(entries) - len(fresh)
+    first = _store_next(tx, target, opened.id, fresh) if fresh else 0
     receipts = []
     for entry, answer in zip(entries, answers, strict=True):
         offset = answer.offset if answer.fresh is None else first + answer.fresh
@@ -102,7 +104,18 @@ def append(
     return receipts
 
 
-def append_next(tx: Transaction, target: Target, opened: ProducerClaim, drafts: Sequence[Entry]) -> list[TopicReceipt]:
+def _store_next(tx: Transaction, target: Target, producer: int, fresh: Sequence[Entry]) -> int:
+    """Store a producer's new messages, and note them in its rows; return the offset of the first."""
+    first = _store(tx, target, producer, fresh)
+    tx.change("UPDATE gcom_producer SET seq = ? WHERE id = ?", fresh[-1].seq, producer)
+    tx.change(
+        "INSERT INTO gcom_receipt (producer, last, first, place, n) VALUES (?, ?, ?, ?, ?)",
+        *(producer, fresh[-1].seq, fresh[0].seq, place(target.topic, first), len(fresh)),
+    )
+    return first
+
+
+def append_next(tx: Transaction, target: Target, opened: ProducerClaim, drafts: Sequence[Draft]) -> list[TopicReceipt]:
     """Append behind whatever is stored of the producer; drafts without a sequence get the next ones."""
     last = last_seq(tx, opened)
     return append(tx, target, opened, last, numbered(drafts, last))
@@ -115,15 +128,20 @@ def open_and_append(
     opened = claim(tx, target.topic, name)
     entries = numbered(drafts, opened.seq)
     receipts = append(tx, target, opened, opened.seq, entries)
-    return opened, max(opened.seq, entries[-1].seq), receipts
+    return opened, highest(opened.seq, entries), receipts
 
 
-def numbered(drafts: Sequence[Entry], last: int) -> list[Entry]:
+def highest(last: int, entries: Sequence[Entry]) -> int:
+    """Return the last sequence of a producer behind a request, whose duplicates may come in any order."""
+    return max(last, max([entry.seq for entry in entries]))
+
+
+def numbered(drafts: Sequence[Draft], last: int) -> list[Entry]:
     """Return entries with sequences: their own, else those that follow the last one."""
     entries = []
-    for draft in drafts:
-        last = last + 1 if draft.seq == NEXT_SEQ else draft.seq
-        entries.append(draft._replace(seq=last))
+    for seq, body, key, head in drafts:
+        last = last + 1 if seq == NEXT_SEQ else seq
+        entries.append(tuple.__new__(Entry, (last, body, key, head)))  # in half the time of Entry(...)
     return entries
 
 
@@ -137,21 +155,48 @@ def add(tx: Transaction, target: Target, entries: Sequence[Entry]) -> list[Topic
 
 def _store(tx: Transaction, target: Target, producer: int | None, entries: Sequence[Entry]) -> int:
     """Store messages; return the offset of the first."""
-    now = tx.now_ms()
-    found = tx.changed(
-        "UPDATE gcom_topic SET next = next + ?, at_ms = CASE WHEN at_ms > ? THEN at_ms ELSE ? END WHERE id = ? "
-        "RETURNING next, at_ms",
-        len(entries),
-        now,
-        now,
-        target.topic,
-    )
-    if found is None:
-        raise UnknownTopic(f"the topic {target.name!r} was deleted: open it again to make a new one")
-    following, at_ms = cast(tuple[int, int], found)
+    following, at_ms, keep = _taken(tx, target, len(entries), sum(len(it.body) for it in entries))
     first = following - len(entries)
     tx.many(_INSERT, [_row(target, producer, offset, at_ms, it) for offset, it in enumerate(entries, start=first)])
+    if keep and first // trimming.STEP != following // trimming.STEP:
+        trimming.step(tx, target.topic, target.name, keep)
     return first
+
+
+def _taken(tx: Transaction, target: Target, count: int, size: int) -> tuple[int, int, str]:
+    """Take offsets, and what they cost of the topic's limits; return the next offset, the time, and what is kept.
+
+    A rate is kept by one number: the time at which all that was appended would have come at that rate. It may be
+    BURST_US ahead of the clock.
+    """
+    now = tx.now_ms()
+    found = tx.changed(
+        """UPDATE gcom_topic SET next = next + ?, at_ms = CASE WHEN at_ms > ? THEN at_ms ELSE ? END, bytes = bytes + ?,
+            due_us = CASE WHEN rate = 0 THEN 0 WHEN due_us < ? THEN ? + ? / rate ELSE due_us + ? / rate END
+            WHERE id = ? AND bytes + ? <= bytes_most AND due_us <= ? RETURNING next, at_ms, keep""",
+        *(count, now, now, size, now * 1000, now * 1000, count * 10**6, count * 10**6),
+        *(target.topic, size, now * 1000 + BURST_US),
+    )
+    if found is None:
+        tx.writes -= 1  # it changed nothing: neighbours in this transaction go on
+        raise _refusal(tx, target, size)
+    return cast(tuple[int, int, str], found)
+
+
+def _refusal(tx: Transaction, target: Target, size: int) -> GComError:
+    limits = "SELECT bytes, bytes_most, rate FROM gcom_topic WHERE id = ?"
+    found = tx.row(limits, target.topic)
+    if found is None:
+        return topics.deleted(target.name)
+    kept, most, rate = cast(tuple[int, int, int], found)
+    if kept + size > most:
+        return QuotaExceeded(
+            f"topic {target.name!r} keeps {kept} bytes of at most {most}, and {size} more were sent: nothing was "
+            "stored; trim it, or give it more"
+        )
+    return QuotaExceeded(
+        f"topic {target.name!r} takes at most {rate} messages a second: nothing was stored; send it again later"
+    )
 
 
 def _row(target: Target, producer: int | None, offset: int, at_ms: int, entry: Entry) -> tuple[int | bytes | None, ...]:

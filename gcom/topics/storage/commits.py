@@ -11,16 +11,20 @@ was interrupted (docs/decisions/0029).
 from __future__ import annotations
 
 import os
-from collections import deque
+from bisect import bisect_left
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from threading import Condition, Thread
+from threading import Thread
+from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from gcom.errors import Forked, GComError, GComTimeout
+from gcom.runtime.user_process.entry import InterruptibleCondition, interruptible, uninterrupted
+from gcom.runtime.user_process.uninterrupted import WholeFuture, result_of
 from gcom.topics.crash_points import CRASH_POINTS
-from gcom.topics.errors import ReceiptUnknown, StoreBusy, StoreClosed, StoreStopped
+from gcom.topics.errors import ReceiptUnknown, StoreBusy, StoreClosed, StoreDamaged, StoreStopped
 from gcom.topics.evidence.records import TopicRecords
 from gcom.topics.storage.database import Database
 from gcom.topics.storage.transaction import StoreJob
@@ -40,21 +44,37 @@ class Task(NamedTuple):
     future: Future[Any]
 
 
+class CommitTimes:
+    """How long commits took: a count for each of BOUNDS_S, and one for what is beyond, and their sum."""
+
+    BOUNDS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(self.BOUNDS_S) + 1)
+        self.sum_s = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count a commit."""
+        self.counts[bisect_left(self.BOUNDS_S, seconds)] += 1
+        self.sum_s += seconds
+
+
 class Commits:
     """The thread that writes, and the jobs that wait for it."""
 
     def __init__(self, database: Database, words: dict[str, str]) -> None:
         self._database, self.words = database, words
-        self.name, self.durable = database.name, database.durable
+        self.name, self.place, self.durable = database.name, database.place, database.durable
         self.id = ""  # of the store, once its tables are there
         self.records: TopicRecords | None = None  # for the audit
         self._waiting: deque[Task] = deque()
-        self._changed = Condition()
+        self._changed = InterruptibleCondition()
         self._process = os.getpid()
         self._closing = False
         self._stopped: GComError | None = None
         self.commits = 0  # since it was opened
-        self.news = Condition()  # notified after each commit: for readers that follow
+        self.times = CommitTimes()
+        self.news = InterruptibleCondition()  # notified after each commit: for readers that follow
         self._thread = Thread(target=self._run, name=f"gcom-topics {database.name}", daemon=True)
         self._thread.start()
 
@@ -71,25 +91,33 @@ class Commits:
         """Keep records for the audit from now on."""
         self.records = records
 
+    @uninterrupted()
     def call(self, job: StoreJob[T]) -> T:
         """Carry out a job in a committed transaction; return its result."""
-        return self.submit(job).result()
+        return result_of(self.submit(job))
+
+    @property
+    def duplicates(self) -> Counter[str]:
+        """Return how many duplicates this process was sent, by topic, since it opened the store."""
+        return self._database.writer.duplicates
 
     @property
     def is_file(self) -> bool:
         """Tell whether no server on another machine can open this store."""
         return self.durable == "file"
 
+    @uninterrupted()
     def ask(self, job: StoreJob[T]) -> T:
         """Return the result of a job that reads."""
         with self._database.reading() as tx:
             return job(tx)
 
+    @uninterrupted()
     def submit(self, job: StoreJob[T]) -> Future[T]:
         """Have a job carried out; return the future of its result. Waits while too many wait already."""
         if os.getpid() != self._process:
             raise Forked(f"the store {self._database.name!r} was opened before a fork: open it again in this process")
-        future: Future[T] = Future()
+        future: Future[T] = WholeFuture()
         with self._changed:
             while len(self._waiting) >= JOBS_MAX and not self._refusing():
                 self._changed.wait()
@@ -105,6 +133,7 @@ class Commits:
         # A new exception for each caller: a raised one carries its caller's traceback.
         return StoreStopped(str(self._stopped)) if self._stopped else None
 
+    @uninterrupted()
     def close(self) -> None:
         """Carry out what waits, and end the thread. In the child of a fork there is none."""
         if os.getpid() != self._process:
@@ -114,13 +143,14 @@ class Commits:
             self._changed.notify_all()
         with self.news:
             self.news.notify_all()
-        self._thread.join(CLOSE_S)
+        interruptible(self._thread.join, CLOSE_S)
         if self._thread.is_alive():
             raise GComTimeout(f"timed out after {CLOSE_S:g} s: the store {self._database.name!r} is still writing")
         self._database.close()
         if self.records is not None:
             self.records.close()
 
+    @uninterrupted()
     def wait_for_news(self, seen: int, idle: bool, left_s: float | None) -> None:
         """Wait for a commit of this process after the first `seen`, for the store to close, or for the time.
 
@@ -132,14 +162,19 @@ class Commits:
                 lambda: self.commits != seen or self._closing, pause_s if left_s is None else min(pause_s, left_s)
             )
 
+    @uninterrupted()
     def wait_long(self, seen: int, limit_s: float) -> None:
         """Wait for a commit of this process after the first `seen`: for a client, which asks again by itself."""
         with self.news:
             self.news.wait_for(lambda: self.commits != seen or self._closing, limit_s)
 
-    def backup(self, path: Path) -> None:
+    def check(self) -> list[str]:
+        """Return a sentence for each fault in how the database is stored."""
+        return self._database.check()
+
+    def backup(self, path: Path, tell: Callable[[int, int], object]) -> None:
         """Copy the store into a new file, as it is at one moment."""
-        self._database.backup(path)
+        self._database.backup(path, tell)
 
     def _take(self) -> list[Task]:
         """Wait for jobs and take all of them, up to a bound; empty when the store closes."""
@@ -184,6 +219,7 @@ class Commits:
                 return len(batch) == 1 and self._tell(batch, [outcome])
             outcomes.append(outcome)
         CRASH_POINTS.passed("append.written")
+        began = perf_counter()
         try:
             self._database.commit()
         except GComError as error:
@@ -191,6 +227,7 @@ class Commits:
                 self._stop(error)
             return self._tell(batch, [_raising(error)] * len(batch))
         CRASH_POINTS.passed("append.committed")
+        self.times.add(perf_counter() - began)
         with self.news:
             self.commits += 1
             self.news.notify_all()
@@ -207,7 +244,10 @@ class Commits:
         except GComError as error:
             return _raising(error), transaction.writes == before
         except Exception as error:  # outermost: a job of the application's must not end the thread that writes
-            return _raising(self._database.refusal(error) or error), False
+            refusal = self._database.refusal(error)
+            if isinstance(refusal, StoreDamaged):  # what is written into a damaged file damages more
+                self._stop(refusal)
+            return _raising(refusal or error), False
         return (lambda future: future.set_result(result)), True
 
     def _tell_undone(self, batch: Sequence[Task]) -> None:

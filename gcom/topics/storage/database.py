@@ -15,6 +15,7 @@ class Database(Protocol):
     """A database of topics. Methods raise GComError; `refusal` puts the database's own exceptions into words."""
 
     name: str
+    place: str  # to open it again: it may have a password, and is not for messages
     durable: str  # of a receipt: what a commit survives
     stops: bool  # a commit that failed may have left the disk in any state: nothing more is written
 
@@ -47,8 +48,15 @@ class Database(Protocol):
         """Return the error in words; None for an exception that is not the database's."""
         ...
 
-    def backup(self, path: Path) -> None:
-        """Copy everything into a new file; raise BadValue where the database has tools of its own for that."""
+    def check(self) -> list[str]:
+        """Return a sentence for each fault in how the database is stored."""
+        ...
+
+    def backup(self, path: Path, tell: Callable[[int, int], object]) -> None:
+        """Copy everything into a new file; raise BadValue where the database has tools of its own for that.
+
+        `tell` gets how many bytes are copied, and of how many.
+        """
         ...
 
     def close(self) -> None:

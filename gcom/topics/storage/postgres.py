@@ -7,7 +7,8 @@ whose answer is lost is an unknown outcome; the connection is made anew, and the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -16,8 +17,11 @@ from typing import Any, LiteralString, cast
 
 import psycopg
 from psycopg import conninfo
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
 
 from gcom.errors import BadValue, Forked, GComError, Unavailable
+from gcom.runtime.user_process.entry import interruptible
 from gcom.topics.errors import ReceiptUnknown, StoreClosed, StoreFull
 from gcom.topics.storage.transaction import SqlRow, SqlValue, Transaction
 
@@ -51,18 +55,23 @@ class PostgresTransaction:
     def __init__(self, connection: PostgresConnection) -> None:
         self.connection = connection
         self.writes = 0
+        self.duplicates: Counter[str] = Counter()
         self.began_ms: int | None = None  # the server's time, asked once in a transaction
 
+    def _execute(self, sql: str, values: Sequence[SqlValue]) -> psycopg.Cursor[SqlRow]:
+        # Not `connection.execute`: an application's connection may give rows of another form.
+        cursor = psycopg.Cursor(self.connection, row_factory=tuple_row)
+        return interruptible(cursor.execute, translated(sql), values)
+
     def row(self, sql: str, *values: SqlValue) -> SqlRow | None:
-        found: SqlRow | None = self.connection.execute(translated(sql), values).fetchone()
-        return found
+        return self._execute(sql, values).fetchone()
 
     def rows(self, sql: str, *values: SqlValue) -> list[SqlRow]:
-        return self.connection.execute(translated(sql), values).fetchall()
+        return self._execute(sql, values).fetchall()
 
     def change(self, sql: str, *values: SqlValue) -> int:
         self.writes += 1
-        return self.connection.execute(translated(sql), values).rowcount
+        return self._execute(sql, values).rowcount
 
     def changed(self, sql: str, *values: SqlValue) -> SqlRow | None:
         self.writes += 1
@@ -71,12 +80,39 @@ class PostgresTransaction:
     def many(self, sql: str, values: Sequence[Sequence[SqlValue]]) -> None:
         self.writes += 1
         with self.connection.cursor() as cursor:
-            cursor.executemany(translated(sql), values)  # one round trip for all of them
+            interruptible(cursor.executemany, translated(sql), values)  # one round trip for all of them
 
     def now_ms(self) -> int:
         if self.began_ms is None:
             (self.began_ms,) = cast(tuple[int], self.row(_NOW))
         return self.began_ms
+
+
+def name_of(place: str) -> str:
+    """Return an address without its password. Raises BadValue."""
+    try:
+        known = conninfo.conninfo_to_dict(place)
+    except psycopg.Error as error:
+        raise BadValue(f"the address of PostgreSQL is not one: {error}") from error
+    return conninfo.make_conninfo(**{key: str(value) for key, value in known.items() if key != "password"})
+
+
+def durability(name: str, tx: Transaction) -> str:
+    """Return what a commit survives, as the server's settings say. Raises BadValue where it survives nothing."""
+    standbys, fsync = cast(tuple[str, str], tx.row(_STANDBYS))
+    if fsync != "on":
+        raise BadValue(f"PostgreSQL at {name!r} has fsync=off, so no commit is safe there: set it on")
+    return "standby" if standbys else "server"
+
+
+def refused(name: str, error: psycopg.Error) -> GComError:
+    """Return PostgreSQL's error in words."""
+    words = " ".join(str(error).split())
+    if isinstance(error, psycopg.errors.DiskFull):
+        return StoreFull(f"no room on the disk of PostgreSQL at {name!r}: nothing was stored; make room")
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return BadValue(f"PostgreSQL at {name!r} does not permit it: {words}")
+    return Unavailable(f"PostgreSQL at {name!r} refused, and nothing was stored: {words}; try again")
 
 
 class PostgresDatabase:
@@ -85,12 +121,8 @@ class PostgresDatabase:
     stops = False
 
     def __init__(self, place: str) -> None:
-        self._place = place
-        try:
-            known = conninfo.conninfo_to_dict(place)
-        except psycopg.Error as error:
-            raise BadValue(f"the address of PostgreSQL is not one: {error}") from error
-        self.name = conninfo.make_conninfo(**{key: str(value) for key, value in known.items() if key != "password"})
+        self.place = place
+        self.name = name_of(place)
         self._process = os.getpid()
         self._readers: list[PostgresConnection] = []
         self._readers_lock = Lock()
@@ -104,12 +136,15 @@ class PostgresDatabase:
         """Return the statements of the connection that writes."""
         return self._transaction
 
+    def _dial(self) -> PostgresConnection:
+        # Statements are prepared at their first use: each of them is used for every message.
+        return psycopg.connect(self.place, autocommit=True, connect_timeout=CONNECT_S, prepare_threshold=1)
+
     def _connect(self) -> PostgresConnection:
         if os.getpid() != self._process:
             raise Forked(f"the store {self.name!r} was opened before a fork: open it again in this process")
         try:
-            # Statements are prepared at their first use: each of them is used for every message.
-            connection = psycopg.connect(self._place, autocommit=True, connect_timeout=CONNECT_S, prepare_threshold=1)
+            connection = interruptible(self._dial)
             connection.execute("SET synchronous_commit = on")
             # A process that is stopped in a transaction keeps its rows locked: the server ends it, and others go on.
             connection.execute(f"SET idle_in_transaction_session_timeout = {IDLE_MS}")
@@ -119,12 +154,11 @@ class PostgresDatabase:
         return connection
 
     def _durability(self) -> str:
-        """Return what a commit survives, as the server's settings say. Raises BadValue where it survives nothing."""
-        standbys, fsync = cast(tuple[str, str], self._connection.execute(_STANDBYS).fetchone())
-        if fsync != "on":
+        try:
+            return durability(self.name, self._transaction)
+        except BadValue:
             self._connection.close()
-            raise BadValue(f"PostgreSQL at {self.name!r} has fsync=off, so no commit is safe there: set it on")
-        return "standby" if standbys else "server"
+            raise
 
     def begin(self) -> None:
         try:
@@ -136,8 +170,8 @@ class PostgresDatabase:
             self._connection.close()  # the server ended it meanwhile: nothing is lost, and it is made anew
         self._drop_readers()
         self._connection = self._connect()
-        writes, self._transaction = self._transaction.writes, PostgresTransaction(self._connection)
-        self._transaction.writes = writes
+        before, self._transaction = self._transaction, PostgresTransaction(self._connection)
+        self._transaction.writes, self._transaction.duplicates = before.writes, before.duplicates
         try:
             self._connection.execute("BEGIN")
         except psycopg.Error as error:
@@ -187,7 +221,9 @@ class PostgresDatabase:
 
     def _give_back(self, connection: PostgresConnection) -> None:
         with self._readers_lock:
-            if not connection.closed and not self._closed and len(self._readers) < READERS_KEPT:
+            # A statement that was interrupted may still be under way.
+            idle = not connection.closed and connection.pgconn.transaction_status == TransactionStatus.IDLE
+            if idle and not self._closed and len(self._readers) < READERS_KEPT:
                 self._readers.append(connection)
                 return
         connection.close()
@@ -203,14 +239,13 @@ class PostgresDatabase:
         return self._worded(error) if isinstance(error, psycopg.Error) else None
 
     def _worded(self, error: psycopg.Error) -> GComError:
-        words = " ".join(str(error).split())
-        if isinstance(error, psycopg.errors.DiskFull):
-            return StoreFull(f"no room on the disk of PostgreSQL at {self.name!r}: nothing was stored; make room")
-        if isinstance(error, psycopg.errors.InsufficientPrivilege):
-            return BadValue(f"PostgreSQL at {self.name!r} does not permit it: {words}")
-        return Unavailable(f"PostgreSQL at {self.name!r} refused, and nothing was stored: {words}; try again")
+        return refused(self.name, error)
 
-    def backup(self, path: Path) -> None:
+    def check(self) -> list[str]:
+        """Return nothing: the server checks its pages by itself, where it was set up with checksums."""
+        return []
+
+    def backup(self, path: Path, _tell: Callable[[int, int], object]) -> None:
         """Refuse: PostgreSQL's own tools do it."""
         raise BadValue(f"cannot copy PostgreSQL at {self.name!r} into {str(path)!r}: use pg_dump")
 

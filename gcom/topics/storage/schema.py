@@ -18,7 +18,8 @@ OFFSETS = 2**40  # of one topic
 TABLES = (
     """CREATE TABLE gcom_topic (
         id {id}, name TEXT NOT NULL UNIQUE, first BIGINT NOT NULL, next BIGINT NOT NULL, at_ms BIGINT NOT NULL,
-        keep TEXT NOT NULL)""",
+        bytes BIGINT NOT NULL, keep TEXT NOT NULL, bytes_most BIGINT NOT NULL, rate BIGINT NOT NULL,
+        due_us BIGINT NOT NULL)""",
     """CREATE TABLE gcom_producer (
         id {id}, topic BIGINT NOT NULL, name TEXT NOT NULL, epoch BIGINT NOT NULL, seq BIGINT NOT NULL,
         trimmed BIGINT NOT NULL, UNIQUE (topic, name))""",

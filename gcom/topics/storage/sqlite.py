@@ -11,21 +11,26 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shutil
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
+from typing import cast
 from weakref import WeakSet
 
 from gcom.errors import BadValue, Forked, GComError, Unavailable
+from gcom.runtime.user_process.entry import interruptible
 from gcom.topics.errors import ReceiptUnknown, StoreBusy, StoreClosed, StoreDamaged, StoreFull, StoreStopped
 from gcom.topics.storage.transaction import SqlRow, SqlValue, Transaction
 
 BUSY_S = 30.0  # for another process to end its transaction
 CHECKPOINT_BYTES = 4 * 1024 * 1024  # of the WAL: 30 ms on the machine of docs/performance.md
 READERS_KEPT = 8
+COPY_PAGES = 1024  # of a backup between two words of its progress
 WORDS = {"id": "INTEGER PRIMARY KEY", "bytes": "BLOB", "plain": " WITHOUT ROWID", "alone": "SELECT 1"}
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _PRIMARY = 0xFF  # an error code without its details
@@ -41,21 +46,27 @@ class SqliteTransaction:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self.writes = 0
+        self.duplicates: Counter[str] = Counter()
+
+    def _execute(self, sql: str, values: Sequence[SqlValue]) -> sqlite3.Cursor:
+        cursor = self.connection.cursor()
+        cursor.row_factory = None  # an application's connection may give rows of another form
+        return cursor.execute(sql, values)
 
     def row(self, sql: str, *values: SqlValue) -> SqlRow | None:
-        found: SqlRow | None = self.connection.execute(sql, values).fetchone()
+        found: SqlRow | None = self._execute(sql, values).fetchone()
         return found
 
     def rows(self, sql: str, *values: SqlValue) -> list[SqlRow]:
-        return self.connection.execute(sql, values).fetchall()
+        return self._execute(sql, values).fetchall()
 
     def change(self, sql: str, *values: SqlValue) -> int:
         self.writes += 1
-        return self.connection.execute(sql, values).rowcount
+        return self._execute(sql, values).rowcount
 
     def changed(self, sql: str, *values: SqlValue) -> SqlRow | None:
         self.writes += 1
-        found = self.connection.execute(sql, values).fetchall()  # all of it: else the statement stays open
+        found = self._execute(sql, values).fetchall()  # all of it: else the statement stays open
         return found[0] if found else None
 
     def many(self, sql: str, values: Sequence[Sequence[SqlValue]]) -> None:
@@ -79,7 +90,7 @@ class FileLock:
         while not self._try():
             if time.monotonic() > deadline:
                 raise StoreBusy(f"another process has kept {str(self._path)!r} locked for {limit_s:g} s; try again")
-            time.sleep(pause_s)
+            interruptible(time.sleep, pause_s)
             pause_s = min(0.01, 2 * pause_s)
 
     def _try(self) -> bool:
@@ -122,13 +133,14 @@ def worded(name: str, error: sqlite3.Error) -> GComError:
 
 
 class SqliteDatabase:
-    """One file, opened by one process. One thread writes; any thread reads."""
+    """A file, opened by one process. One thread writes; any thread reads."""
 
     stops = True
 
     def __init__(self, path: Path) -> None:
         self.path = path = path.absolute().resolve()  # one file, one lock, whatever link leads there
-        self.name, self.durable = str(path), "file"
+        self.name = self.place = str(path)
+        self.durable = "file"
         if path.name == ":memory:":
             raise BadValue("a store in memory would lose what it has: name a file")
         self._process = os.getpid()
@@ -146,8 +158,9 @@ class SqliteDatabase:
         try:
             self._connection = self._connect()
         except sqlite3.Error as error:
+            refusal = self._worded(error)
             self._lock.close()
-            raise worded(self.name, error) from error
+            raise refusal from error
         except GComError:
             self._lock.close()
             raise
@@ -179,7 +192,7 @@ class SqliteDatabase:
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
             self._lock.give()
-            raise worded(self.name, error) from error
+            raise self._worded(error) from error
 
     def commit(self) -> None:
         try:
@@ -234,7 +247,7 @@ class SqliteDatabase:
         try:
             yield SqliteTransaction(connection)
         except sqlite3.Error as error:
-            raise worded(self.name, error) from error
+            raise self._worded(error) from error
         finally:
             self._give_back(connection)
 
@@ -261,9 +274,35 @@ class SqliteDatabase:
             raise worded(self.name, error) from error
 
     def refusal(self, error: BaseException) -> GComError | None:
-        return worded(self.name, error) if isinstance(error, sqlite3.Error) else None
+        return self._worded(error) if isinstance(error, sqlite3.Error) else None
 
-    def backup(self, path: Path) -> None:
+    def _worded(self, error: sqlite3.Error) -> GComError:
+        """Return an error in words; of a damaged file a copy is kept, as it is when the first damage is met."""
+        if code_of(error) != sqlite3.SQLITE_CORRUPT:
+            return worded(self.name, error)
+        copy = self.path.with_name(f"{self.path.name}.damaged")
+        try:
+            for end in ("", "-wal"):
+                there, aside = self.path.with_name(self.path.name + end), copy.with_name(copy.name + end)
+                if there.exists() and not aside.exists():
+                    shutil.copyfile(there, aside)
+            kept = f"a copy is kept in {str(copy)!r}"
+        except OSError as trouble:
+            kept = f"no copy could be kept ({trouble.strerror})"
+        return StoreDamaged(
+            f"{self.name!r} is damaged ({error}); {kept}: gcom topics check names what is, use a backup"
+        )
+
+    def check(self) -> list[str]:
+        """Return what SQLite says of its pages and trees: only its first hundred faults."""
+        try:
+            with self.reading() as tx:
+                found = [str(row[0]) for row in tx.rows("PRAGMA integrity_check(100)")]
+        except StoreDamaged as error:
+            return [str(error)]
+        return [] if found == ["ok"] else [f"the file {self.name!r}: {it}" for it in found]
+
+    def backup(self, path: Path, tell: Callable[[int, int], object]) -> None:
         """Copy the file as it is at one moment. It gets its name only once it is whole."""
         if path.exists():
             raise BadValue(f"{str(path)!r} is there already: name a new file for the copy")
@@ -271,12 +310,15 @@ class SqliteDatabase:
         try:
             part.unlink(missing_ok=True)
             with self.reading() as tx, closing(sqlite3.connect(part)) as copy:
-                tx.connection.backup(copy)
+                _copy(tx, copy, tell)
             with part.open("rb") as file:
                 os.fsync(file.fileno())
             part.rename(path)
         except OSError as error:
             raise BadValue(f"cannot write {str(path)!r}: {error.strerror}") from error
+        finally:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the file, which makes SQLite's last checkpoint: under the lock as well."""
@@ -298,6 +340,19 @@ class SqliteDatabase:
         if not self._closed:
             keep_open(self._connection, *self._readers)
             self._lock.close()
+
+
+def _copy(tx: SqliteTransaction, copy: sqlite3.Connection, tell: Callable[[int, int], object]) -> None:
+    """Copy a file page by page, as it is now: a transaction keeps it so, while programs go on writing."""
+    tx.connection.execute("BEGIN")
+    try:
+        (page_bytes,) = cast(tuple[int], tx.row("PRAGMA page_size"))
+        tx.row("SELECT name FROM sqlite_master")  # begins to read: the moment of the copy
+        tx.connection.backup(
+            copy, pages=COPY_PAGES, progress=lambda _, left, all: tell((all - left) * page_bytes, all * page_bytes)
+        )
+    finally:
+        tx.connection.execute("ROLLBACK")
 
 
 def _on_forked() -> None:

@@ -57,13 +57,54 @@ class HandedOut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionInfo:
-    """How far a subscription is: `lag` messages are not yet done, of which `in_flight` were handed out."""
+    """The place that a subscription has reached: `lag` messages are not yet done, `in_flight` of them handed out."""
 
     name: str
     shards: int
     lag: int
     in_flight: int
     oldest: int | None  # the first offset that is handed out and not acknowledged
+    waiting_since_ms: int | None  # when the oldest message was stored that is not done; None if all are
+
+
+class SubscriptionPlace(NamedTuple):
+    """Where a subscription is: the last offset that each shard looked at, and what was handed out and is not done."""
+
+    name: str
+    shards: int
+    start: int
+    high: Sequence[int]
+    handed: Sequence[int]
+
+    def pending(self, slots: Mapping[int, int]) -> list[int]:
+        """Return the offsets that are not done, of those whose slots are given."""
+        waiting = set(self.handed)
+        return [it for it, slot in slots.items() if it in waiting or it > self.high[slot % self.shards]]
+
+
+def places(tx: Transaction, topic: int, topic_name: str) -> list[SubscriptionPlace]:
+    """Return where each subscription of a topic is, by name."""
+    found = []
+    for it in infos(tx, topic, topic_name):
+        row = tx.row("SELECT id, start FROM gcom_sub WHERE topic = ? AND name = ?", topic, it.name)
+        number, start = cast(tuple[int, int], row)
+        high = tx.rows("SELECT high FROM gcom_shard WHERE sub = ? ORDER BY no", number)
+        handed = tx.rows("SELECT off FROM gcom_inflight WHERE sub = ? ORDER BY off", number)
+        numbers = [[cast(int, row[0]) for row in rows] for rows in (high, handed)]
+        found.append(SubscriptionPlace(it.name, it.shards, start, *numbers))
+    return found
+
+
+def restore(tx: Transaction, topic: int, topic_name: str, found: Sequence[SubscriptionPlace]) -> None:
+    """Make subscriptions that are where they are said to be; what was handed out is handed out again."""
+    for it in found:
+        sub = ensure(tx, topic, topic_name, it.name, it.shards, it.start)
+        for no, last in enumerate(it.high):
+            tx.change("UPDATE gcom_shard SET high = ? WHERE sub = ? AND no = ?", last, sub.id, no)
+        tx.many(
+            "INSERT INTO gcom_inflight (sub, off, no, tag, tries, due_ms, why) VALUES (?, ?, ?, 0, 0, 0, '')",
+            [(sub.id, off, topics.slot(tx, topic, off) % it.shards) for off in it.handed],
+        )
 
 
 def ensure(tx: Transaction, topic: int, topic_name: str, name: str, shards: int, start: int) -> Sub:
@@ -105,7 +146,7 @@ def end(tx: Transaction, topic: int, name: str) -> bool:
 
 def infos(tx: Transaction, topic: int, topic_name: str) -> list[SubscriptionInfo]:
     """Return how far each subscription of a topic is, by name."""
-    _, following = topics.bounds(tx, topic, topic_name)
+    begin, following = topics.bounds(tx, topic, topic_name)
     found = tx.rows(
         """SELECT s.name, s.shards, (SELECT MIN(high) FROM gcom_shard h WHERE h.sub = s.id),
             (SELECT COUNT(*) FROM gcom_inflight i WHERE i.sub = s.id),
@@ -114,9 +155,12 @@ def infos(tx: Transaction, topic: int, topic_name: str) -> list[SubscriptionInfo
         topic,
     )
     rows = cast(list[tuple[str, int, int, int, int | None]], found)
-    return [
-        SubscriptionInfo(name, shards, following - 1 - high + n, n, oldest) for name, shards, high, n, oldest in rows
-    ]
+    infos = []
+    for name, shards, last, n, oldest in rows:
+        first = max(begin, last + 1 if oldest is None else min(oldest, last + 1))
+        since = topics.stored_at(tx, topic, first) if first < following else None
+        infos.append(SubscriptionInfo(name, shards, following - 1 - last + n, n, oldest, since))
+    return infos
 
 
 def has_news(tx: Transaction, sub: Sub) -> bool:
@@ -196,6 +240,14 @@ def move(tx: Transaction, sub: Sub, no: int, previous: int, upto: int) -> bool:
 def high(tx: Transaction, sub: Sub, no: int) -> int:
     """Return the last offset that was looked at for a shard; raise UnknownSubscription."""
     found = tx.row(f"SELECT high FROM gcom_shard WHERE sub = ? AND no = ?{tx.lock}", sub.id, no)
+    if found is None:
+        raise ended(sub)
+    return cast(int, found[0])
+
+
+def look_at(tx: Transaction, sub: Sub, no: int) -> int:
+    """Return what `high` does, and lock nothing."""
+    found = tx.row("SELECT high FROM gcom_shard WHERE sub = ? AND no = ?", sub.id, no)
     if found is None:
         raise ended(sub)
     return cast(int, found[0])

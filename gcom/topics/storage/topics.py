@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import cast
 
 from gcom.topics import headers
@@ -10,7 +12,10 @@ from gcom.topics.errors import StoreDamaged, UnknownTopic
 from gcom.topics.storage import schema
 from gcom.topics.storage.schema import OFFSETS
 from gcom.topics.storage.transaction import SqlRow, Transaction
-from gcom.topics.values import NONE_SENT, Entry, TopicMessage
+from gcom.topics.values import NONE_SENT, Entry, Keep, TopicMessage
+
+NO_LIMIT = 2**62
+_INFO = "SELECT id, name, first, next, bytes, keep, bytes_most, rate FROM gcom_topic"
 
 _MESSAGES = """SELECT m.place, m.body, m.head, m.key, p.name, m.seq, m.at_ms, m.digest
     FROM gcom_message m LEFT JOIN gcom_producer p ON p.id = m.producer"""
@@ -18,12 +23,20 @@ _MESSAGES = """SELECT m.place, m.body, m.head, m.key, p.name, m.seq, m.at_ms, m.
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """A topic as its row says: offsets from `first` up to, and without, `next` are kept."""
+    """A topic as its row says: offsets from `first` up to, and without, `next` are kept.
+
+    `bytes` are those of their bodies. `keep` has the bounds of what it keeps. Appends beyond `bytes_most` bytes, or
+    beyond `rate_most` messages a second, are refused; None is no limit.
+    """
 
     id: int
     name: str
     first: int
     next: int
+    bytes: int
+    keep: Keep
+    bytes_most: int | None
+    rate_most: int | None
 
     @property
     def count(self) -> int:
@@ -56,6 +69,31 @@ def retire(tx: Transaction, topic: int, name: str) -> bool:
     return True
 
 
+def trimmed(tx: Transaction, topic: int) -> dict[str, int]:
+    """Return the producers of a topic, with the last sequence of each whose message is not kept."""
+    rows = tx.rows("SELECT name, trimmed FROM gcom_producer WHERE topic = ? ORDER BY name", topic)
+    return dict(cast(list[tuple[str, int]], rows))
+
+
+def begin_at(tx: Transaction, topic: int, first: int, producers: Mapping[str, int]) -> None:
+    """Have a new topic begin at an offset, with producers whose messages up to a sequence are not kept."""
+    tx.change("UPDATE gcom_topic SET first = ?, next = ? WHERE id = ?", first, first, topic)
+    for name, last in producers.items():
+        number = schema.count(tx, "producers")
+        tx.change(
+            "INSERT INTO gcom_producer (id, topic, name, epoch, seq, trimmed) VALUES (?, ?, ?, 1, ?, ?)",
+            *(number, topic, name, last, last),
+        )
+
+
+def set_times(tx: Transaction, topic: int, first: int, times: Sequence[int | None]) -> None:
+    """Have messages from an offset on be stored at times; None is now."""
+    known = [(at, place(topic, offset)) for offset, at in enumerate(times, start=first) if at is not None]
+    if known:
+        tx.many("UPDATE gcom_message SET at_ms = ? WHERE place = ?", known)
+        tx.change("UPDATE gcom_topic SET at_ms = ? WHERE id = ?", known[-1][0], topic)
+
+
 def place(topic: int, offset: int) -> int:
     """Return where a message is in its table."""
     return topic * OFFSETS + offset
@@ -74,21 +112,54 @@ def ensure(tx: Transaction, name: str) -> int:
     number = schema.count(tx, "topics")  # from here on nobody else makes one
     if (found := find(tx, name)) is not None:
         return found
-    tx.change("INSERT INTO gcom_topic (id, name, first, next, at_ms, keep) VALUES (?, ?, 0, 0, 0, '')", number, name)
+    tx.change(
+        "INSERT INTO gcom_topic (id, name, first, next, at_ms, bytes, keep, bytes_most, rate, due_us) "
+        "VALUES (?, ?, 0, 0, 0, 0, '', ?, 0, 0)",
+        *(number, name, NO_LIMIT),
+    )
     return number
 
 
 def info(tx: Transaction, name: str) -> TopicInfo:
     """Return a topic's row; raise UnknownTopic."""
-    if found := tx.row("SELECT id, name, first, next FROM gcom_topic WHERE name = ?", name):
-        return TopicInfo(*cast(tuple[int, str, int, int], found))
+    if found := tx.row(f"{_INFO} WHERE name = ?", name):
+        return _info_of(found)
     raise UnknownTopic(f"the store has no topic {name!r}: make it with store.topic({name!r}), or gcom topics create")
 
 
 def listed(tx: Transaction) -> list[TopicInfo]:
     """Return all topics, by name."""
-    found = tx.rows("SELECT id, name, first, next FROM gcom_topic ORDER BY name")
-    return [TopicInfo(*cast(tuple[int, str, int, int], row)) for row in found]
+    return [_info_of(row) for row in tx.rows(f"{_INFO} ORDER BY name")]
+
+
+def _info_of(row: SqlRow) -> TopicInfo:
+    *begin, keep, most, rate = row
+    known = cast(tuple[int, str, int, int, int], begin)
+    return TopicInfo(
+        *known, read_keep(cast(str, keep)), None if most == NO_LIMIT else cast(int, most), cast(int, rate) or None
+    )
+
+
+def bound(tx: Transaction, topic: int, name: str, keep: Keep, bytes_most: int | None, rate_most: int | None) -> None:
+    """Give a topic bounds for what it keeps, and limits for what is appended; raise UnknownTopic."""
+    kept = {key: value for key, value in asdict(keep).items() if value is not None and value is not False}
+    done = tx.change(
+        "UPDATE gcom_topic SET keep = ?, bytes_most = ?, rate = ?, due_us = 0 WHERE id = ?",
+        *(json.dumps(kept) if keep.is_bounded else "", NO_LIMIT if bytes_most is None else bytes_most),
+        *(rate_most or 0, topic),
+    )
+    if not done:
+        raise deleted(name)
+
+
+def read_keep(text: str) -> Keep:
+    """Return the bounds that a topic's row has."""
+    return Keep(**json.loads(text)) if text else Keep()
+
+
+def deleted(name: str) -> UnknownTopic:
+    """Return the error of a topic that is not there any more."""
+    return UnknownTopic(f"the topic {name!r} was deleted: open it again to make a new one")
 
 
 def delete(tx: Transaction, name: str) -> int:
@@ -110,12 +181,17 @@ def bounds(tx: Transaction, topic: int, name: str) -> tuple[int, int]:
     """Return the first offset that is kept, and the next one to come; raise UnknownTopic."""
     if found := tx.row("SELECT first, next FROM gcom_topic WHERE id = ?", topic):
         return cast(tuple[int, int], found)
-    raise UnknownTopic(f"the topic {name!r} was deleted: open it again to make a new one")
+    raise deleted(name)
 
 
 def offset_at(tx: Transaction, topic: int, name: str, at_ms: int) -> int:
     """Return the first offset whose message is not older than a time; the times of a topic never fall."""
-    low, high = bounds(tx, topic, name)
+    return first_since(tx, topic, at_ms, bounds(tx, topic, name))
+
+
+def first_since(tx: Transaction, topic: int, at_ms: int, ends: tuple[int, int]) -> int:
+    """Return the first offset between two whose message is not older than a time."""
+    low, high = ends
     while low < high:
         middle = (low + high) // 2
         found = tx.row("SELECT at_ms FROM gcom_message WHERE place = ?", place(topic, middle))
@@ -144,7 +220,12 @@ def read(tx: Transaction, topic: int, name: str, begin: int, count: int) -> list
         place(topic + 1, 0),
         count,
     )
-    return [message_of(row, topic, name) for row in found]
+    messages = [message_of(row, topic, name) for row in found]
+    if messages and messages[-1].offset - messages[0].offset >= len(messages):
+        there = {it.offset for it in messages}
+        missing = next(it for it in range(messages[0].offset, messages[-1].offset) if it not in there)
+        raise StoreDamaged(f"message {missing} of topic {name!r} is missing: keep the file, use a backup")
+    return messages
 
 
 def read_shard(
@@ -158,6 +239,12 @@ def read_shard(
         *(place(topic, begin), place(topic + 1, 0), *shard, count),
     )
     return [message_of(row, topic, name) for row in found]
+
+
+def stored_at(tx: Transaction, topic: int, offset: int) -> int | None:
+    """Return when a message was stored; None if it is not there."""
+    found = tx.row("SELECT at_ms FROM gcom_message WHERE place = ?", place(topic, offset))
+    return cast(int, found[0]) if found else None
 
 
 def slot(tx: Transaction, topic: int, offset: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Concatenate, Generic, ParamSpec, Protocol, TypeVar
@@ -14,9 +15,10 @@ P = ParamSpec("P")
 
 
 class Transaction(Protocol):
-    """The statements of one transaction. `writes` counts those that may have changed something."""
+    """The statements of one connection. `writes` counts those that may have changed something."""
 
     writes: int
+    duplicates: Counter[str]  # that appends met, by topic: for figures
     lock: str  # the end of a SELECT whose rows this transaction keeps for itself
 
     def row(self, sql: str, *values: SqlValue) -> SqlRow | None:

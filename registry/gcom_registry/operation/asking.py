@@ -25,7 +25,18 @@ ASK_S = 5.0  # a registry that is paused is told as one that does not answer
 
 def registry_status(wanted: ServiceSettings) -> dict[str, Any]:
     """Return the status of the registry that the settings are of; raises BadValue, RegistryUnavailable, PeerError."""
-    return status_of(*_address_and_credentials(wanted))
+    try:
+        return status_of(*_address_and_credentials(wanted))
+    except RegistryUnavailable as error:
+        raise RegistryUnavailable(f"{error}{elsewhere(wanted)}") from error
+
+
+def elsewhere(wanted: ServiceSettings) -> str:
+    """Return in words where the registry for other machines ran last; empty unless the settings are of loopback."""
+    path = authority_folder(wanted.get("data")) / enrolment.ADDRESS
+    if wanted.get("listen") is not None or wanted.get("cert") or not path.exists():
+        return ""
+    return f"; the registry for other machines ran last at {path.read_text().strip()}: repeat its --listen to ask it"
 
 
 def status_of(address: Address, credentials: pyro.Credentials | pyro.UserSecret) -> dict[str, Any]:

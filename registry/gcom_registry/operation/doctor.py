@@ -33,7 +33,7 @@ from gcom.runtime import pyro
 from gcom.values import names
 from gcom_registry import enrolment, storage
 from gcom_registry.operation import locks, serving
-from gcom_registry.operation.asking import status_of
+from gcom_registry.operation.asking import elsewhere, status_of
 from gcom_registry.operation.settings import ServiceSettings, settings
 from gcom_registry.secure import own_credentials
 
@@ -101,7 +101,7 @@ def _database(wanted: ServiceSettings) -> Iterator[Finding]:
         groups, votes = storage.inspect(folder)
     except StorageUnavailable as error:
         if not _uses(wanted, folder):
-            raise StorageUnavailable(f"{error}{locks.held_by(path)}") from error
+            raise StorageUnavailable(f"{error}{locks.held_by(path)}{elsewhere(wanted)}") from error
         yield Finding("database", True, f"the registry of these settings uses {str(path)!r}, and tells how it is")
         return
     yield Finding("database", True, f"{str(path)!r} is whole: {groups} groups, {votes} votes")

@@ -48,8 +48,8 @@ Rights = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Who may do what, off loopback; SIGHUP has it read anew. Default: rights.toml beside the authority, if it "
-        "is there.",
+        help="The file of rights, off loopback; SIGHUP has it read anew. Default: rights.toml beside the authority, "
+        "if it is there.",
         show_default=False,
     ),
 ]

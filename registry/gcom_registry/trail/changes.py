@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gcom.core.directory.rows import DissolvedInstance, Row, Store
-from gcom.core.messages.registry import Answer, Create, Fork, Refusal, Remove, Request, Unregister
+from gcom.core.messages.registry import (
+    Answer,
+    Claim,
+    Create,
+    Fork,
+    GroupInfo,
+    Refusal,
+    Register,
+    Remove,
+    Request,
+    Unregister,
+)
+from gcom.core.messages.sequencer import SequencerAnswer, SequencerRequest, Unknown, Want
 from gcom.values.names import Process, name_of, place_of
 from gcom_registry.trail.file import Trail
 
@@ -14,17 +26,43 @@ _ASKED_FOR = {Create: "create", Remove: "remove", Fork: "fork"}
 _FORBIDDEN = frozenset(["NotPermitted", "NotInvited"])
 
 
-def note_request(trail: Trail, request: Request, answer: Answer, *, known: bool) -> None:
-    """Note a request that was carried out or refused; `known`: its group was in the directory before."""
+def note_request(trail: Trail, request: Request, answer: Answer, before: Row | None) -> None:
+    """Note a request that was carried out or refused; `before`: the entry of its group, as it was."""
     event = _ASKED_FOR.get(type(request))
     if isinstance(answer, Refusal):
-        if answer.code in _FORBIDDEN or event:
+        if answer.code in _FORBIDDEN or event or _is_strange(request, before):
             trail.refuse(event or type(request).__name__.lower(), answer.text, group=group_of(request))
+    elif isinstance(request, Register):
+        if isinstance(answer, GroupInfo) and not _has_seat(answer, request.process) and _is_strange(request, before):
+            trail.refuse("register", _NO_SEAT.format(request.process, request.instance), group=group_of(request))
     elif isinstance(request, Unregister):
-        if known:
+        if before:
             trail.note("leave", group=request.group, member=name_of(request.process), process=request.process)
-    elif event and not (isinstance(request, Create) and known):
+    elif event and not (isinstance(request, Create) and before):
         trail.note(event, group=group_of(request))
+
+
+def note_serials(trail: Trail, request: SequencerRequest, answer: SequencerAnswer, row: Row | None) -> None:
+    """Note that a process outside a group asked for its serials; `row`: the entry of the group."""
+    if isinstance(request, Want) and isinstance(answer, Unknown) and row and request.process not in row.known:
+        trail.refuse("want", _NO_SEAT.format(request.process, request.instance), group=request.group)
+
+
+_NO_SEAT = "{} has no seat in the group, instance {}: it was told what there is, and nothing was changed"
+
+
+def _is_strange(request: Request, before: Row | None) -> bool:
+    """Return whether a process speaks for a group that has members, of which none knows it."""
+    if not isinstance(request, Claim | Register | Unregister):
+        return False
+    # Newcomers may claim an empty group at the same time, and one of them has it: these call nobody dead.
+    if isinstance(request, Claim) and not request.gone:
+        return False
+    return before is not None and before.view is not None and request.process not in before.known
+
+
+def _has_seat(entry: GroupInfo, process: Process) -> bool:
+    return process in entry.members or process in dict(entry.others)
 
 
 def group_of(request: Request) -> str:

@@ -2,7 +2,7 @@
 
 A line is with the system before the request is answered, and not synced to the disk. What cannot be written is counted,
 and told by a line once there is room: the registry goes on, and says that it is ill. Refusals are bounded in time as
-well, so that a stranger's flood does not push what others did out of the files.
+well, so that a stranger's flood does not push what others did out of the files: what is refused again is counted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Trail:
         self._bytes_max = bytes_max
         self._lock = threading.Lock()
         self._descriptor = -1
-        self._missed = self._unnamed = self._refusals = 0
+        self._missed = self._unnamed = 0
+        self._refused: set[tuple[object, ...]] = set()  # what has a line of late
         self._refusals_since = monotonic()
         self.ended_s = self._path.stat().st_mtime if self._path and self._path.exists() else 0.0  # as it was found
 
@@ -45,15 +46,17 @@ class Trail:
                 self._write(event, facts)
 
     def refuse(self, request: str, reason: str, **facts: object) -> None:
-        """Write a line about a refused request, unless there were too many of late."""
+        """Write a line about a refused request, unless the like, or too many, were refused of late."""
         if self._path is None:
             return
+        who, host = facts.get("by", str(pyro.peer())), str(facts.get("from", "")).rpartition(":")[0]
+        like = (request, facts.get("group", reason), who, host)
         with self._lock:
             self._tell_unnamed()
-            self._refusals += 1
-            if self._refusals > REFUSALS_MAX:
+            if like in self._refused or len(self._refused) >= REFUSALS_MAX:
                 self._unnamed += 1
             else:
+                self._refused.add(like)
                 self._write("refused", {"request": request, "reason": reason[:REASON_CHARS_MAX], **facts})
 
     def retry(self) -> None:
@@ -73,10 +76,11 @@ class Trail:
     def _tell_unnamed(self) -> None:
         if monotonic() - self._refusals_since < REFUSALS_S:
             return
-        unnamed, self._unnamed, self._refusals = self._unnamed, 0, 0
+        unnamed, self._unnamed, self._refused = self._unnamed, 0, set()
         self._refusals_since = monotonic()
-        if unnamed:
-            self._write("refusals", {"count": unnamed})
+        # Not of the peer that is being served: it may have asked for none of these.
+        if unnamed and not self._append({"time": _now(), "event": "refusals", "count": unnamed}):
+            self._missed += 1
 
     def _tell_missed(self) -> bool:
         """Tell whether no line is missed that this one does not tell of."""

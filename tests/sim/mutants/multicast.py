@@ -139,8 +139,8 @@ def the_last_views_payloads_are_dropped_with_the_view(patch: Patch) -> None:
 def the_last_views_payloads_are_dropped_though_a_suspect_lacks_them(patch: Patch) -> None:
     installed_by = ViewChanger.installed_by
 
-    def release(self: ViewChanger, peer: Process) -> None:
-        installed_by(self, peer)
+    def release(self: ViewChanger, peer: Process, bits: int = 0) -> None:
+        installed_by(self, peer, bits)
         if not self.behind & self.triggers.live:
             self._streams.release_previous()
 

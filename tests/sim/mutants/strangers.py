@@ -10,10 +10,12 @@ from gcom.core.directory.rows import Row
 from gcom.core.directory.table import Directory
 from gcom.core.membership.registration import Registration, Verdict
 from gcom.core.messages.registry import Register
+from gcom.core.messages.sequencer import SequencerAnswer, Want
+from gcom.core.ordering.sequencer import Sequencer
 from gcom.sim.plan.plan import Plan
 from gcom.values import lineage
 from gcom.values.names import InstanceId
-from tests.core import test_contests, test_directory, test_registration, test_several
+from tests.core import test_contests, test_directory, test_registration, test_sequencer, test_several
 from tests.sim.mutants.table import Patch, mutant, told_by
 
 
@@ -85,3 +87,15 @@ def a_member_in_service_gives_way_to_whatever_is_listed(patch: Patch) -> None:
 @told_by(test_directory.test_a_stranger_that_is_not_invited_registers_no_view_of_a_static_group)
 def a_static_group_is_registered_with_others(patch: Patch) -> None:
     patch.setattr(Directory, "_not_a_member", lambda self, row, request: None)
+
+
+@told_by(test_sequencer.test_a_stranger_gets_no_serials_is_told_none_and_has_none_forgotten)
+def whoever_asks_is_told_the_order(patch: Patch) -> None:
+    on_want = Sequencer._on_want
+
+    def without_a_seat(self: Sequencer, request: Want) -> SequencerAnswer:
+        log = self._served[request.group, request.instance].log
+        log.ordered.setdefault(request.process, 0)
+        return on_want(self, request)
+
+    patch.setattr(Sequencer, "_on_want", without_a_seat)

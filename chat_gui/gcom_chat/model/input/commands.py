@@ -4,8 +4,10 @@ message.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gcom_chat.model.text import normal
 from gcom_chat.model.texts.words import QT_TRANSLATE_NOOP, translate
 from gcom_chat.model.wire import ChatMessage, MessageKind
 
@@ -66,6 +68,14 @@ def parse(line: str) -> Command:
     if wanted and not wanted.startswith("[") and len(rest.split(maxsplit=1)) < len(wanted.split()):
         raise BadCommand(translate("commands", "/{0} needs more: /{0} {1}").format(name, wanted))
     return Command(name, rest)
+
+
+def named(text: str, members: Sequence[str]) -> tuple[str, str]:
+    """Return the member whose name a text begins with, which may have blanks, or else its first word; and the rest."""
+    text = normal(text)
+    longest = sorted(members, key=len, reverse=True)
+    name = next((each for each in longest if text == each or text.startswith(f"{each} ")), text.split(" ", 1)[0])
+    return name, text[len(name) :].strip()
 
 
 def typed(message: ChatMessage) -> str:

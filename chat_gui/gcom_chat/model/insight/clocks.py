@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import gcom
-from gcom_chat.model.insight.names import short
+from gcom_chat.model.insight.names import called, short
 from gcom_chat.model.texts.words import translate
 
 FRESH_MS = 1_500  # for how long a cell counts as changed
@@ -16,7 +16,7 @@ FRESH_MS = 1_500  # for how long a cell counts as changed
 
 @dataclass(frozen=True, slots=True)
 class ClockCell:
-    """One number. `fresh`: it changed a moment ago; `behind`: how many more of the sender's messages are known of."""
+    """A number. `fresh`: it changed a moment ago; `behind`: how many more of the sender's messages are known of."""
 
     value: int
     fresh: bool
@@ -59,9 +59,9 @@ class ClockMatrix:
         """Return a cell in words, for tooltips and assistive technology."""
         found = self.cell(row, column, now_ms)
         if row == column:
-            words = translate("clocks", "{} has sent: {}").format(short(row), found.value)
+            words = translate("clocks", "{} has sent: {}").format(called(row), found.value)
         else:
-            words = translate("clocks", "{} has delivered of {}: {}").format(short(row), short(column), found.value)
+            words = translate("clocks", "{} has delivered of {}: {}").format(called(row), called(column), found.value)
         if found.behind:
             words += translate("clocks", ", {} fewer than are known").format(found.behind)
         return words + (translate("clocks", ", changed just now") if found.fresh else "")

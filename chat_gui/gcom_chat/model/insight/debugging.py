@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import gcom
-from gcom_chat.model.input.commands import BadCommand
+from gcom_chat.model.input.commands import BadCommand, named
+from gcom_chat.model.text import normal
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.model.texts.words import translate
 
 ANYBODY = "*"
@@ -77,6 +79,7 @@ def obey(faults: gcom.Faults, name: str, rest: str, members: Sequence[str]) -> g
             case "delay":
                 who, _, delay = rest.rpartition(" ")
                 wanted = gcom.Faults.parse(f"delay={delay}").delay
+                who = normal(who)
                 if not who:
                     return replace(faults, delay=wanted)
                 # Both ways: whoever says "bob is far away" means his answers as well.
@@ -87,7 +90,7 @@ def obey(faults: gcom.Faults, name: str, rest: str, members: Sequence[str]) -> g
             case "reorder":
                 return replace(faults, reorder=_share(rest))
             case _:
-                sides = [side.replace(",", " ").split() for side in rest.split("|")] if rest else []
+                sides = [list(_names_in(side, members)) for side in rest.split("|")] if rest else []
                 for each in (each for side in sides for each in side):
                     _known(each, members)
                 return partitioned(faults, sides)
@@ -103,6 +106,13 @@ def _share(text: str) -> float:
     return int(found[1]) / 100
 
 
+def _names_in(side: str, members: Sequence[str]) -> Iterator[str]:
+    rest = side.replace(",", " ").strip()
+    while rest:
+        name, rest = named(rest, members)
+        yield name
+
+
 def _links_of(who: str, members: Sequence[str]) -> list[Link]:
     """Return the links between a member and all others, both ways."""
     _known(who, members)
@@ -112,7 +122,7 @@ def _links_of(who: str, members: Sequence[str]) -> list[Link]:
 def _known(who: str, members: Sequence[str]) -> None:
     if who not in (*members, REGISTRY):
         wrong = translate("faults", "{!r} is no member: there are {}, and {}")
-        raise BadCommand(wrong.format(who[:20], ", ".join(members), REGISTRY))
+        raise BadCommand(wrong.format(who[:20], ", ".join(map(apart, members)), REGISTRY))
 
 
 @dataclass(slots=True)

@@ -51,7 +51,7 @@ class DuelScreen:
 
 @dataclass(frozen=True, slots=True)
 class DuelRun:
-    """One run of a script, under one ordering; `wait_ms`: from sending to showing, on average.
+    """A run of a script, under one ordering; `wait_ms`: from sending to showing, on average.
 
     `goes_on`: what is missing on a screen is under way.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import gcom
-from gcom_chat.model.insight.names import seconds, short, span
+from gcom_chat.model.insight.names import called, seconds, span
 from gcom_chat.model.texts.words import QT_TRANSLATE_NOOP, translate
 
 REASONS_SHOWN = 3  # of what one run waits for; the first ones decide when it goes on
@@ -23,7 +23,7 @@ WAITS = {
 
 @dataclass(frozen=True, slots=True)
 class HeldLine:
-    """One line of the hold-back queue; `sender` and `first` name its first message."""
+    """A line of the hold-back queue; `sender` and `first` name its first message."""
 
     message: str
     waits_for: str
@@ -92,7 +92,7 @@ def _sequencer_facts(order: gcom.SequencerInfo | None) -> list[tuple[str, str]]:
     if order.where == "registry":
         where = translate("facts", "in the registry")
     else:
-        where = translate("facts", "at {}").format(short(order.where))
+        where = translate("facts", "at {}").format(called(order.where))
     return [
         (name, where + (translate("facts", ", and it did not answer lately") if order.doubted else "")),
         (translate("facts", "Last serial known here"), f"{order.ordered:,}"),
@@ -114,5 +114,5 @@ def heard_facts(snapshot: gcom.Snapshot) -> list[tuple[str, str]]:
             text = translate("facts", "heard {} ago").format(seconds(heard))
         if why := snapshot.suspected.get(process):
             text += translate("facts", "; suspected: {}").format(why)
-        facts.append((short(process), text))
+        facts.append((called(process), text))
     return facts

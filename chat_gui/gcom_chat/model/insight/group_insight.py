@@ -15,7 +15,7 @@ TRACES_MAX = 2_000  # what pages look back on; older ones are in the delivery lo
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """One look at a group: its snapshot, and the traces since the last look."""
+    """A look at a group: its snapshot, and the traces since the last look."""
 
     group: str
     snapshot: gcom.Snapshot

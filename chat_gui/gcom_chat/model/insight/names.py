@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from gcom_chat.model.texts.isolates import apart
+
 
 def short(process: str) -> str:
     """Return a process's name without its incarnation."""
     return process.partition("#")[0]
 
 
+def called(process: str) -> str:
+    """Return a process's name to be put beside other words."""
+    return apart(short(process))
+
+
 def span(sender: str, first: int, last: int) -> str:
     """Return messages of a sender: "bob 5", or "bob 5–7"."""
-    return f"{short(sender)} {first}" + (f"–{last}" if last > first else "")
+    return f"{called(sender)} {first}" + (f"–{last}" if last > first else "")
 
 
 def seconds(since_s: float) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import gcom
-from gcom_chat.model.insight.names import short
+from gcom_chat.model.insight.names import called
 from gcom_chat.model.texts.words import translate
 
 DOTS_MAX = 200  # more lie on top of each other on any screen
@@ -34,7 +34,7 @@ class SpaceDot:
         """The message in words."""
         serial = translate("spacetime", ", serial {}").format(self.serial) if self.serial else ""
         held = translate("spacetime", ", held back for {:.0f} ms").format(self.held_ms)
-        return f"{short(self.sender)} {self.number}{serial}{held}"
+        return f"{called(self.sender)} {self.number}{serial}{held}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import gcom
 from gcom_chat.model.chat import departed_text
-from gcom_chat.model.insight.names import short
+from gcom_chat.model.insight.names import called, short
 from gcom_chat.model.members import reason_text
 from gcom_chat.model.texts.words import translate
 
@@ -28,7 +28,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """One entry. `members`: of the view; `view` is 0 where there is none."""
+    """An entry. `members`: of the view; `view` is 0 where there is none."""
 
     at_ms: int
     kind: EntryKind
@@ -56,7 +56,7 @@ class GroupTimeline:
                 case gcom.ViewChange(view, joined, left):
                     self._add(view, _change(joined, left), at_ms)
                 case gcom.Suspicion(process, reason):
-                    text = translate("timeline", "{} is suspected: {}").format(short(process), reason)
+                    text = translate("timeline", "{} is suspected: {}").format(called(process), reason)
                     self._note(EntryKind.SUSPICION, text, at_ms)
                 case gcom.QuorumLost():
                     text = translate("timeline", "no quorum is heard: nothing can be sent")
@@ -79,7 +79,7 @@ class GroupTimeline:
         # Only the change of a leader is an election: the first view has one without.
         elected = bool(self._leader) and view.leader != self._leader
         if elected:
-            what += translate("timeline", "; {} leads now, the oldest who is left").format(short(view.leader))
+            what += translate("timeline", "; {} leads now, the oldest who is left").format(called(view.leader))
         kind = EntryKind.ELECTION if elected else EntryKind.VIEW
         self._leader = view.leader
         self.entries.append(TimelineEntry(at_ms, kind, what, view.number, short(view.leader), view.names))
@@ -89,6 +89,6 @@ class GroupTimeline:
 
 
 def _change(joined: Iterable[str], left: dict[str, str]) -> str:
-    words = [f"+{short(process)}" for process in joined]
-    words += [f"\N{MINUS SIGN}{short(process)} ({reason_text(why)})" for process, why in left.items()]
+    words = [f"+{called(process)}" for process in joined]
+    words += [f"\N{MINUS SIGN}{called(process)} ({reason_text(why)})" for process, why in left.items()]
     return ", ".join(words) or translate("view", "the same members")

@@ -1,1 +1,1 @@
-"""Texts: rows to take elsewhere, names that look like another, and the words of the reader's language."""
+"""Texts: rows to take elsewhere, and the words of the reader's language."""

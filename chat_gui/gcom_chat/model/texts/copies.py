@@ -6,7 +6,9 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import gcom
 from gcom_chat.model.rows import ChatRow, MessageTimes, RowKind
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.model.texts.words import translate
 
 
@@ -16,12 +18,13 @@ def plain(row: ChatRow) -> str:
 
 
 def _line(row: ChatRow, text: str) -> str:
+    name, peer, text = apart(row.name), apart(row.peer), apart(text)
     said = {
-        RowKind.ACTION: f"* {row.name} {text}",
-        RowKind.PRIVATE: translate("chat", "{} to {} alone: {}").format(row.name, row.peer, text),
-        RowKind.MESSAGE: f"{row.name}: {text}",
+        RowKind.ACTION: f"* {name} {text}",
+        RowKind.PRIVATE: translate("chat", "{} to {} alone: {}").format(name, peer, text),
+        RowKind.MESSAGE: f"{name}: {text}",
     }
-    return said.get(row.kind, text)
+    return said.get(row.kind, gcom.isolated(text))
 
 
 def as_text(rows: Sequence[ChatRow]) -> str:

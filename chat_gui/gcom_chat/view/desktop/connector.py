@@ -15,6 +15,7 @@ from gcom_chat.client.client import ChatClient
 from gcom_chat.client.membership import wall_ms
 from gcom_chat.model.chat import Chat
 from gcom_chat.model.settings import REGISTRY
+from gcom_chat.model.text import normal
 
 POLL_MS = 3_000  # how often the registry is asked while a list of groups is open, or while it is away
 QUIET_POLLS = 4  # in between it is asked every fourth time: a registry that died is noticed within 12 s
@@ -45,8 +46,8 @@ class Connector(QObject):
 
     def __init__(self, host: ConnectorHost, owner: QObject, nick: str, registry: str, groups: tuple[str, ...]) -> None:
         super().__init__(owner)
-        self.nick, self.registry = nick, registry
-        self.wanted = groups  # that are joined once there is a connection
+        self.nick, self.registry = normal(nick), registry
+        self.wanted = tuple(map(normal, groups))  # that are joined once there is a connection
         self.wants_list = False
         self._host, self._polls, self._under_way = host, 0, False
         self._starting: tuple[str, float, IO[str]] | None = None  # where, until when, and what the registry writes
@@ -71,7 +72,7 @@ class Connector(QObject):
 
     def connect_to(self, nick: str, registry: str) -> None:
         """Take a name at a registry, and come to all groups that are open."""
-        self.nick, self.registry = nick, registry
+        self.nick, self.registry = normal(nick), registry
         self.wanted = tuple(self._host.chat.groups)
         self._connect()
 

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 from gcom_chat.model.alerts import Alerts
 from gcom_chat.model.settings import Settings
+from gcom_chat.model.texts.isolates import apart
 
 SHOWN_MS = 6_000  # as most desktops show theirs
 
@@ -50,7 +51,7 @@ class Notifier(QObject):
         count = self._alerts.due(group, now_ms)
         if not count or settings.do_not_disturb or not settings.notify:
             return
-        title = group if count == 1 else self.tr("{} ({} messages)").format(group, count)
+        title = group if count == 1 else self.tr("{} ({} messages)").format(apart(group), count)
         self._group = group
         QApplication.alert(self._window)
         if self._tray:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMainWindow
 
 from gcom_chat.model.chat import Chat
 from gcom_chat.model.group_state import GroupStanding, PrivateTalk, Talk
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.model.texts.words import translate
 
 NAME = "GCom chat"
@@ -52,7 +53,8 @@ def title_of(chat: Chat, shown: Talk | None) -> str:
     if shown is None:
         return NAME
     state = shown.state if isinstance(shown, PrivateTalk) else shown
-    name = f"{shown.peer} ({shown.group})" if shown.peer else f"{shown.name} ({state.count})"
+    group = apart(shown.group)
+    name = f"{apart(shown.peer)} ({group})" if shown.peer else f"{group} ({state.count})"
     states = {
         GroupStanding.JOINING: translate("title", "joining"),
         GroupStanding.DETACHED: translate("title", "cut off"),

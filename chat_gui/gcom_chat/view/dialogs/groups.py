@@ -252,7 +252,7 @@ class CreateDialog(FormDialog):
             self.name.text().strip(),
             self.ordering.currentText(),
             self.multicast.currentData(),
-            tuple(self.static.text().replace(",", " ").split()),
+            tuple(name.strip() for name in self.static.text().split(",") if name.strip()),
             self.safe.isChecked(),
             self.netsplit.currentData(),
             detection=self.detection.currentData(),
@@ -312,7 +312,7 @@ class JoinDialog(FormDialog):
             state = self.tr("you are in it") if group.definition.group in self._inside else state
             texts = (group.definition.group, ordering, f"{len(group.members)}: {names}", state)
             for column, text in enumerate(texts):
-                self.table.setItem(at, column, QTableWidgetItem(text))
+                self.table.setItem(at, column, QTableWidgetItem(gcom.isolated(text)))
             if group.definition.group == chosen or (not chosen and at == 0):
                 self.table.selectRow(at)
         self.table.resizeColumnsToContents()

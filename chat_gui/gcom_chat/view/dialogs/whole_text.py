@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPlainTextEdit,
 
 from gcom_chat.model.rows import ChatRow
 from gcom_chat.model.texts.copies import log_line
+from gcom_chat.model.texts.isolates import apart
 
 
 class WholeText(QDialog):
@@ -16,7 +17,7 @@ class WholeText(QDialog):
     def __init__(self, row: ChatRow, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("What {} said").format(row.name) if row.name else self.tr("The text"))
+        self.setWindowTitle(self.tr("What {} said").format(apart(row.name)) if row.name else self.tr("The text"))
         head = QLabel(log_line(row).partition("]")[0].removeprefix("["), self)
         self.text = QPlainTextEdit(row.said, self, readOnly=True)
         self.text.setAccessibleName(self.tr("Text"))

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidgetItem, 
 
 from gcom_chat.model.insight.clocks import ClockMatrix
 from gcom_chat.model.insight.group_insight import GroupInsight
-from gcom_chat.model.insight.names import short
+from gcom_chat.model.insight.names import called, short
 from gcom_chat.view import colours
 from gcom_chat.view.dock.page import FactTable, InsightPage, quiet_label
 
@@ -56,11 +56,9 @@ class ClocksPage(InsightPage):
         if self.table.rowCount() != len(members) or self.table.property("names") != names:
             self.table.setRowCount(len(members))
             self.table.setColumnCount(len(members))
-            self.table.setHorizontalHeaderLabels(names)
             own = self.tr("{} (you)")
-            self.table.setVerticalHeaderLabels(
-                [f" {own.format(short(each)) if each == clocks.own else short(each)} " for each in members]
-            )
+            rows = [own.format(called(each)) if each == clocks.own else called(each) for each in members]
+            self.table.show_heads(names, rows, names)
             self.table.setProperty("names", names)
         for row, member in enumerate(members):
             for column, sender in enumerate(members):

@@ -35,6 +35,7 @@ from gcom_chat.model.insight.debugging import (
 )
 from gcom_chat.model.insight.group_insight import GroupInsight
 from gcom_chat.model.insight.names import short
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.view import colours
 from gcom_chat.view.dock.link_editor import LinkEditor
 from gcom_chat.view.dock.page import FactTable, InsightPage, quiet_label
@@ -199,8 +200,7 @@ class DebugPage(InsightPage):
             self.matrix.blockSignals(True)
             self.matrix.setRowCount(len(names))
             self.matrix.setColumnCount(len(names))
-            self.matrix.setHorizontalHeaderLabels([self.tr("to {}").format(name) for name in names])
-            self.matrix.setVerticalHeaderLabels([f" {name} " for name in names])
+            self.matrix.show_heads([self.tr("to {}").format(apart(name)) for name in names], names, names)
             self._show_matrix()
             self._select_chosen()
             self.matrix.blockSignals(False)
@@ -219,7 +219,7 @@ class DebugPage(InsightPage):
                 text = "" if source == target else link_text(self.faults, source, target)
                 item = self.matrix.put(row, column, text)
                 item.setTextAlignment(Qt.AlignmentFlag.AlignCenter)
-                words = self.tr("from {} to {}: {}").format(source, target, text or self.tr("no faults"))
+                words = self.tr("from {} to {}: {}").format(apart(source), apart(target), text or self.tr("no faults"))
                 item.setData(Qt.ItemDataRole.AccessibleTextRole, words)
                 item.setToolTip(words)
                 palette, faint = self.palette(), colours.faint(self.palette())

@@ -6,6 +6,8 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolBar, QWidget
 
+import gcom
+
 YELLOW, BLACK, STRIPE = "#ffd23d", "#1a1a1a", 16
 
 
@@ -14,7 +16,7 @@ class _Line(QLabel):
 
     def set_whole(self, text: str) -> None:
         """Show another text."""
-        self.setToolTip(text)
+        self.setToolTip(gcom.isolated(text))
         self._elide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -14,6 +14,7 @@ import gcom
 from gcom_chat.client.probe import GroupProbe
 from gcom_chat.model.insight.group_insight import GroupInsight, Probed
 from gcom_chat.model.settings import SavedSession
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.model.updates import Arrived, Joined, Update
 from gcom_chat.view.dock.audit_page import AuditPage
 from gcom_chat.view.dock.clocks_page import ClocksPage
@@ -114,7 +115,9 @@ class InsightDock(QDockWidget):
             self._show()
 
     def _show_title(self) -> None:
-        self.setWindowTitle(self.tr("Inside {}").format(self._group) if self._group else self.tr("Inside the group"))
+        self.setWindowTitle(
+            self.tr("Inside {}").format(apart(self._group)) if self._group else self.tr("Inside the group")
+        )
 
     def _insight(self, group: str) -> GroupInsight:
         return self.insights.setdefault(group, GroupInsight())

@@ -29,7 +29,7 @@ SEED_MAX = 999_999  # six digits can be read out to somebody
 
 
 class DuelDialog(QDialog):
-    """One conversation under the five orderings; `finished_run` is told whether all were done."""
+    """A conversation under the five orderings; `finished_run` is told whether all were done."""
 
     finished_run = Signal(bool)
     _told = Signal(object, object)  # the process, and a run of it

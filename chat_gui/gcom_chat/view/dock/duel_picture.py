@@ -138,7 +138,7 @@ def paint_duel(
 
 
 class _Panel:
-    """One panel's painter, with its origin at the panel's corner."""
+    """A panel's painter, with its origin at the panel's corner."""
 
     def __init__(self, painter: QPainter, palette: QPalette, font: QFont) -> None:
         self._painter, self._palette = painter, palette

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 import gcom
 from gcom_chat.model.insight.debugging import Link
+from gcom_chat.model.texts.isolates import apart
 
 DELAY_MS_MAX = 2_000  # beyond it calls are given up, and the slider would be a cut
 FREEZE_S_MAX = 60.0
@@ -126,7 +127,7 @@ class LinkEditor(QWidget):
         if not links:
             title = self.tr("All links")
         elif len(links) == 1:
-            title = self.tr("From {} to {}").format(*links[0])
+            title = self.tr("From {} to {}").format(*map(apart, links[0]))
         else:
             title = self.tr("%n links", "", len(links))
         self._title.setText(title)

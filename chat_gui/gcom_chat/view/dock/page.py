@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QTableWidget, QTableWidgetItem, QWidget
 
+import gcom
 from gcom_chat.model.insight.group_insight import GroupInsight
+
+HEAD_MAX = 160  # the width of a name over a column or before a row
 
 
 class InsightPage(QWidget):
-    """One page; `show_insight` is called when it is in front and something may have changed."""
+    """A page; `show_insight` is called when it is in front and something may have changed."""
 
     message_wanted = Signal(str, int)  # sender, number: the conversation shows it
 
@@ -42,6 +45,19 @@ class FactTable(QTableWidget):
         self.setWordWrap(False)
         self.setFrameShape(QTableWidget.Shape.NoFrame)
 
+    def show_heads(self, columns: Sequence[str], rows: Sequence[str], names: Sequence[str]) -> None:
+        """Show whose columns and rows these are; a long name is cut, and its tip has all of it."""
+        self.setHorizontalHeaderLabels([gcom.isolated(text) for text in columns])
+        self.setVerticalHeaderLabels([f" {gcom.isolated(text)} " for text in rows])
+        for header in (self.horizontalHeader(), self.verticalHeader()):
+            header.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.horizontalHeader().setMaximumSectionSize(HEAD_MAX)
+        self.verticalHeader().setMaximumWidth(HEAD_MAX)
+        for at, name in enumerate(names):
+            for item in (self.horizontalHeaderItem(at), self.verticalHeaderItem(at)):
+                if item is not None:
+                    item.setToolTip(name)
+
     def show_rows(self, rows: Sequence[Sequence[str]]) -> None:
         """Show these texts, row by row."""
         if self.rowCount() != len(rows):
@@ -52,6 +68,7 @@ class FactTable(QTableWidget):
 
     def put(self, row: int, column: int, text: str) -> QTableWidgetItem:
         """Show a text in a cell, and return its item."""
+        text = gcom.isolated(text)
         item = self.item(row, column)
         if item is None:
             item = QTableWidgetItem(text)

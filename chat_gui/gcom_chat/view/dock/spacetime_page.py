@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QScrollArea, QToolTip, QVBoxLayout, QWidget
 
 from gcom_chat.model.insight.group_insight import GroupInsight
-from gcom_chat.model.insight.names import short
+from gcom_chat.model.insight.names import called, short
 from gcom_chat.model.insight.shiviz import shiviz
 from gcom_chat.model.insight.spacetime import DOTS_MAX, SpaceDot, SpaceTime, space_time
 from gcom_chat.model.name_colours import NameColours
@@ -108,7 +108,7 @@ class SpaceTimeView(QWidget):
         for lane, process in enumerate(self._diagram.lanes):
             painter.setPen(self._colour(process))
             where = QRectF(left + 8, self._y(lane) - 10, NAMES - 20, 20)
-            text = painter.fontMetrics().elidedText(short(process), Qt.TextElideMode.ElideRight, NAMES - 20)
+            text = painter.fontMetrics().elidedText(called(process), Qt.TextElideMode.ElideMiddle, NAMES - 20)
             painter.drawText(where, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
 
     def _arrow(self, painter: QPainter, begin: QPointF, end: QPointF, backward: bool) -> None:

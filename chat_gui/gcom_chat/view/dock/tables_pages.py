@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QTableWidgetItem, QVBoxL
 
 from gcom_chat.model.insight.facts import HeldLine, heard_facts, held_lines, held_summary, order_facts
 from gcom_chat.model.insight.group_insight import GroupInsight
-from gcom_chat.model.insight.names import milliseconds, short
+from gcom_chat.model.insight.names import called, milliseconds
 from gcom_chat.model.insight.timeline import EntryKind, TimelineEntry
 from gcom_chat.view import colours
 from gcom_chat.view.dock.page import FactTable, InsightPage, quiet_label
@@ -78,7 +78,7 @@ class OrderPage(InsightPage):
             [
                 (
                     f"{each.serial:,}" if each.serial else "–",
-                    f"{short(each.sender)} {each.number}",
+                    f"{called(each.sender)} {each.number}",
                     milliseconds(1000 * (each.delivered_s - each.received_s)),
                 )
                 for each in newest

@@ -19,11 +19,13 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from gcom_chat.model.name_colours import NameColours
+import gcom
+from gcom_chat.model.members import Members
 from gcom_chat.model.query import Query
 from gcom_chat.model.rows import ENDED_BADLY, ChatRow, MessageState, RowKind
 from gcom_chat.model.settings import CLOCKS
 from gcom_chat.model.text import links
+from gcom_chat.model.texts.isolates import ShownText, apart
 from gcom_chat.model.texts.words import translate
 from gcom_chat.view import colours
 from gcom_chat.view.rows.rows_model import DELIVERY_TEXT, LINE_ACTIONS, ROW_ROLE, RowsModel
@@ -56,7 +58,7 @@ class RowDelegate(QStyledItemDelegate):
         self._heights: dict[int, int] = {}
         self._width = 0
         self.marked = Query.parse("")  # what is searched for
-        self.colours = NameColours()  # of the group's names
+        self.members = Members()  # of the group, for their names' colours
         self.part: TextPart | None = None  # that is selected
         self.private = False  # all is said by one to the other: no arrows say so
         self._clock = CLOCKS[0]
@@ -123,20 +125,16 @@ class RowDelegate(QStyledItemDelegate):
 
     def _layout(self, row: ChatRow, width: float) -> QTextLayout:
         # A layout breaks no line at "\n"; the separator is as long, so that links and marks keep their places.
-        layout = QTextLayout(row.text.replace("\n", "\N{LINE SEPARATOR}"), self._view.font())
+        shown = self._shown(row)
+        layout = QTextLayout(shown.text.replace("\n", "\N{LINE SEPARATOR}"), self._view.font())
         wrap = QTextOption()
         wrap.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         layout.setTextOption(wrap)
-        formats = []
-        for link in links(row.text):
-            each = QTextLayout.FormatRange()
-            each.start, each.length = link.start, link.end - link.start
-            look = QTextCharFormat()
-            look.setFontUnderline(True)
-            look.setForeground(self._view.palette().color(QPalette.ColorRole.Link))
-            each.format = look
-            formats.append(each)
-        layout.setFormats([*formats, *self._marks(row.text)])
+        look = QTextCharFormat()
+        look.setFontUnderline(True)
+        look.setForeground(self._view.palette().color(QPalette.ColorRole.Link))
+        formats = [_format(shown, link.start, link.end, look) for link in links(row.text)]
+        layout.setFormats([*formats, *self._marks(row.text, shown)])
         layout.beginLayout()
         height = 0.0
         while (line := layout.createLine()).isValid():
@@ -150,26 +148,20 @@ class RowDelegate(QStyledItemDelegate):
         """Return the part of a row's text that is selected."""
         if self.part is None or self.part[0] is not row:
             return []
-        each, palette = QTextLayout.FormatRange(), self._view.palette()
-        each.start, each.length = self.part[1], self.part[2] - self.part[1]
-        look = QTextCharFormat()
+        palette, look = self._view.palette(), QTextCharFormat()
         look.setBackground(palette.color(QPalette.ColorRole.Highlight))
         look.setForeground(palette.color(QPalette.ColorRole.HighlightedText))
-        each.format = look
-        return [each]
+        return [_format(self._shown(row), self.part[1], self.part[2], look)]
 
-    def _marks(self, text: str) -> list[QTextLayout.FormatRange]:
+    def _marks(self, text: str, shown: ShownText) -> list[QTextLayout.FormatRange]:
         """Return the places of what is searched for, underlined too, so that no colour says it alone."""
-        formats: list[QTextLayout.FormatRange] = []
-        for start, end in islice(self.marked.places(text), MARKS_MAX):
-            each = QTextLayout.FormatRange()
-            each.start, each.length = start, end - start
-            look = QTextCharFormat()
-            look.setBackground(colours.tint(self._view.palette(), colours.accent(self._view.palette()), 0.4))
-            look.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DashUnderline)
-            each.format = look
-            formats.append(each)
-        return formats
+        look = QTextCharFormat()
+        look.setBackground(colours.tint(self._view.palette(), colours.accent(self._view.palette()), 0.4))
+        look.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DashUnderline)
+        return [_format(shown, *place, look) for place in islice(self.marked.places(text), MARKS_MAX)]
+
+    def _shown(self, row: ChatRow) -> ShownText:
+        return ShownText(row.text, self.members.from_the_right, row.kind is RowKind.NOTICE)
 
     def link_at(self, row: ChatRow, rect: QRect, point: QPoint) -> str:
         """Return the address of the link at a point of a row; empty: there is none."""
@@ -188,7 +180,7 @@ class RowDelegate(QStyledItemDelegate):
             line = layout.lineAt(number)
             if line.rect().translated(room.topLeft()).contains(QPointF(point)):
                 at = line.xToCursor(point.x() - room.left())
-                return int(at[0] if isinstance(at, tuple) else at)
+                return self._shown(row).original(int(at[0] if isinstance(at, tuple) else at))
         return None
 
     def _actions(self, row: ChatRow, rect: QRect) -> list[tuple[str, str, QRectF]]:
@@ -232,7 +224,8 @@ class RowDelegate(QStyledItemDelegate):
     def _paint_separator(self, painter: QPainter, row: ChatRow, rect: QRect, palette: QPalette) -> None:
         painter.setFont(self._small)
         painter.setPen(colours.faint(palette))
-        text = QFontMetricsF(self._small).elidedText(row.text, Qt.TextElideMode.ElideRight, rect.width() - 12 * GAP)
+        text = gcom.isolated(row.text)
+        text = QFontMetricsF(self._small).elidedText(text, Qt.TextElideMode.ElideRight, rect.width() - 12 * GAP)
         width = QFontMetricsF(self._small).horizontalAdvance(text) + 2 * GAP
         middle, half = rect.center().y(), (rect.width() - width) / 2
         painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
@@ -275,22 +268,34 @@ class RowDelegate(QStyledItemDelegate):
             painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
     def _paint_name(self, painter: QPainter, row: ChatRow, place: QRectF, palette: QPalette) -> None:
-        text = {RowKind.NOTICE: "", RowKind.ACTION: f"* {row.name}"}.get(row.kind, row.name)
-        if row.kind is RowKind.PRIVATE and not self.private:
-            text = f"→ {row.peer}" if row.own else f"{row.name} →"
-        if row.looks_like:
-            text = f"⚠ {text}"
-        painter.setFont(self._bold)
+        if row.kind is RowKind.NOTICE:
+            return
         shown = row.peer if row.own and row.peer and not self.private else row.name
-        painter.setPen(colours.of_number(self.colours.of(shown), palette))
-        fitting = QFontMetricsF(self._bold).elidedText(text, Qt.TextElideMode.ElideRight, place.width())
-        painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, fitting)
+        before, after = "* " if row.kind is RowKind.ACTION else "", ""
+        if row.kind is RowKind.PRIVATE and not self.private:
+            before, after = ("→ ", "") if row.own else ("", " →")
+        if row.looks_like:
+            before = f"⚠ {before}"
+        painter.setFont(self._bold)
+        painter.setPen(colours.of_number(self.members.colours.of(shown), palette))
+        metrics = QFontMetricsF(self._bold)
+        room = place.width() - metrics.horizontalAdvance(before + after)
+        fitting = metrics.elidedText(apart(shown), Qt.TextElideMode.ElideMiddle, room)
+        painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, before + fitting + after)
 
     @staticmethod
     def _sign_colour(delivery: MessageState, palette: QPalette) -> QColor:
         if delivery is MessageState.DOUBT or delivery in ENDED_BADLY:
             return colours.warning(palette)
         return colours.good(palette) if delivery is MessageState.HELD else colours.faint(palette)
+
+
+def _format(shown: ShownText, start: int, end: int, look: QTextCharFormat) -> QTextLayout.FormatRange:
+    """Return the look of a part of a text, from a place in the original to another."""
+    found = QTextLayout.FormatRange()
+    found.start = shown.place(start)
+    found.length, found.format = shown.place(end) - found.start, look
+    return found
 
 
 def _ended_badly(row: ChatRow) -> bool:

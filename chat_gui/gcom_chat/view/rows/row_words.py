@@ -1,12 +1,13 @@
-"""What is told of a row in words: the way of a message, and who has it."""
+"""A row in words: the way of a message, and its holders."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 import gcom
-from gcom_chat.model.insight.names import milliseconds
+from gcom_chat.model.insight.names import called, milliseconds
 from gcom_chat.model.rows import ChatRow, MessageTimes, RowKind
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.model.texts.words import QT_TRANSLATE_NOOP, translate
 from gcom_chat.view.rows.rows_model import DELIVERY_TEXT
 
@@ -19,9 +20,11 @@ def tooltip(row: ChatRow) -> str:
     lines += _steps(row.times, row.sent_ms) if row.times else [translate("times", "read {}").format(_time(row.at_ms))]
     if row.number:
         text = translate("times", "message {} of {}, view {}")
-        lines.append(text.format(row.number, row.process, row.view))
+        lines.append(text.format(row.number, gcom.isolated(row.process), row.view))
+    else:
+        lines.insert(0, row.name)  # which may be too long for its column
     if row.looks_like:
-        lines.insert(0, translate("names", "careful: this name looks like {}").format(row.looks_like))
+        lines.insert(0, translate("names", "careful: this name looks like {}").format(apart(row.looks_like)))
     if row.delivery in DELIVERY_TEXT:
         lines.append(translate("delivery", DELIVERY_TEXT[row.delivery]))
     return "\n".join(lines)
@@ -58,8 +61,8 @@ def _time(at_ms: int) -> str:
 
 def receipt_text(receipt: gcom.Receipt) -> str:
     """Return who has an own message, and who is not known to have it."""
-    held = ", ".join(process.partition("#")[0] for process in receipt.held_by)
-    lacking = ", ".join(process.partition("#")[0] for process in receipt.lacking)
+    held = ", ".join(called(process) for process in receipt.held_by)
+    lacking = ", ".join(called(process) for process in receipt.lacking)
     parts = [translate("receipt", "message {}: {}").format(receipt.number, translate("states", receipt.state))]
     if receipt.serial:
         parts.append(translate("receipt", "number {} in the group's order").format(receipt.serial))

@@ -11,9 +11,10 @@ import gcom
 from gcom_chat.client.client import ChatClient
 from gcom_chat.model.chat import Chat
 from gcom_chat.model.group_state import GroupState, Talk
-from gcom_chat.model.input.commands import BadCommand, Command, help_text
+from gcom_chat.model.input.commands import BadCommand, Command, help_text, named
 from gcom_chat.model.members import Pulse, presence_text
 from gcom_chat.model.text import clean
+from gcom_chat.model.texts.isolates import apart
 from gcom_chat.model.texts.orderings import ORDERINGS
 from gcom_chat.model.texts.words import translate
 from gcom_chat.model.wire import ChatMessage, MessageKind, encode
@@ -64,7 +65,8 @@ class CommandRunner:
             case "topic" if command.rest:
                 return self._say(self._group_of(shown), MessageKind.TOPIC, command.rest)
             case "msg":
-                return self._whisper(shown.group, *command.rest.split(maxsplit=1))
+                view = self._host.chat.groups[shown.group].members.view
+                return self._whisper(shown.group, *named(command.rest, view.names if view else ()))
             case "join":
                 self._host.join(command.rest)
             case "leave":
@@ -86,7 +88,11 @@ class CommandRunner:
         match command.name:
             case "topic":
                 topic = state.conversation.topic
-                return translate("topic", "the topic is: {}").format(topic) if topic else translate("topic", "no topic")
+                return (
+                    translate("topic", "the topic is: {}").format(apart(topic))
+                    if topic
+                    else translate("topic", "no topic")
+                )
             case "who":
                 return who_text(state, self._host.client.pulse(shown.group), time.monotonic())
             case "order":
@@ -115,16 +121,16 @@ class CommandRunner:
         """Say something to one member, in a tab of its own. Raises BadCommand."""
         view = self._host.chat.groups[group].members.view
         if peer == self._host.chat.nick or (view and peer not in view.names):
-            others = ", ".join(name for name in (view.names if view else ()) if name != self._host.chat.nick)
+            others = ", ".join(apart(name) for name in (view.names if view else ()) if name != self._host.chat.nick)
             text = translate("commands", "/msg needs another member of the group: {}; got {}")
-            raise BadCommand(text.format(others or translate("receipt", "nobody"), peer[:40]))
+            raise BadCommand(text.format(others or translate("receipt", "nobody"), apart(peer[:40])))
         done = self._say(self._host.chat.open_private(group, peer), MessageKind.TEXT, text)
         self._host.show_private(group, peer)
         return done
 
     def rename(self, nick: str) -> None:
         """Tell all groups the name under which this chat comes back to them, and do so. Raises BadCommand."""
-        _check_name(nick)
+        nick = _checked(nick)
         for state in self._host.chat.groups.values():
             self._say(state, MessageKind.NICK, nick)
         self._host.rename(nick)
@@ -134,24 +140,24 @@ class CommandRunner:
     def _ignore(self, command: Command) -> str:
         name, ignored = command.rest, self._host.chat.ignored
         if not name:
-            names = ", ".join(sorted(ignored)) or translate("receipt", "nobody")
+            names = ", ".join(map(apart, sorted(ignored))) or translate("receipt", "nobody")
             return translate("ignore", "ignored: {}").format(names)
-        _check_name(name)
+        name = _checked(name)
         if (name in ignored) == (command.name == "ignore"):
             return (
                 translate("ignore", "{} is ignored already")
                 if name in ignored
                 else translate("ignore", "{} is not ignored")
-            ).format(name)
+            ).format(apart(name))
         self.toggle_ignored(name)
         return self._ignored_text(name)
 
     def _ignored_text(self, name: str) -> str:
         if name in self._host.chat.ignored:
-            return translate("ignore", "nothing is shown of what {0} says from now on; /unignore {0} ends that").format(
-                name
-            )
-        return translate("ignore", "what {} says from now on is shown again").format(name)
+            text = translate("ignore", "nothing is shown of what {0} says from now on; /unignore {0} ends that")
+        else:
+            text = translate("ignore", "what {} says from now on is shown again")
+        return text.format(apart(name))
 
     def toggle_ignored(self, name: str) -> None:
         """Show nothing of what a member says from now on, or show it again."""
@@ -167,10 +173,11 @@ class CommandRunner:
         shown.conversation.notice(text, now_ms())
 
 
-def _check_name(name: str) -> None:
+def _checked(name: str) -> str:
+    """Return a name in the library's form. Raises BadCommand."""
     try:
         # By the library's rule, before anything is told: a name that cannot be is told to nobody.
-        gcom.Definition("x", static=(name,))
+        return gcom.Definition("x", static=(name,)).static[0]
     except gcom.BadValue as error:
         raise BadCommand(str(error)) from error
 
@@ -182,7 +189,7 @@ def who_text(state: GroupState, pulse: Pulse | None, now_s: float) -> str:
         leads = translate("who", "leader") if member.leads else ""
         heard = "" if member.heard_s is None else translate("who", "heard {} s ago").format(member.heard_s)
         words = (presence_text(member.presence), leads, heard, member.why)
-        lines.append(f"{member.name}: {', '.join(word for word in words if word)}")
+        lines.append(f"{apart(member.name)}: {', '.join(word for word in words if word)}")
     return "\n".join(lines) or translate("who", "nobody is known yet")
 
 

@@ -1,4 +1,4 @@
-"""What the user does with own lines that ended badly: send again, take back into the input, discard."""
+"""Actions on own lines that ended badly: send again, take back into the input, discard."""
 
 from __future__ import annotations
 

@@ -29,4 +29,4 @@ def _sentence(e: Example) -> str:
 
 
 # Blamed for a transfer of which one half is applied, or applied twice.
-RULE = ApplicationRule("BANK", STATE, "What a machine calls its invariant never changes.", _sentence, _judge)
+RULE = ApplicationRule("BANK", STATE, "The invariant of a machine never changes.", _sentence, _judge)

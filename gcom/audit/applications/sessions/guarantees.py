@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from gcom.audit.applications.rule import ApplicationCase, ApplicationRule, place
 from gcom.audit.applications.states.lives import StateLife, StateLives
@@ -18,7 +18,7 @@ SessionWrites = dict[SessionKey, dict[int, tuple[str, Record]]]  # by number: th
 def _records(case: ApplicationCase, kind: str, guarantee: str) -> Iterator[tuple[SessionKey, str, Record]]:
     lives = StateLives(case)
     for process, record in case.records(kind):
-        if guarantee in record["guarantees"]:
+        if (guarantee in record["guarantees"]) == case.promised:
             yield (lives.of(record), record["session"]), process, record
 
 
@@ -109,11 +109,15 @@ def _told_after_reads(e: Example) -> str:
     )
 
 
-OWN_WRITES = ApplicationRule("RYW", STATE, "A session reads its own writes.", _told_own_writes, _judge_own_writes)
-READS = ApplicationRule("MR", STATE, "A session never reads an older state than before.", _told_reads, _judge_reads)
-WRITES = ApplicationRule(
-    "MW", STATE, "A session's writes are applied once, in their order.", _told_writes, _judge_writes
-)
-AFTER_READS = ApplicationRule(
-    "WFR", STATE, "A session's write comes after all that it had read.", _told_after_reads, _judge_after_reads
+def _guarantee(
+    name: str, means: str, told: Callable[[Example], str], judge: Callable[[ApplicationCase, Tally], None]
+) -> ApplicationRule:
+    return ApplicationRule(name, STATE, means, told, judge, chosen=True)
+
+
+OWN_WRITES = _guarantee("RYW", "A session reads its own writes.", _told_own_writes, _judge_own_writes)
+READS = _guarantee("MR", "A session never reads an older state than before.", _told_reads, _judge_reads)
+WRITES = _guarantee("MW", "A session's writes are applied once, in their order.", _told_writes, _judge_writes)
+AFTER_READS = _guarantee(
+    "WFR", "A session's write comes after all that it had read.", _told_after_reads, _judge_after_reads
 )

@@ -32,6 +32,7 @@ def _judge(case: ApplicationCase, tally: Tally) -> None:
         for index, caller, number in record.get("answered", ()):
             answers[lives.of(record)].append(_Answer(index, number, caller, process, record))
     _judge_commands(case, lives, answers, tally)
+    _judge_repeats(case, lives, answers, tally)
     for process, record in case.records("start"):
         _judge_start(process, record, lives.of(record), answers[lives.of(record)], tally)
     _judge_majorities(case, tally)
@@ -61,6 +62,37 @@ def _judge_commands(
                 # Where the answer is of this process, the other one has the wrong command.
                 blamed = (known[1], known[2]) if where["process"] == process else (process, record)
                 tally.violate(1, **place(*blamed, kind=kind, index=index, other=where))
+
+
+# One application a command
+
+
+def _judge_repeats(
+    case: ApplicationCase, lives: StateLives, answers: dict[StateLife, list[_Answer]], tally: Tally
+) -> None:
+    """Judge that a command was applied once, of those whose records tell an application from a repetition."""
+    applied = {life: [it for it in each if _was_applied(it)] for life, each in answers.items()}
+    once: dict[tuple[StateLife, str, int], _Answer] = {}
+    for life, each in applied.items():
+        for answer in each:
+            known = once.setdefault((life, answer.caller, answer.number), answer)
+            if known is not answer:
+                tally.evaluated += 1
+                if known.place != answer.place:
+                    more = {"index": answer.place, "last": known.place, "other": known.where()}
+                    tally.violate(1, **place(answer.process, answer.record, kind="twice", **more))
+    for process, start in case.records("start"):
+        life, callers = lives.of(start), start["callers"]
+        for answer in applied.get(life, ()):
+            if start["index"] < answer.place and answer.caller in callers:
+                tally.evaluated += 1
+                if callers[answer.caller] >= answer.number:
+                    more = {"index": answer.place, "last": start["index"], "other": place(process, start)}
+                    tally.violate(1, **place(answer.process, answer.record, kind="twice", **more))
+
+
+def _was_applied(answer: _Answer) -> bool:
+    return answer.place not in answer.record.get("repeated", [answer.place])
 
 
 # Later states have what was answered
@@ -150,6 +182,11 @@ def _sentence(e: Example) -> str:
                 f"{e['other']['process']} answered the command at index {e['index']}, "
                 f"and the state that {e['process']} took over at index {e['last']} does not know it."
             )
+        case "twice":
+            return (
+                f"{e['process']} applied a command at index {e['index']} that {e['other']['process']} had "
+                f"at index {e['last']} already: it is applied twice."
+            )
         case "minority":
             return (
                 f"{e['process']} answered the command at index {e['index']} when {e['held']} of {e['replicas']} "
@@ -167,7 +204,7 @@ def _sentence(e: Example) -> str:
 RULE = ApplicationRule(
     "DURABLE",
     STATE,
-    "What was answered is in every later state of the name, restarts included.",
+    "Every answered command is in every later state of the name, restarts included.",
     _sentence,
     _judge,
 )

@@ -36,4 +36,4 @@ def _sentence(e: Example) -> str:
 
 
 # Blamed for a refusal that stores all the same, and for a second writer of a store's tables.
-RULE = ApplicationRule("EO-4", TOPIC, "What is stored was sent, and not refused.", _sentence, _judge)
+RULE = ApplicationRule("EO-4", TOPIC, "Every stored message was sent, and not refused.", _sentence, _judge)

@@ -34,4 +34,4 @@ def _sentence(e: Example) -> str:
 
 
 # Blamed for a receipt before the commit, a sync that is not awaited, a store from an old copy.
-RULE = ApplicationRule("EO-3", TOPIC, "What has a receipt is stored, or was trimmed since.", _sentence, _judge)
+RULE = ApplicationRule("EO-3", TOPIC, "Every message with a receipt is stored, or trimmed since.", _sentence, _judge)

@@ -55,7 +55,7 @@ def _sentence(e: Example) -> str:
 # whoever counts sees nothing; and for a log that says it is complete and lacks its last deliveries.
 RULE = AuditRule(
     "AGREEMENT",
-    "Those who go on together deliver the same messages.",
+    "Members that go on together deliver the same messages.",
     where_reliable,
     _sentence,
     judge=_judge,

@@ -99,7 +99,7 @@ def _sentence(e: Example) -> str:
 # renumbered, and an own delivery before its send.
 RULE = AuditRule(
     "NO_CREATION",
-    "What is delivered was sent.",
+    "Every delivered message was sent.",
     always,
     _sentence,
     judge_batch=_judge_batch,

@@ -35,7 +35,7 @@ def marks_of_missing(e: Example) -> set[Mark]:
 # Blamed for a dropped delivery of one's own, which in a NONORDERED group nothing else shows at the process itself.
 RULE = AuditRule(
     "SELF_DELIVERY",
-    "Who goes on delivers what it sent.",
+    "A member that goes on delivers its own messages.",
     where_reliable,
     _sentence,
     judge=_judge,

@@ -195,7 +195,7 @@ def _sentence(e: Example) -> str:
 # Blamed for a message that is swapped with its cause, of another sender: FIFO holds, and both arrive.
 RULE = AuditRule(
     "CAUSAL",
-    "What a sender had delivered comes before what it sent then.",
+    "A message comes after everything that its sender had delivered before it.",
     where_causal,
     _sentence,
     ask=_ask,

@@ -93,7 +93,7 @@ def _sentence(e: Example) -> str:
 # two share two messages.
 RULE = AuditRule(
     "TOTAL",
-    "One order fits what all processes delivered.",
+    "All deliveries of all processes fit a single order.",
     where_total,
     _sentence,
     ask=_ask,

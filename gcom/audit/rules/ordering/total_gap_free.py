@@ -106,7 +106,7 @@ def _marks(e: Example) -> set[Mark]:
 
 RULE = AuditRule(
     "TOTAL_GAP_FREE",
-    "Those who go on together deliver one sequence.",
+    "Members that go on together deliver the same sequence.",
     _promised,
     _sentence,
     ask=_ask,

@@ -1,4 +1,4 @@
-"""One succession of CONTINUITY: what goes over from an instance to the next (clauses (b) and (d) of the rule).
+"""A succession of CONTINUITY: what goes over from an instance to the next (clauses (b) and (d) of the rule).
 
 `continuity` judges the instances of a name as a whole, and calls this for each pair of which one succeeds the other.
 """
@@ -20,7 +20,7 @@ ENDED = "ended"  # founded anew, as all had left or died: there is no cut
 
 
 class JudgedInstance:
-    """One instance of a name, with the sessions of its members.
+    """An instance of a name, with the sessions of its members.
 
     `founders` are the sessions that have its view 1, whose record says what the instance succeeds.
     """

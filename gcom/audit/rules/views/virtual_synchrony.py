@@ -77,7 +77,7 @@ def _marks(e: Example) -> set[Mark]:
 # too, beneath AGREEMENT, which is nearer to the cause.
 RULE = AuditRule(
     "VIRTUAL_SYNCHRONY",
-    "Those who go on together from a view delivered the same set in it.",
+    "Members that go on together from a view delivered the same set in it.",
     where_reliable,
     _sentence,
     judge=_judge,

@@ -1,0 +1,317 @@
+"""Measures a replicated state of three replicas, one of them in this process, beside the group that carries it.
+
+What is compared takes turns within one run. c0 is the time of one bare SQLite commit, without anything of GCom.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from threading import Event, Semaphore, Thread
+from time import perf_counter
+from typing import Annotated, Any
+
+import gcom
+from gcom.bench.benchmark import Between, Bounded, BoundedSetup, Tell, figure_fields, refused_baseline, times_ms
+from gcom.bench.processes.children import START_S, Children
+from gcom.bench.replicated.baselines import BASELINES, BaselineFigures
+from gcom.bench.replicated.replica import NAMES, MeasuredTable, open_one
+from gcom.bench.topics.measuring import bare_commit_s
+from gcom.errors import GComTimeout
+from gcom.replicated.durable.agreement import AppendEntry
+from gcom.replicated.durable.log import restored
+from gcom.replicated.durable.rounds import Configuration, LogEntry
+from gcom.replicated.durable.storage import LogStorage
+from gcom.replicated.machine import MachineKind
+from gcom.replicated.messages import CallerOpened, CommandSent, encode
+from gcom.values.names import Address
+
+TURNS = 5
+SIZE = 100  # bytes of a value
+KEYS = 1_000
+UNDER_WAY = 64
+FLOOD = 10  # times as many messages where nothing but the window bounds them
+CHUNK = 200  # messages that a flood sends at once
+STALL_S = 60.0
+MILLION = 1_000_000
+
+
+BESIDE = {
+    "c0_ms": "c0, a bare commit, ms",
+    "command_ms": "a command in memory, ms",
+    "many_in_memory": f"commands in memory per s, {UNDER_WAY} under way",
+    "lock_ms": "a lock acquired and released, ms",
+    "sends_failover_ms": "a killed leader stops confirmed sends, ms",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicatedBenchSetup(BoundedSetup):
+    """The commands for each figure, those that are replayed, and the leaders that are killed."""
+
+    commands: Annotated[int, Between(50, 1_000_000)] = 2_000
+    replay: Annotated[int, Between(1_000, 10_000_000)] = 50_000
+    kills: Annotated[int, Between(1, 100)] = 3
+    baseline: str | None = None
+
+    def refusal(self) -> str:
+        return refused_baseline(self.baseline, BASELINES)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicatedBenchResult:
+    """The figures, in order, and what they stand beside."""
+
+    setup: ReplicatedBenchSetup
+    figures: tuple[Bounded, ...]
+    beside: dict[str, float]  # by key; `BESIDE` has names
+
+    def row(self) -> dict[str, object]:
+        """Return the result as one JSON object."""
+        beside = {key: round(it, 3) for key, it in self.beside.items()}
+        return {"type": "replicated", "commands": self.setup.commands, **beside, **figure_fields(self.figures)}
+
+
+def measure(setup: ReplicatedBenchSetup, tell: Tell) -> ReplicatedBenchResult:
+    """Measure all; disks are in the temporary folder. Raises Unavailable, GComTimeout, ExtraMissing."""
+    baseline = BASELINES[setup.baseline] if setup.baseline else None
+    if baseline is not None:
+        baseline.require()
+    with TemporaryDirectory(prefix="gcom-bench-") as folder, Children() as children:
+        found = _Measuring(setup, tell, Path(folder), children, children.start_registry())
+        found.in_memory()
+        found.durable()
+        found.replay()
+        found.killed_leader()
+        if baseline is not None:
+            tell(f"{setup.baseline}")
+            found.compare(baseline.measure(children, Path(folder), setup.commands))
+    return ReplicatedBenchResult(setup, tuple(found.figures), found.beside)
+
+
+class _Measuring:
+    """A run: each method adds figures, and what they stand beside."""
+
+    def __init__(
+        self, setup: ReplicatedBenchSetup, tell: Tell, folder: Path, children: Children, registry: Address
+    ) -> None:
+        self._setup, self._tell, self._folder = setup, tell, folder
+        self._children, self._registry = children, registry
+        self._value = os.urandom(SIZE)
+        self.figures: list[Bounded] = []
+        self.beside: dict[str, float] = {}
+
+    def in_memory(self) -> None:
+        """Measure commands beside sends of a TOTAL SAFE group, in turns; then a lock, and queries."""
+        count = self._setup.commands
+        single, many, whole = list[float](), list[float](), list[float]()
+        with self._opened("group:plain", "state:memory", "lock:bench") as (group, table, lock):
+            flow = _OwnDeliveries(group)
+            command_ms, rates = list[float](), list[float]()
+            for turn in range(TURNS):
+                self._tell(f"in memory, turn {turn + 1} of {TURNS}")
+                sent_ms = _median_ms(count // TURNS, lambda: group.send(self._value, held_by="majority"))
+                command_ms.append(_median_ms(count // TURNS, lambda: table.put(1, self._value)))
+                single.append(command_ms[-1] / sent_ms)
+                rates.append(self._commands_per_s(table))
+                many.append(rates[-1] / flow.rate(count, self._value))
+                whole.append(rates[-1] / flow.flood(count * FLOOD, self._value))
+            self._tell("a lock, and queries")
+            lock_ms = _median_ms(count // TURNS, lambda: lock.acquire() and lock.release())
+            query_us = min(_median_ms(count, lambda: table.size(1)) for _ in range(TURNS)) * 1000
+        self.beside |= {"command_ms": median(command_ms), "lock_ms": lock_ms, "many_in_memory": median(rates)}
+        self.figures += [
+            Bounded("single", "a command, × a confirmed send", median(single), 1.3),
+            Bounded(
+                "many_ratio", f"{UNDER_WAY} under way, × so many messages under way", median(many), 0.4, least=True
+            ),
+            Bounded("flood_ratio", f"{UNDER_WAY} under way, × a flood of the group", median(whole), 0.4, least=True),
+            Bounded("query_us", "a local query, µs", query_us, 5),
+        ]
+
+    def durable(self) -> None:
+        """Measure commands that are confirmed once two of three disks have synced them."""
+        count = self._setup.commands
+        self._tell("bare commits")
+        c0_ms = bare_commit_s(self._folder / "bare.db", self._value, count) * 1000
+        self._tell("durable")
+        with self._opened("durable:disk") as (table,):
+            single_ms = _median_ms(count // TURNS, lambda: table.put(1, self._value))
+            rates = [self._commands_per_s(table) for _ in range(TURNS)]
+        bound = 3 * c0_ms + self.beside["command_ms"]
+        self.beside |= {"c0_ms": c0_ms}
+        self.figures += [
+            Bounded("durable_ms", "a durable command, ms, beside 3 × c0 + one in memory", single_ms, round(bound, 3)),
+            Bounded("durable_many", f"durable, {UNDER_WAY} under way, per s", median(rates), 5_000, True, 0),
+        ]
+
+    def replay(self) -> None:
+        """Measure how long a log is read from its disk and applied, for a million commands."""
+        count, kind = self._setup.replay, MachineKind.of(MeasuredTable)
+        self._tell(f"{count:,} commands to replay")
+        where = self._folder / "replay", "replay", "m0", ("m0",)
+        storage = LogStorage(*where)
+        entries = [LogEntry(1, 1, "m0#1", encode(CallerOpened("caller")))]
+        for number in range(1, count + 1):
+            packed = kind.codec.pack([[number % KEYS, self._value], {}])
+            message = CommandSent("caller", number, number - 1, number - 1, "put", packed)
+            entries.append(LogEntry(1, number + 1, "m0#1", encode(message)))
+        for at in range(0, len(entries), KEYS):
+            storage.write([AppendEntry(it, Configuration(0, ("m0",))) for it in entries[at : at + KEYS]], len(entries))
+        storage.close()
+        began = perf_counter()
+        storage = LogStorage(*where)
+        replica = restored(kind, "m0", storage.log).replica
+        taken_s = (perf_counter() - began) * MILLION / count
+        storage.close()
+        assert replica.index == len(entries), replica.index
+        self.figures.append(Bounded("replay_s", "1,000,000 commands replayed, s", taken_s, 60, digits=1))
+
+    def killed_leader(self) -> None:
+        """Measure the longest pause when the oldest member is killed, of commands and of confirmed sends, in turns."""
+        commands, sends = list[float](), list[float]()
+        for number in range(self._setup.kills):
+            self._tell(f"a killed leader, {number + 1} of {self._setup.kills}")
+            sends.append(self._pause_ms(f"group:killed-{number}"))
+            commands.append(self._pause_ms(f"state:stopped-{number}"))
+        self.beside |= {"sends_failover_ms": median(sends)}
+        bound = round(median(sends) + 50, 3)
+        self.figures.append(
+            Bounded("failover_ms", "a killed leader stops commands, ms, beside sends + 50", median(commands), bound)
+        )
+
+    def compare(self, found: BaselineFigures) -> None:
+        """Compare with another system."""
+        self.beside |= {f"{self._setup.baseline}_{key}": it for key, it in found.plain().items()}
+        mine = (
+            {it.key: it.value for it in self.figures}["durable_many"]
+            if found.durable
+            else self.beside["many_in_memory"]
+        )
+        name = f"{UNDER_WAY} under way, × {self._setup.baseline}"
+        self.figures.append(Bounded("baseline_ratio", name, mine / found.many_per_s, found.times, least=True))
+
+    def _commands_per_s(self, table: MeasuredTable) -> float:
+        """Return the rate of commands with a number of them under way."""
+        free, put = Semaphore(UNDER_WAY), table.submit.put
+        failed: list[BaseException] = []
+
+        def answered(future: Future[int]) -> None:
+            if error := future.exception():
+                failed.append(error)
+            free.release()
+
+        began = perf_counter()
+        for number in range(self._setup.commands):
+            _take(free)
+            put(number % KEYS, self._value).add_done_callback(answered)
+        for _ in range(UNDER_WAY):
+            _take(free)
+        if failed:
+            raise failed[0]
+        return self._setup.commands / (perf_counter() - began)
+
+    def _pause_ms(self, word: str) -> float:
+        with self._opened(word, led=True) as (opened,):
+            if isinstance(opened, gcom.Group):
+                _OwnDeliveries(opened)
+                return self._longest_ms(opened, lambda: opened.send(self._value, held_by="majority"))
+            return self._longest_ms(opened.replicas.group, lambda: opened.put(1, self._value))
+
+    def _longest_ms(self, group: gcom.Group, act: Callable[[], object]) -> float:
+        """Kill the leader while one act follows another; return the longest of them."""
+        leader = group.view.members[0]
+        for _ in range(self._setup.commands // 20):
+            act()
+        killer = Thread(target=self._children.kill_one, args=(NAMES[1],))
+        killer.start()
+        longest, after = 0.0, 0
+        while after < 100:
+            began = perf_counter()
+            act()
+            longest = max(longest, perf_counter() - began)
+            after += leader not in group.view.members
+        killer.join()
+        return longest * 1000
+
+    @contextmanager
+    def _opened(self, *words: str, led: bool = False) -> Iterator[list[Any]]:
+        """Open what the words name in three processes, this one included; with `led` another one is the oldest."""
+        with ExitStack() as stack:
+            stack.callback(self._end_others)
+            for name in NAMES[1:]:
+                asked = [self._placed(it, name) for it in words]
+                self._children.start(name, "gcom.bench.replicated.replica", self._registry, name, *asked)
+                if led:
+                    self._children.gather("ready", [name], START_S)
+            node = stack.enter_context(gcom.connect(NAMES[0], self._registry))
+            opened = [stack.enter_context(open_one(node, self._placed(it, NAMES[0]))) for it in words]
+            if not led:
+                self._children.gather("ready", NAMES[1:], START_S)
+            yield opened
+
+    def _placed(self, word: str, name: str) -> str:
+        return f"{word}:{self._folder / name}" if word.startswith("durable:") else word
+
+    def _end_others(self) -> None:
+        for name in NAMES[1:]:
+            if name in self._children:
+                self._children.kill_one(name)
+
+
+class _OwnDeliveries:
+    """The deliveries of this process's own messages in a group, which tell that they are confirmed."""
+
+    def __init__(self, group: gcom.Group) -> None:
+        self._group = group
+        self._mine = group.process
+        self._taken, self._done = Semaphore(0), Event()
+        self._counted_from = self._last = 1 << 62
+        group.listen(on_event=self._on_event, direct=True)
+
+    def _on_event(self, event: gcom.Event) -> None:
+        if type(event) is gcom.Message and event.sender == self._mine:
+            if event.number > self._counted_from:
+                self._taken.release()
+            elif event.number == self._last:
+                self._done.set()
+
+    def rate(self, count: int, value: bytes) -> float:
+        """Return the messages per second with so many under way as there are commands."""
+        self._counted_from = self._group.send(value, wait="delivered")
+        began = perf_counter()
+        for number in range(count):
+            if number >= UNDER_WAY:
+                _take(self._taken)
+            self._group.send(value)
+        for _ in range(min(count, UNDER_WAY)):
+            _take(self._taken)
+        self._counted_from = 1 << 62
+        return count / (perf_counter() - began)
+
+    def flood(self, count: int, value: bytes) -> float:
+        """Return the messages per second with as many under way as the group takes."""
+        self._done.clear()
+        self._last = self._group.send(value, wait="delivered") + count
+        began = perf_counter()
+        for _ in range(count // CHUNK):
+            self._group.send_many([value] * CHUNK)
+        self._group.send_many([value] * (count % CHUNK))
+        if not self._done.wait(STALL_S):
+            raise GComTimeout(f"a flood of {count:,} messages is not delivered after {STALL_S:g} s")
+        return count / (perf_counter() - began)
+
+
+def _take(free: Semaphore) -> None:
+    if not free.acquire(timeout=STALL_S):
+        raise GComTimeout(f"nothing was confirmed for {STALL_S:g} s: is the machine overloaded?")
+
+
+def _median_ms(count: int, act: Callable[[], object]) -> float:
+    return median(times_ms(count, act))

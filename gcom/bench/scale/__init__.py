@@ -1,1 +1,0 @@
-"""Groups of several sizes: what all members deliver under full load, and the time of single messages."""
