@@ -200,16 +200,16 @@ class Havoc:
         branch = self._chance.choice(sorted(up))
         process = self._branches.process_id(branch)
         if self._chance.random() < 0.5:
-            self._tell(f"branch {branch} is killed")
             os.kill(process, signal.SIGKILL)
             self._branches.addresses.pop(branch)
             self.kills += 1
+            self._tell(f"branch {branch} is killed")  # once it is true: a Ctrl-C may come between the two
         else:
             seconds = self._chance.uniform(1.0, 6.0)
-            self._tell(f"branch {branch} is paused for {seconds:.1f} s")
+            self._paused[branch] = process, now + seconds  # first, so that whatever comes between, it goes on later
             os.kill(process, signal.SIGSTOP)
-            self._paused[branch] = process, now + seconds
             self.pauses += 1
+            self._tell(f"branch {branch} is paused for {seconds:.1f} s")
 
     def end(self) -> None:
         """Let all go on."""
