@@ -260,7 +260,7 @@ class Victim:
         for peer in self.machine.peers:
             self._call(peer)
         self._carry_out(self.machine.handle(events.Tick(), self.net.now_ms))
-        if self.machine.stage is Stage.MEMBER and self.machine.pending < 3:
+        if self.machine.stage is Stage.MEMBER and self.machine.unsent_count < 3:
             self._carry_out(self.machine.handle(events.Submit(["z"]), self.net.now_ms))
         self.net.now_ms += 20
 
