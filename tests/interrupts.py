@@ -1,11 +1,13 @@
-"""Exceptions of a signal's handler, as Ctrl-C brings them, at random places of a call."""
+"""Exceptions of a signal's handler, as Ctrl-C brings them: at random places of a call, or at each in turn."""
 
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable
+from dis import opmap
 from random import Random
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
@@ -51,3 +53,65 @@ class Interrupts:
                 limit_s *= GROWTH
             else:
                 return found
+
+
+# Where Python looks for signals: at the end of these instructions.
+_CHECKS = frozenset(number for name, number in opmap.items() if name.startswith(("CALL", "RESUME", "JUMP_BACKWARD")))
+
+
+class _Step:
+    """A signal at the n-th place where Python would run its handler, in this thread."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def begin(self, frame: FrameType, _event: str, _argument: object) -> Callable[..., Any] | None:
+        """Watch a frame: a trace function."""
+        if self.left <= 0:
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        code, passed = frame.f_code.co_code, False
+
+        def step(frame: FrameType, event: str, _argument: object) -> Callable[..., Any]:
+            nonlocal passed
+            if event == "opcode":
+                self.left -= passed
+                if passed and self.left == 0:
+                    signal.raise_signal(signal.SIGALRM)
+                passed = code[frame.f_lasti] in _CHECKS
+            return step
+
+        return step
+
+
+def interrupt_each_step(
+    work: Callable[[], object], check: Callable[[bool], object], stride: int = 1, tries_max: int = 2_000
+) -> int:
+    """Do some work again and again, each time interrupted one step later, until it comes to its end before that.
+
+    `check` is called after each time, and told whether it was interrupted. Returns how often it was.
+    """
+    before = signal.signal(signal.SIGALRM, _raise_interrupt)
+    count = 0
+    try:
+        for number in range(1, tries_max * stride, stride):
+            step, interrupted = _Step(number), False
+            try:
+                sys.settrace(step.begin)
+                work()
+                sys.settrace(None)
+            except KeyboardInterrupt:
+                interrupted = True
+            finally:
+                sys.settrace(None)
+            count += interrupted
+            check(interrupted)
+            if step.left > 0:
+                break
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    return count
+
+
+def _raise_interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
