@@ -257,12 +257,15 @@ def application_call(
 _NO_RESULT = object()  # of a call that raised, or waits yet
 
 
-def uninterrupted(kept_by: str = "", undone_by: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+def uninterrupted(
+    kept_by: str = "", undone_by: str = "", closes: bool = False
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a function one in which handlers of signals run only where it waits, and at its end.
 
     So its work is done as a whole, or undone where it waits. `kept_by` names an attribute of the object whose method it
     is: a function in C, such as `deque.append`, which gets a result that a handler's exception would lose at the end,
-    also None. `undone_by` names a method that undoes what was done, in that case, where there is a result.
+    also None. `undone_by` names a method that undoes what was done, in that case, where there is a result. If `closes`,
+    the result itself is closed then.
     """
 
     def made(method: Callable[P, R]) -> Callable[P, R]:
@@ -285,6 +288,8 @@ def uninterrupted(kept_by: str = "", undone_by: str = "") -> Callable[[Callable[
                     keep(result)
                 if undone_by and result is not _NO_RESULT and result is not None:
                     getattr(args[0], undone_by)()
+                if closes and result is not _NO_RESULT:
+                    firmly(result.close)  # type: ignore[attr-defined]
                 raise
             return result
 
