@@ -1,10 +1,11 @@
-"""Exceptions of a signal's handler, as Ctrl-C brings them: at random places of a call, or at each in turn."""
+"""Ctrl-C at random places of a call, or at each in turn; and cancellation at each pause of a task."""
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from dis import opmap
 from random import Random
 from types import FrameType, TracebackType
@@ -115,3 +116,56 @@ def interrupt_each_step(
 
 def _raise_interrupt(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+class _CancelledAt:
+    """A task's work that is cancelled at its n-th pause: as it begins, or once what it awaits is there."""
+
+    def __init__(self, work: Coroutine[Any, Any, Any], number: int, late: bool) -> None:
+        self.left = number
+        self._work, self._late = work, late
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        task = asyncio.current_task()
+        assert task is not None, "it runs in a task"
+        resume, value = self._work.send, None
+        while True:
+            try:
+                pause = resume(value)
+            except StopIteration as done:
+                return done.value
+            self.left -= 1
+            if self.left == 0 and self._late and pause is not None:
+                pause.add_done_callback(lambda _: task.cancel())
+            elif self.left == 0:
+                asyncio.get_running_loop().call_soon(task.cancel)
+            try:
+                value, resume = (yield pause), self._work.send
+            except BaseException as error:  # outermost: of a task's step, and its work is told
+                value, resume = error, self._work.throw
+
+
+async def cancel_each_step(
+    work: Callable[[], Coroutine[Any, Any, T]], check: Callable[[T | None], Awaitable[object]]
+) -> int:
+    """Do some work in tasks, each cancelled one pause later, until it comes to its end before that.
+
+    `check` is called after each with what the work returned; None: it was cancelled. Returns how often it was.
+    """
+    count = 0
+    for late in (False, True):
+        step, number = None, 0
+        while step is None or step.left <= 0:
+            number += 1
+            step = _CancelledAt(work(), number, late)
+            found = None
+            try:
+                found = await asyncio.ensure_future(_awaited(step))
+            except asyncio.CancelledError:
+                count += 1
+            await check(found)
+    return count
+
+
+async def _awaited(work: Awaitable[T]) -> T:
+    return await work
