@@ -102,6 +102,7 @@ def open(
 ) -> RemoteSessionStore[M]: ...
 
 
+@uninterrupted(closes=True)
 def open(
     node: gcom.Node | str, name: str, machine: type[M] | Callable[[], M], *, timeout_s: float = 10.0, **options: Any
 ) -> SessionStore[M] | RemoteSessionStore[M]:

@@ -8,9 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gcom import topics
 from gcom.topics import OutboxSender, TopicMessage, TopicStore
 from tests.interrupts import interrupt_each_step
+
+# 1. A client makes a socket. 2. It is interrupted before anything has that. 3. The collector closes it.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 def writers() -> list[str]:

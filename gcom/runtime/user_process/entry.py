@@ -264,8 +264,7 @@ def uninterrupted(
 
     So its work is done as a whole, or undone where it waits. `kept_by` names an attribute of the object whose method it
     is: a function in C, such as `deque.append`, which gets a result that a handler's exception would lose at the end,
-    also None. `undone_by` names a method that undoes what was done, in that case, where there is a result. If `closes`,
-    the result itself is closed then.
+    also None. `undone_by` names a method that undoes what was done, in that case. If `closes`, the result is closed.
     """
 
     def made(method: Callable[P, R]) -> Callable[P, R]:
@@ -286,7 +285,7 @@ def uninterrupted(
             except BaseException:  # outermost: of a call in the main thread, and it is raised on
                 if keep is not None and result is not _NO_RESULT:
                     keep(result)
-                if undone_by and result is not _NO_RESULT and result is not None:
+                if undone_by and result is not _NO_RESULT:
                     getattr(args[0], undone_by)()
                 if closes and result is not _NO_RESULT:
                     firmly(result.close)  # type: ignore[attr-defined]
