@@ -80,7 +80,7 @@ class Scenario:
         for name in [f"m{place}" for place in range(count)]:
             if name not in self.members:
                 self.members[name] = Reporter(name)
-                self.children.start(name, "gcom.bench.failover.probe", name, self.registry)
+                self.children.run(name, "gcom.bench.failover.probe:run", name=name, registry=self.registry)
         self.until_all(self.members.values(), lambda it: it.said("ready"), START_S, "it is ready")
 
     def form_group(self, kind: Definition, at: float | None = None, state: bool = False) -> list[Reporter]:
@@ -107,8 +107,8 @@ class Scenario:
         return members
 
     def join(self, one: Reporter, kind: Definition, group: str, at: float | None = None, state: bool = False) -> None:
-        words = {"ordering": kind.ordering, "multicast": kind.multicast, "safe": kind.safe, "state": state}
-        self.children.tell(one.name, "join", group=group, at=at, **words)
+        definition = {"group": group, "ordering": kind.ordering, "multicast": kind.multicast, "safe": kind.safe}
+        self.children.tell(one.name, "join", definition=definition, at=at, state=state)
 
     def flow(self, members: list[Reporter], every_s: float | None = None) -> None:
         """Have each of them send a message every so often, until each hears all."""
@@ -130,7 +130,7 @@ class Scenario:
     def leave(self, members: Iterable[Reporter]) -> None:
         for member in members:
             self.children.tell(member.name, "leave")
-        self.until_all(members, lambda it: it.said("left"), SETTLE_S, "it has left")
+        self.until_all(members, lambda it: it.said("leave"), SETTLE_S, "it has left")
 
     def kill(self, name: str) -> float:
         """Kill a member or the registry; return the time."""
@@ -144,8 +144,8 @@ class Scenario:
         """Pause one, for `limit_s` seconds at most; return the time."""
         name = f"pauser of {member.name}"
         # By a process of its own: whoever stops another with SIGSTOP must live to let it go on (pauser.py).
-        paused = str(self.children.process_id(member.name))
-        self.children.start(name, "gcom.bench.processes.pauser", paused, str(limit_s))
+        paused = self.children.process_id(member.name)
+        self.children.run(name, "gcom.bench.processes.pauser:pause", process=paused, seconds=limit_s)
         return float(self.children.gather("stopped", [name], START_S, self._file)[name]["at"])
 
     def go_on(self, member: Reporter) -> float:

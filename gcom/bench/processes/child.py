@@ -39,6 +39,19 @@ def hear(*kinds: str) -> dict[str, Any]:
     return order
 
 
+def obey(obeying: object = None, **ready: object) -> None:
+    """Say `ready`, then carry out each order by the method of its name, until the parent closes its end.
+
+    What a method returns is reported as of that order; None is no report.
+    """
+    say("ready", **ready)
+    while (order := heard()) is not None:
+        kind = order.pop("say")
+        result = getattr(obeying, kind)(**order)
+        if result is not None:
+            say(kind, **result)
+
+
 def wait_for_release() -> None:
     """Wait until the parent closes its end."""
     while sys.stdin.readline():

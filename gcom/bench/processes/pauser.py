@@ -1,4 +1,4 @@
-"""`python -m gcom.bench.processes.pauser PID SECONDS` stops a process until standard input ends, or for so long.
+"""A process that stops another until its parent lets it go on, or for so long.
 
 A process that is stopped cannot see that its parent is gone. This one sees it, so nothing stays stopped for ever.
 """
@@ -15,9 +15,8 @@ from time import monotonic
 from gcom.bench.processes import child
 
 
-def main() -> None:
-    """Stop the process, wait, and have it go on; print the time of each."""
-    process, seconds = int(sys.argv[1]), float(sys.argv[2])
+def pause(process: int, seconds: float) -> None:
+    """Stop the process, wait, and have it go on; report the time of each."""
     with contextlib.suppress(ProcessLookupError):  # it ended
         at = monotonic()
         os.kill(process, signal.SIGSTOP)
@@ -29,8 +28,3 @@ def main() -> None:
         child.say("continued", at=at)
     # Until it is released, since an end of this process would be taken for a failure of the bench (`Children.hear`).
     child.wait_for_release()
-    child.end()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,11 +1,10 @@
-"""`python -m gcom.bench.replicated.replica REGISTRY NAME WHAT:GROUP...`: one more member of what is measured.
+"""One more member of what is measured, which words name as WHAT:GROUP.
 
 WHAT is `group`, a TOTAL SAFE group; `state`; `durable`, whose third part is its folder; or `lock`.
 """
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from typing import Any
 
@@ -38,7 +37,7 @@ class MeasuredTable(Machine):
 
 
 def open_one(node: gcom.Node, word: str) -> Any:
-    """Open what a word of the command line names."""
+    """Open what a word names."""
     what, name, *folder = word.split(":", 2)
     if what == "group":
         definition = gcom.Definition(name, "TOTAL", "RELIABLE", safe=True)
@@ -49,18 +48,11 @@ def open_one(node: gcom.Node, word: str) -> Any:
     return gcom.replicated.open(node, name, MeasuredTable, timeout_s=OPEN_S, **options)
 
 
-def main() -> None:
+def run(name: str, registry: str, words: list[str]) -> None:
     """Take part until released."""
-    registry, name, *words = sys.argv[1:]
     with gcom.connect(name, registry) as node, ExitStack() as stack:
         for word in words:
             opened = stack.enter_context(open_one(node, word))
             if isinstance(opened, gcom.Group):
                 opened.listen(on_event=lambda _: None, direct=True)
-        child.say("ready")
-        child.wait_for_release()
-    child.end()
-
-
-if __name__ == "__main__":
-    main()
+        child.obey()

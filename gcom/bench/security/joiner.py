@@ -1,32 +1,34 @@
-"""A process that joins and leaves: `python -m gcom.bench.security.joiner REGISTRY GROUP ORDERING ...`."""
+"""A process that joins and leaves, as often as told."""
 
 from __future__ import annotations
 
-import sys
 from time import perf_counter
 
 import gcom
-from gcom.bench.benchmark import parse
+from gcom.bench.frame import JsonRow
 from gcom.bench.processes import child
+from gcom.bench.settings import TlsBenchSetup
 
 NAME = "joiner"
 JOIN_S = 30.0  # a limit for what hangs, not a figure
 
 
-def main() -> None:
-    """Join as often as told, each time as a node of its own, and tell how long it took."""
-    registry, definition, _ = parse(sys.argv[1:])
-    child.say("ready")
-    while child.heard() is not None:
+class JoiningProcess:
+    """A process whose method is the parent's order."""
+
+    def __init__(self, registry: str, setup: JsonRow) -> None:
+        self._registry, self._group = registry, TlsBenchSetup(**setup).definition.group
+
+    def join(self) -> JsonRow:
+        """Join and leave; return how long it took."""
         began = perf_counter()
         # A node of its own each time: a second join of one node would find its connections made.
-        with gcom.connect(NAME, registry) as node:
+        with gcom.connect(NAME, self._registry) as node:
             connected = perf_counter()
-            node.join(definition.group, timeout_s=JOIN_S)
-            # Said within the block: the leave that follows is no part of the time.
-            child.say("joined", connect_s=connected - began, join_s=perf_counter() - connected)
-    child.end()
+            node.join(self._group, timeout_s=JOIN_S)
+            # Within the block: the leave that follows is no part of the time.
+            return {"connect_s": connected - began, "join_s": perf_counter() - connected}
 
 
-if __name__ == "__main__":
-    main()
+def run(registry: str, setup: JsonRow) -> None:
+    child.obey(JoiningProcess(registry, setup))

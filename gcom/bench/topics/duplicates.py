@@ -6,11 +6,13 @@ Processor time is that of the whole process: of the caller and the writing threa
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from time import process_time
 from typing import NamedTuple
 
 from gcom import topics
+from gcom.bench.frame import in_turns
 
 TURNS = 40  # at most
 
@@ -32,23 +34,18 @@ def check_cost(store: topics.TopicStore, body: bytes, batches: int, size: int) -
 
     Whatever else the machine does can only add to a turn.
     """
-    producer, plain = store.topic("checked").producer("one"), store.topic("plain")
-    ways: Sequence[Callable[[list[bytes]], object]] = producer.send_many, plain.send_many
     turns = min(TURNS, max(2, batches))
-    each = batches // turns or 1
-    took_s: list[list[float]] = [[], []]
-    for turn in range(turns + 1):
-        order = (0, 1) if turn % 2 else (1, 0)
-        for way in order:
-            took_s[way].append(_took_s(ways[way], [body] * size, each))
-    # The first turn opens the producer, and fills caches.
-    checked, plain_s = (min(it[1:]) / each / size for it in took_s)
-    return CheckCost(checked * 1e6, plain_s * 1e6)
+    sends = {"checked": store.topic("checked").producer("one").send_many, "plain": store.topic("plain").send_many}
+    bodies, each = [body] * size, max(1, batches // turns)
+    sides = {way: partial(_message_us, send, bodies, each) for way, send in sends.items()}
+    in_turns(1, sides)  # not counted: it opens the producer, and fills caches
+    taken = in_turns(turns, sides)
+    return CheckCost(min(taken["checked"]), min(taken["plain"]))
 
 
-def _took_s(send: Callable[[list[bytes]], object], bodies: list[bytes], times: int) -> float:
+def _message_us(send: Callable[[list[bytes]], object], bodies: list[bytes], times: int) -> float:
     gc.collect()  # else it falls into one of both
     began = process_time()
     for _ in range(times):
         send(bodies)
-    return process_time() - began
+    return (process_time() - began) / times / len(bodies) * 1e6

@@ -7,10 +7,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from time import perf_counter
 
 from gcom import topics
+from gcom.bench.frame import in_turns, median_ratio, rate
 from gcom.errors import Unavailable
 
 TURNS = 4
@@ -20,17 +21,15 @@ END_S = 30.0
 def served_ratio(folder: Path, body: bytes, batches: int, size: int) -> float:
     """Return the rate of a producer at a server, as a share of its rate in this process."""
     with _server(folder / "served.db") as place, topics.open(place) as there, topics.open(folder / "here.db") as here:
-        producers = [store.topic("batches").producer("one") for store in (here, there)]
-        took_s = [0.0, 0.0]
-        for producer in producers:
+        sides = {side: it.topic("batches").producer("one") for side, it in (("here", here), ("served", there))}
+        for producer in sides.values():
             producer.send(body)
-        for _ in range(TURNS):
-            for number, producer in enumerate(producers):
-                began = perf_counter()
-                for _ in range(max(1, batches // TURNS)):
-                    producer.send_many([body] * size)
-                took_s[number] += perf_counter() - began
-    return took_s[0] / took_s[1]
+        each = max(1, batches // TURNS)
+        rates = in_turns(
+            TURNS,
+            {side: partial(rate, each, partial(producer.send_many, [body] * size)) for side, producer in sides.items()},
+        )
+    return median_ratio(rates["served"], rates["here"])
 
 
 @contextmanager
