@@ -57,7 +57,11 @@ class Setup:
     module: ClassVar[str]
 
     def __post_init__(self) -> None:
-        refusals = [it.refusal(name.replace("_", " "), getattr(self, name)) for name, it in self.settings().items()]
+        settings = self.settings()
+        for name, setting in settings.items():
+            if setting.choices and isinstance(word := getattr(self, name), str):
+                object.__setattr__(self, name, word.lower())  # in any case, as orderings are
+        refusals = [it.refusal(name.replace("_", " "), getattr(self, name)) for name, it in settings.items()]
         # Behind the bounds, so that `refusal` may rely on each field by itself.
         if refused := next(filter(None, refusals), "") or self.refusal():
             raise BadValue(refused)

@@ -75,7 +75,7 @@ def test_what_cannot_be_measured_is_refused(fields: dict[str, Any], named: str) 
 
 
 def test_kinds_of_kills() -> None:
-    assert FailoverSetup(kill="leader").kills == ["leader"]
+    assert FailoverSetup(kill="Leader").kills == ["leader"]
     assert FailoverSetup(ordering="FIFO").kills == ["leader", "member", "registry"]
     assert all(FailoverSetup(ordering=ordering).kills == [*KILLS] for ordering in TOTAL)
 

@@ -9,8 +9,6 @@ from gcom.bench.frame import JsonRow
 from gcom.bench.processes import child, usage
 from gcom.bench.settings import IdleSetup
 
-JOIN_S = 30.0  # ends a hang; it measures nothing
-
 
 class IdleMember:
     """A member whose method is the parent's order."""
@@ -25,6 +23,6 @@ def run(name: str, setup: JsonRow, registry: str) -> None:
     with gcom.connect(name, registry) as node:
         for number in range(wanted.groups):
             each = replace(wanted.definition, group=f"{wanted.definition.group}{number}")
-            node.join(each.group, create=each, timeout_s=JOIN_S)
+            node.join(each.group, create=each, timeout_s=child.JOIN_S)
             child.say("in", group=each.group)  # its parent gives up on a child that says nothing for long
         child.obey(IdleMember())

@@ -13,9 +13,6 @@ from gcom.bench.latency.stages import Stamps
 from gcom.bench.processes import child, usage
 from gcom.bench.settings import LatencySetup
 
-JOIN_S = 30.0  # a limit for what hangs, not a figure
-STALL_S = 10.0  # nothing delivered for so long: the rest is missing
-POLL_S = 0.01  # only to see the end: ages are taken from stamps
 WATCHED_MAX = 10_000  # messages of a turn whose stages are told; the last ones
 
 
@@ -63,11 +60,7 @@ class Listener:
 
     def wait_for(self, count: int) -> None:
         """Wait until so many were delivered, or nothing more comes."""
-        pause, seen, polls = threading.Event(), -1, 0
-        while self.count < count and polls * POLL_S < STALL_S:
-            pause.wait(POLL_S)
-            polls = polls + 1 if self.count == seen else 0
-            seen = self.count
+        child.wait_for_deliveries(lambda: self.count, count)
         if self.count != count:
             self.wrong[f"{self.count} delivered of {count} sent"] += 1
 
@@ -117,7 +110,7 @@ def run(name: str, setup: JsonRow, registry: str) -> None:
     """Take turns as told, until the parent ends."""
     wanted = LatencySetup(**setup)
     with gcom.connect(name, registry) as node:
-        group = node.join(wanted.definition.group, create=wanted.definition, timeout_s=JOIN_S)
+        group = node.join(wanted.definition.group, create=wanted.definition, timeout_s=child.JOIN_S)
         member = PacedMember(group, wanted)
-        group.wait_for_members(wanted.members, JOIN_S)
+        group.wait_for_members(wanted.members, child.JOIN_S)
         child.obey(member)

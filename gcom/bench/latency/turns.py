@@ -15,9 +15,9 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from gcom.bench.frame import BenchResult, BenchTable, JsonRow, Tell, in_turns
-from gcom.bench.latency.member import STALL_S
 from gcom.bench.latency.stages import Stamps, stages_ms
 from gcom.bench.processes import usage
+from gcom.bench.processes.child import STALL_S
 from gcom.bench.processes.children import START_S, Children, Report
 from gcom.bench.settings import LatencySetup
 from gcom.bench.throughput.load import percentile

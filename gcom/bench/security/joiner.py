@@ -10,7 +10,6 @@ from gcom.bench.processes import child
 from gcom.bench.settings import TlsBenchSetup
 
 NAME = "joiner"
-JOIN_S = 30.0  # a limit for what hangs, not a figure
 
 
 class JoiningProcess:
@@ -25,7 +24,7 @@ class JoiningProcess:
         # A node of its own each time: a second join of one node would find its connections made.
         with gcom.connect(NAME, self._registry) as node:
             connected = perf_counter()
-            node.join(self._group, timeout_s=JOIN_S)
+            node.join(self._group, timeout_s=child.JOIN_S)
             # Within the block: the leave that follows is no part of the time.
             return {"connect_s": connected - began, "join_s": perf_counter() - connected}
 

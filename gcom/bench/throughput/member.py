@@ -7,10 +7,9 @@ from contextlib import closing
 
 import gcom
 from gcom.bench.frame import JsonRow
+from gcom.bench.processes.child import JOIN_S
 from gcom.bench.settings import ThroughputSetup
 from gcom.bench.throughput.turn import Judge, Transport, take_part
-
-JOIN_S = 30.0  # a limit for what hangs, not a figure
 
 
 class GroupMesh(Transport):

@@ -19,8 +19,6 @@ from gcom.bench.processes import child, usage
 from gcom.bench.settings import ThroughputSetup
 from gcom.bench.throughput.load import CHUNK, Pool, Sequence, StreamJudge
 
-STALL_S = 10.0  # nothing delivered for this long: the rest is missing
-POLL_S = 0.01  # only to see the end: latencies are taken from stamps
 EXTRA_S = 0.2  # listening on, for messages that should not come
 FRAMES_WAITING_MAX = 8  # for each peer of a baseline; at this bound the producer waits for the slowest
 CALL_S = 30.0  # a limit for what hangs, not a figure
@@ -143,15 +141,9 @@ class Judge:
 
     def wait_for(self, count: int) -> None:
         """Wait until that many were delivered, or nothing more comes."""
-        pause = threading.Event()
-        seen, seen_at = -1, monotonic()
-        # Progress is what counts: on a slow machine a turn takes longer, and is no failure.
-        while seen < count and monotonic() - seen_at < STALL_S:
-            pause.wait(POLL_S)
-            if self.count != seen:
-                seen, seen_at = self.count, monotonic()
+        child.wait_for_deliveries(lambda: self.count, count)
         # What comes after all have come was delivered twice, or made up: it must have its time to show.
-        pause.wait(EXTRA_S)
+        threading.Event().wait(EXTRA_S)
 
     def wrong(self, expected: dict[str, int]) -> list[str]:
         """Return everything that was not right, in words."""

@@ -14,10 +14,10 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from gcom.bench.frame import MEBIBYTE, BenchResult, BenchTable, JsonRow, Tell, in_turns
+from gcom.bench.processes.child import STALL_S
 from gcom.bench.processes.children import START_S, Children, Report
 from gcom.bench.settings import ThroughputSetup
 from gcom.bench.throughput.load import percentile
-from gcom.bench.throughput.turn import STALL_S
 from gcom.values.definition import Multicast
 
 OURS, UNLOGGED = "gcom", "gcom without logs"
