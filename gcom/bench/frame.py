@@ -192,6 +192,11 @@ class BenchResult(NamedTuple):
     notes: Sequence[str] = ()  # for people, beside the data
 
 
+def filled(title: str, columns: Mapping[str, str], rows: Iterable[JsonRow]) -> BenchTable:
+    """Return a table of JSON rows; `columns` are formats by title, such as "{latency_ms[p50]:.1f}"."""
+    return BenchTable(title, [*columns], [[form.format_map(row) for form in columns.values()] for row in rows])
+
+
 def figures_result(
     setup: Setup,
     title: str,

@@ -93,7 +93,7 @@ def test_where_the_order_is_total_the_sequences_of_all_are_compared() -> None:
 
 def test_a_child_that_fails_is_told_with_its_last_words() -> None:
     with Children() as children:
-        children.run("m0", "gcom.bench.throughput.frames:run", name="m0", setup={"size": 1})
+        children.run("m0", "gcom.bench.throughput.frames:BareFrames", name="m0", setup={"size": 1})
         with pytest.raises(Unavailable, match=r"'m0'.*BadValue"):
             children.gather("ready", ["m0"], 120)
 

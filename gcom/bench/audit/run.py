@@ -21,13 +21,23 @@ from threading import Event, Thread
 from time import monotonic
 
 from gcom.bench.audit.logs import LogPlan, write_member
-from gcom.bench.frame import MEBIBYTE, BenchResult, BenchTable, JsonRow, Tell
+from gcom.bench.frame import MEBIBYTE, BenchResult, BenchTable, JsonRow, Tell, filled
 from gcom.bench.processes import usage
 from gcom.bench.settings import START_DELIVERIES, AuditBenchSetup
 from gcom.errors import Unavailable
 from gcom.values.definition import Ordering
 
 SAMPLE_S = 0.1  # a peak of memory that is shorter is missed; a sample costs a millisecond
+COLUMNS = {
+    "deliveries": "{deliveries:,}",
+    "records": "{records:,}",
+    "log MiB": "{log_mib:,.0f}",
+    "seconds": "{seconds:,.1f}",
+    "deliveries/s": "{deliveries_per_s:,}",
+    "peak MiB": "{peak_mib:,.0f}",
+    "shuffled": "{shuffled:.4%}",
+    "verdict": "{verdict}",
+}
 TRIALS = 3  # the median of three: one that was disturbed does not count
 
 
@@ -56,30 +66,21 @@ def measure(setup: AuditBenchSetup, tell: Tell) -> Iterator[BenchResult]:
             () if times else ("half of the input takes no longer than the start-up: measure with more --deliveries",)
         )
         row = {"twice_the_input": times and round(times, 2)}
-        yield BenchResult(row, [_table(setup, ("twice the input", "", "", shown))], notes=notes)
+        yield BenchResult(
+            row, [BenchTable(_title(setup), [*COLUMNS], [("twice the input", "", "", shown)])], notes=notes
+        )
 
 
 def _result(setup: AuditBenchSetup, trial: JsonRow) -> BenchResult:
-    cells = (
-        f"{trial['deliveries']:,}",
-        f"{trial['records']:,}",
-        f"{trial['log_bytes'] / MEBIBYTE:,.0f}",
-        f"{trial['seconds']:,.1f}",
-        f"{trial['deliveries_per_s']:,}",
-        f"{trial['peak_bytes'] / MEBIBYTE:,.0f}",
-        f"{trial['shuffled']:.4%}",
-        trial["verdict"],
-    )
     # A broken log that passes is as wrong as a sound one that fails.
     expected, verdict = "FAIL" if setup.broken else "PASS", trial["verdict"]
     wrong = [] if verdict == expected else [f"the audit says {verdict} of logs that are to {expected}"]
-    return BenchResult(trial, [_table(setup, cells)], wrong)
+    sizes = {"log_mib": trial["log_bytes"] / MEBIBYTE, "peak_mib": trial["peak_bytes"] / MEBIBYTE}
+    return BenchResult(trial, [filled(_title(setup), COLUMNS, [trial | sizes])], wrong)
 
 
-def _table(setup: AuditBenchSetup, cells: tuple[str, ...]) -> BenchTable:
-    columns = ("deliveries", "records", "log MiB", "seconds", "deliveries/s", "peak MiB", "shuffled", "verdict")
-    title = f"The audit of {setup.members} members' logs, runs of {setup.run_length} on average"
-    return BenchTable(title, columns, [cells])
+def _title(setup: AuditBenchSetup) -> str:
+    return f"The audit of {setup.members} members' logs, runs of {setup.run_length} on average"
 
 
 def growth(trials: Sequence[JsonRow]) -> float | None:

@@ -11,7 +11,8 @@ import json
 import struct
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -19,7 +20,6 @@ import gcom
 from gcom.bench.frame import JsonRow
 from gcom.bench.processes import child
 
-JOIN_S = 30.0  # a limit for what hangs, not a figure: no bench measures by it
 SEND_S = 30.0  # a send that waits longer is told as refused
 KEPT = 20_000  # deliveries; several seconds of all senders
 
@@ -64,8 +64,8 @@ class DeliveryWatch:
 class ProbeProcess:
     """The member. The parent's orders are its methods, called in the main thread; events and sends have their own."""
 
-    def __init__(self, name: str, registry: str) -> None:
-        self._node = gcom.connect(name, registry)
+    def __init__(self, node: gcom.Node) -> None:
+        self._node = node
         self._lock = threading.Lock()
         # With an end: a probe lives through hundreds of trials, and a watch is only ever about the last seconds.
         self._seen: deque[SeenDelivery] = deque(maxlen=KEPT)
@@ -83,7 +83,7 @@ class ProbeProcess:
         at = monotonic()
         give, take = (self._get_state, self._set_state) if state else (None, None)
         self._counts = Counter()
-        group = self._node.join(wanted.group, create=wanted, get_state=give, set_state=take, timeout_s=JOIN_S)
+        group = self._node.join(wanted.group, create=wanted, get_state=give, set_state=take, timeout_s=child.JOIN_S)
         with self._lock:
             # Reports of the group before must not answer a wait that is about this one.
             self._seen.clear()
@@ -154,9 +154,9 @@ class ProbeProcess:
         self._group.leave()
         return {"at": at}
 
-    def close(self) -> None:
+    def stop(self) -> None:
+        """Send no more."""
         self._stop.set()
-        self._node.close()
 
 
 def wait_until(at: float | None) -> None:
@@ -182,8 +182,9 @@ def _send_all(group: gcom.Group, stop: threading.Event, every_s: float) -> None:
             refused = True
 
 
-def run(name: str, registry: str) -> None:
-    """Live until the parent ends."""
-    probe = ProbeProcess(name, registry)
-    child.obey(probe)
-    probe.close()
+@contextmanager
+def probe(name: str, registry: str) -> Iterator[ProbeProcess]:
+    with gcom.connect(name, registry) as node:
+        made = ProbeProcess(node)
+        yield made
+        made.stop()

@@ -80,7 +80,7 @@ class Scenario:
         for name in [f"m{place}" for place in range(count)]:
             if name not in self.members:
                 self.members[name] = Reporter(name)
-                self.children.run(name, "gcom.bench.failover.probe:run", name=name, registry=self.registry)
+                self.children.run(name, "gcom.bench.failover.probe:probe", name=name, registry=self.registry)
         self.until_all(self.members.values(), lambda it: it.said("ready"), START_S, "it is ready")
 
     def form_group(self, kind: Definition, at: float | None = None, state: bool = False) -> list[Reporter]:

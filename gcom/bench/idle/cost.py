@@ -26,7 +26,7 @@ def measure(setup: IdleSetup, tell: Tell) -> Iterator[BenchResult]:
     names, pause = setup.names, Event()
     with Children() as children:
         registry = children.start_registry()
-        children.run_members("gcom.bench.idle.member:run", setup, registry=registry)
+        children.run_members("gcom.bench.idle.member:member", setup, registry=registry)
         children.gather("ready", names, START_S)
         tell(f"{setup.members} members are in {setup.groups} groups")
         pause.wait(SETTLE_S)

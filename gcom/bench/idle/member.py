@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import gcom
@@ -17,12 +19,12 @@ class IdleMember:
         return {"cpu_s": usage.cpu_s(), "switches": usage.switches()}
 
 
-def run(name: str, setup: JsonRow, registry: str) -> None:
-    """Join, and tell what is used when asked, until the parent ends."""
+@contextmanager
+def member(name: str, setup: JsonRow, registry: str) -> Iterator[IdleMember]:
     wanted = IdleSetup(**setup)
     with gcom.connect(name, registry) as node:
         for number in range(wanted.groups):
             each = replace(wanted.definition, group=f"{wanted.definition.group}{number}")
             node.join(each.group, create=each, timeout_s=child.JOIN_S)
             child.say("in", group=each.group)  # its parent gives up on a child that says nothing for long
-        child.obey(IdleMember())
+        yield IdleMember()

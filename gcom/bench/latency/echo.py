@@ -8,33 +8,30 @@ from Pyro5 import api
 
 from gcom.bench.frame import JsonRow
 from gcom.bench.latency.pacing import age, pace, stamped
-from gcom.bench.processes import child
 from gcom.bench.settings import LatencySetup
 from gcom.bench.throughput.frames import bare_daemon, configure
 
 CALL_S = 30.0
 
 
-class _Echo:
-    """The object that is called."""
+class Echo:
+    """A process with an object that is called."""
+
+    def __init__(self) -> None:
+        daemon = bare_daemon()
+        self.address = str(daemon.register(self, "echo"))
+        threading.Thread(target=daemon.requestLoop, daemon=True).start()
 
     @api.expose  # type: ignore[untyped-decorator]
     def echo(self, payload: bytes) -> bytes:
         return payload
 
 
-def serve() -> None:
-    """Serve until the parent ends."""
-    daemon = bare_daemon()
-    address = str(daemon.register(_Echo(), "echo"))
-    threading.Thread(target=daemon.requestLoop, daemon=True).start()
-    child.obey(address=address)
-
-
 class EchoCaller:
     """A caller at the rate of all members together: as many messages a second on either side."""
 
     def __init__(self, address: str, setup: JsonRow) -> None:
+        configure()
         self._setup = LatencySetup(**setup)
         # One connection for all turns, as a group's members keep theirs.
         self._proxy = api.Proxy(address)
@@ -45,8 +42,3 @@ class EchoCaller:
         echo, size = self._proxy.echo, self._setup.size
         pace(self._setup.rate, seconds, lambda number: ages_ns.append(age(echo(stamped(number, size)))[1]))
         return {"ages_ns": sorted(ages_ns)}
-
-
-def call(address: str, setup: JsonRow) -> None:
-    configure()
-    child.obey(EchoCaller(address, setup))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic
 
 import gcom
@@ -73,10 +75,9 @@ class PacedMember:
         self._setup = setup
         self._listener = Listener(group, setup.definition.ordering.is_fifo, setup.loop)
 
-    def begin(self) -> JsonRow:
+    def begin(self) -> None:
         """Forget the turn before, which each member must have done when the first message is sent."""
         self._listener.begin()
-        return {}
 
     def take(self, sends: bool, seconds: float, count: int) -> JsonRow:
         """Send and listen until `count` messages were delivered; return what came of it."""
@@ -106,11 +107,11 @@ class PacedMember:
         return {"stamps": stamps}
 
 
-def run(name: str, setup: JsonRow, registry: str) -> None:
-    """Take turns as told, until the parent ends."""
+@contextmanager
+def member(name: str, setup: JsonRow, registry: str) -> Iterator[PacedMember]:
     wanted = LatencySetup(**setup)
     with gcom.connect(name, registry) as node:
         group = node.join(wanted.definition.group, create=wanted.definition, timeout_s=child.JOIN_S)
-        member = PacedMember(group, wanted)
+        paced = PacedMember(group, wanted)
         group.wait_for_members(wanted.members, child.JOIN_S)
-        child.obey(member)
+        yield paced

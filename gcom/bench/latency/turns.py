@@ -60,9 +60,9 @@ def measure(setup: LatencySetup, tell: Tell) -> Iterator[BenchResult]:
     seconds = setup.seconds / (rounds := max(1, round(setup.seconds / TURN_S)))
     with Children() as children:
         if setup.baseline:
-            children.run(_ECHO, "gcom.bench.latency.echo:serve")
+            children.run(_ECHO, "gcom.bench.latency.echo:Echo")
             address = children.gather("ready", [_ECHO], START_S)[_ECHO]["address"]
-            children.run(_CALLER, "gcom.bench.latency.echo:call", address=address, setup=setup.plain())
+            children.run(_CALLER, "gcom.bench.latency.echo:EchoCaller", address=address, setup=setup.plain())
             children.gather("ready", [_CALLER], START_S)
         start(children, setup)
         # The echo's first, so that each turn of ours has one before it.
@@ -81,7 +81,7 @@ def measure(setup: LatencySetup, tell: Tell) -> Iterator[BenchResult]:
 def start(children: Children, setup: LatencySetup) -> Address:
     """Start the group's processes; return the registry's address."""
     registry = children.start_registry()
-    children.run_members("gcom.bench.latency.member:run", setup, registry=registry)
+    children.run_members("gcom.bench.latency.member:member", setup, registry=registry)
     children.gather("ready", setup.names, START_S)
     return registry
 

@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 
-from gcom.bench.frame import BenchTable, joined
+from gcom.bench.frame import filled, joined
 from gcom.bench.latency.stages import STAGES
 from gcom.bench.performance import plots
 from gcom.bench.performance.computer import Computer
 from gcom.bench.performance.plots import Findings, Measured, labelled
 
 PICTURES = "pictures"  # the folder of the plots, beside the page
+
+LOAD = {"": "{label}", "size": "{size:,} B"}
+SINGLE = LOAD | {
+    "rate": "{rate:g}/s",
+    "p50 ms": "{latency_ms[p50]:.2f}",
+    "p99 ms": "{latency_ms[p99]:.2f}",
+    "own ms": "{own_ms[p50]:.2f}",
+    "echo p50 ms": "{baseline[latency_ms][p50]:.3f}",
+    "ratio": "{ratio:.1f}",
+    "sender": "{sender:.3f}",
+    "receiver": "{receiver:.3f}",
+    "registry": "{registry:.3f}",
+    "waited": "{all_waited:.2f}",
+}
+IDLE = {
+    "": "{label}",
+    "members": "{members}",
+    "groups": "{groups}",
+    "member": "{percent_per_member:.2f}",
+    "registry": "{percent[registry]:.2f}",
+    "switches of threads per second": "{switches:.0f}",
+}
+FLOODS = LOAD | {
+    "send": "{senders} of {members}",
+    "messages/s": "{messages_per_s:,}",
+    "p50 ms": "{latency_ms[p50]:.0f}",
+    "baseline": "{baseline[kind]}: {baseline_messages_per_s:,}",
+    "ratio": "{ratio:.2f}",
+}
 
 _BUSY = " The machine was busy with other work meanwhile: times, p99 before all, are longer than on one that is not."
 # Measured by hand, once; each new page has them as they are.
@@ -44,7 +73,8 @@ def write(out: Path, findings: Findings, machine: Computer, quick: bool) -> list
 
 def page(findings: Findings, machine: Computer, pictures: dict[str, str], quick: bool) -> str:
     """Return the page; `pictures` are the plots' paths from it."""
-    small = plots.small(findings)
+    none = dict.fromkeys(STAGES, 0.0)
+    small = [row | {"stages_ms": none | row["stages_ms"]} for row in labelled(plots.small(findings))]
     busy = _BUSY if machine.load > machine.cores / 2 else ""
     command = f"gcom bench all{' --quick' if quick else ''} --out FILE"
     parts = [
@@ -62,7 +92,7 @@ def page(findings: Findings, machine: Computer, pictures: dict[str, str], quick:
         "p50 and p99 are the machine's and not GCom's ([decision 0010](decisions/0010-frames-in-flight.md)).",
         _single(findings["single"]),
         "Where the time goes, from stamps of one turn more; medians in ms at the slowest receiver:",
-        _stages(small),
+        filled("", {"": "{label}"} | {name: f"{{stages_ms[{name}]:.3f}}" for name in STAGES}, small).markdown(),
         *[f"- *{name}*: {words}" for name, words in STAGES.items()],
         f"![Stages of a message's way]({pictures['stages']})",
         "## Nothing is sent",
@@ -71,7 +101,7 @@ def page(findings: Findings, machine: Computer, pictures: dict[str, str], quick:
         "## Floods",
         "Messages per second at the slowest member, with whole windows under way; every delivery is compared byte by "
         "byte. `frames` are bare Pyro5 frames of 200 messages, `tcp` raw TCP in Python, one way.",
-        _floods(findings["floods"]),
+        filled("", FLOODS, labelled(findings["floods"])).markdown(),
         f"![Floods]({pictures['floods']})",
     ]
     if findings["failover"]:
@@ -109,42 +139,15 @@ def _tables(found: Iterable[Measured]) -> list[str]:
 
 
 def _single(found: Iterable[Measured]) -> str:
+    # m0 sends. Of the others the busiest counts, as of their latencies the longest does.
     rows = []
-    for label, row in labelled(found):
-        # m0 sends. Of the others the busiest counts, as of their latencies the longest does.
+    for row in labelled(found):
         sender, *others, registry = row["cores"].values()
-        ages = row["latency_ms"], row["own_ms"], row["baseline"]["latency_ms"]
-        shown = [f"{core:.3f}" for core in (sender, max(others), registry)]
-        load = label, f"{row['size']:,} B", f"{row['rate']:g}/s"
-        p50s = f"{ages[0]['p50']:.2f}", f"{ages[0]['p99']:.2f}", f"{ages[1]['p50']:.2f}", f"{ages[2]['p50']:.3f}"
-        rows.append([*load, *p50s, f"{row['ratio']:.1f}", *shown, f"{sum(row['waited'].values()):.2f}"])
-    titles = ["", "size", "rate", "p50 ms", "p99 ms", "own ms", "echo p50 ms", "ratio"]
-    return _table([*titles, "sender", "receiver", "registry", "waited"], rows)
+        used = {"sender": sender, "receiver": max(others), "registry": registry}
+        rows.append(row | used | {"all_waited": sum(row["waited"].values())})
+    return filled("", SINGLE, rows).markdown()
 
 
 def _idle(found: Iterable[Measured]) -> str:
-    rows = []
-    for label, row in labelled(found):
-        switches = median(row["switches_per_s"].values())
-        shown = f"{row['percent_per_member']:.2f}", f"{row['percent']['registry']:.2f}", f"{switches:.0f}"
-        rows.append([label, f"{row['members']}", f"{row['groups']}", *shown])
-    return _table(["", "members", "groups", "member", "registry", "switches of threads per second"], rows)
-
-
-def _stages(found: Iterable[Measured]) -> str:
-    rows = [[label, *[f"{row['stages_ms'].get(name, 0.0):.3f}" for name in STAGES]] for label, row in labelled(found)]
-    return _table(["", *STAGES], rows)
-
-
-def _floods(found: Iterable[Measured]) -> str:
-    rows = []
-    for label, row in labelled(found):
-        load = label, f"{row['size']:,} B", f"{row['senders']} of {row['members']}"
-        baseline = f"{row['baseline']['kind']}: {row['baseline_messages_per_s']:,}"
-        ours = f"{row['messages_per_s']:,}", f"{row['latency_ms']['p50']:.0f}"
-        rows.append([*load, *ours, baseline, f"{row['ratio']:.2f}"])
-    return _table(["", "size", "send", "messages/s", "p50 ms", "baseline", "ratio"], rows)
-
-
-def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return BenchTable("", titles, rows).markdown()
+    rows = [row | {"switches": median(row["switches_per_s"].values())} for row in labelled(found)]
+    return filled("", IDLE, rows).markdown()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from gcom.bench.frame import BenchResult, JsonRow, Setup
@@ -25,10 +25,9 @@ _COLORS = ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3", "#937860")
 _OURS, _OTHER = _COLORS[:2]
 
 
-def labelled(found: Iterable[Measured]) -> Iterator[tuple[str, JsonRow]]:
-    """Yield the promises of each group, and the row of its figures."""
-    for setup, result in found:
-        yield getattr(setup, "label", "") or getattr(setup, "kind", ""), result.row
+def labelled(found: Iterable[Measured]) -> list[JsonRow]:
+    """Return the rows of figures, each with the promises of its group."""
+    return [{"label": getattr(it, "label", getattr(it, "kind", "")), **result.row} for it, result in found]
 
 
 def small(findings: Findings) -> list[Measured]:
@@ -58,10 +57,11 @@ def plots(findings: Findings) -> dict[str, str]:
 
 def _draw_stages(figure: Any, found: list[Measured]) -> None:
     axis = figure.subplots()
-    kinds = [label for label, _ in labelled(found)]
+    rows = labelled(found)
+    kinds = [row["label"] for row in rows]
     lefts = [0.0] * len(kinds)
     for color, stage in zip(_COLORS, STAGES, strict=False):
-        lengths = [row["stages_ms"].get(stage, 0.0) for _, row in labelled(found)]
+        lengths = [row["stages_ms"].get(stage, 0.0) for row in rows]
         # Laid end to end: the whole bar is about a message's way.
         axis.barh(kinds, lengths, left=lefts, color=color, label=stage, height=0.6)
         lefts = [left + length for left, length in zip(lefts, lengths, strict=True)]
@@ -72,8 +72,8 @@ def _draw_stages(figure: Any, found: list[Measured]) -> None:
 
 def _draw_floods(figure: Any, found: list[Measured]) -> None:
     axis = figure.subplots()
-    rows = [row for _, row in labelled(found)]
-    names = [f"{it}, {row['size']} B, {row['senders']} of {row['members']} send" for it, row in labelled(found)]
+    rows = labelled(found)
+    names = ["{label}, {size} B, {senders} of {members} send".format_map(row) for row in rows]
     places = range(len(rows))
     axis.barh([at - 0.2 for at in places], [it["messages_per_s"] / 1e3 for it in rows], 0.4, color=_OURS, label="GCom")
     rates = [it["baseline_messages_per_s"] / 1e3 for it in rows]

@@ -1,18 +1,25 @@
-"""`python -m gcom.bench.processes MODULE:FUNCTION`: call a function with the arguments of the parent's first order."""
+"""`python -m gcom.bench.processes MODULE:NAME`: a child whose part is an object, which obeys the parent's orders.
+
+NAME is a class, or a function that returns the object or a context with it; the parent's first order has the arguments.
+"""
 
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
 from gcom.bench.processes import child
 
 
 def main() -> None:
-    module, _, function = sys.argv[1].partition(":")
+    """Make the object, and obey by it."""
+    module, _, name = sys.argv[1].partition(":")
     arguments = child.hear("run")
     del arguments["say"]
-    getattr(import_module(module), function)(**arguments)
+    made = getattr(import_module(module), name)(**arguments)
+    with made if isinstance(made, AbstractContextManager) else nullcontext(made) as obeying:
+        child.obey(obeying)
     child.end()
 
 

@@ -45,17 +45,15 @@ def hear(*kinds: str) -> dict[str, Any]:
     return order
 
 
-def obey(obeying: object = None, **ready: object) -> None:
+def obey(obeying: object) -> None:
     """Say `ready`, then carry out each order by the method of its name, until the parent closes its end.
 
-    What a method returns is reported as of that order; None is no report.
+    What a method returns is reported as of that order. An `address` of the object is reported as it is ready.
     """
-    say("ready", **ready)
+    say("ready", address=getattr(obeying, "address", ""))
     while (order := heard()) is not None:
         kind = order.pop("say")
-        result = getattr(obeying, kind)(**order)
-        if result is not None:
-            say(kind, **result)
+        say(kind, **(getattr(obeying, kind)(**order) or {}))
 
 
 def wait_for_deliveries(count: Callable[[], int], wanted: int) -> None:

@@ -112,7 +112,7 @@ class Children:
         self._children[name] = _Child(name, command, self._inbox, self._environment)
 
     def run(self, name: str, function: str, /, **arguments: object) -> None:
-        """Call a function, named as `module:function`, with these arguments in a process of its own."""
+        """Have a process of its own obey by what a function returns, named as `module:function`; it may be a class."""
         self.start(name, "gcom.bench.processes", function)
         self.tell(name, "run", **arguments)
 

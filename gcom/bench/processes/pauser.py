@@ -26,5 +26,3 @@ def pause(process: int, seconds: float) -> None:
         at = monotonic()
         os.kill(process, signal.SIGCONT)
         child.say("continued", at=at)
-    # Until it is released, since an end of this process would be taken for a failure of the bench (`Children.hear`).
-    child.wait_for_release()

@@ -116,7 +116,7 @@ def measured_pysyncobj(children: Children, _folder: Path, commands: int) -> Base
     names = [f"raft{place}" for place in range(3)]
     for name, own in zip(names, addresses, strict=True):
         others = [it for it in addresses if it != own]
-        children.run(name, "gcom.bench.throughput.pysyncobj:serve", own=own, others=others, under_way=CLIENTS)
+        children.run(name, "gcom.bench.throughput.pysyncobj:MeasuredLog", own=own, others=others, under_way=CLIENTS)
     children.gather("ready", names, START_S * 2)
     found = children.ask(names[:1], "measure", START_S * 2, commands=commands, size=SIZE)[names[0]]
     for name in names:

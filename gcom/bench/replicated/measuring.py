@@ -233,7 +233,7 @@ class _Measuring:
             for name in NAMES[1:]:
                 asked = [self._placed(it, name) for it in words]
                 replica = {"name": name, "registry": self._registry, "words": asked}
-                self._children.run(name, "gcom.bench.replicated.replica:run", **replica)
+                self._children.run(name, "gcom.bench.replicated.replica:replica", **replica)
                 if led:
                     self._children.gather("ready", [name], START_S)
             node = stack.enter_context(gcom.connect(NAMES[0], self._registry))

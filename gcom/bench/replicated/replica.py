@@ -5,13 +5,13 @@ WHAT is `group`, a TOTAL SAFE group; `state`; `durable`, whose third part is its
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import gcom
 import gcom.blocks
 import gcom.replicated
-from gcom.bench.processes import child
 from gcom.replicated.machine import Machine, command, query
 
 NAMES = ("m0", "m1", "m2")
@@ -48,11 +48,11 @@ def open_one(node: gcom.Node, word: str) -> Any:
     return gcom.replicated.open(node, name, MeasuredTable, timeout_s=OPEN_S, **options)
 
 
-def run(name: str, registry: str, words: list[str]) -> None:
-    """Take part until released."""
+@contextmanager
+def replica(name: str, registry: str, words: list[str]) -> Iterator[None]:
     with gcom.connect(name, registry) as node, ExitStack() as stack:
         for word in words:
             opened = stack.enter_context(open_one(node, word))
             if isinstance(opened, gcom.Group):
                 opened.listen(on_event=lambda _: None, direct=True)
-        child.obey()
+        yield

@@ -6,7 +6,7 @@ from time import perf_counter
 
 import gcom
 from gcom.bench.frame import JsonRow
-from gcom.bench.processes import child
+from gcom.bench.processes.child import JOIN_S
 from gcom.bench.settings import TlsBenchSetup
 
 NAME = "joiner"
@@ -24,10 +24,6 @@ class JoiningProcess:
         # A node of its own each time: a second join of one node would find its connections made.
         with gcom.connect(NAME, self._registry) as node:
             connected = perf_counter()
-            node.join(self._group, timeout_s=child.JOIN_S)
+            node.join(self._group, timeout_s=JOIN_S)
             # Within the block: the leave that follows is no part of the time.
             return {"connect_s": connected - began, "join_s": perf_counter() - connected}
-
-
-def run(registry: str, setup: JsonRow) -> None:
-    child.obey(JoiningProcess(registry, setup))

@@ -101,7 +101,7 @@ def _paced(
             children = stack.enter_context(Children(environment))
             paced = LatencySetup(**_group(setup, side), rate=setup.rate, size=setup.size)
             registry = latency_turns.start(children, paced)
-            children.run(JOINER, "gcom.bench.security.joiner:run", registry=registry, setup=setup.plain())
+            children.run(JOINER, "gcom.bench.security.joiner:JoiningProcess", registry=registry, setup=setup.plain())
             children.gather("ready", [JOINER], START_S)
             sides[side] = partial(_paced_turn, children, paced)
         in_turns(1, sides)  # not counted: connections are made, code is warm

@@ -21,10 +21,10 @@ from gcom.bank import branches, customers, orders
 from gcom.bank.accounts import Bank
 from gcom.bench.frame import (
     BenchResult,
-    BenchTable,
     Figure,
     Tell,
     figures_result,
+    filled,
     in_turns,
     median_ratio,
     rate,
@@ -41,6 +41,13 @@ NAMES = ("m0", "m1", "m2")
 CHOICES: dict[str, tuple[str, ...]] = {"none": (), **{it: (it,) for it in GUARANTEES}, "all": GUARANTEES}
 TURNS = 5
 SESSIONS = 32
+COLUMNS = {
+    "guarantee": "{guarantee}",
+    "reads/s": "{reads_per_s:,.0f}",
+    "reads, of none": "{reads_share:.2f}",
+    "writes/s": "{writes_per_s:,.0f}",
+    "writes, of none": "{writes_share:.2f}",
+}
 CUSTOMERS, BRANCHES, ORDERS = 50, 5, 10
 
 
@@ -68,18 +75,7 @@ def measure(setup: SessionBenchSetup, tell: Tell) -> Iterator[BenchResult]:
         Figure("bank_s", f"a bank, {CUSTOMERS} customers and {BRANCHES} branches, s", _bank_s(), 5),
     ]
     rows = [{"guarantee": name, **{key: round(it, 3) for key, it in price.items()}} for name, price in prices.items()]
-    cells = [
-        (
-            name,
-            f"{it['reads_per_s']:,.0f}",
-            f"{it['reads_share']:.2f}",
-            f"{it['writes_per_s']:,.0f}",
-            f"{it['writes_share']:.2f}",
-        )
-        for name, it in prices.items()
-    ]
-    columns = ("guarantee", "reads/s", "of none", "writes/s", "of none")
-    table = BenchTable("The price of each guarantee, beside none", columns, cells)
+    table = filled("The price of each guarantee, beside none", COLUMNS, rows)
     title = "Sessions: a store of three replicas, one of them in this process"
     yield figures_result(setup, title, figures, {"prices": rows}, [table])
 
@@ -90,7 +86,7 @@ def _opened(children: Children, registry: Address, group: str, data: Path | None
     durable = {it: {"data": str(data / it), "replicas": NAMES} if data else {} for it in NAMES}
     for child, name in others.items():
         replica = {"name": name, "registry": registry, "group": group, "durable": durable[name]}
-        children.run(child, "gcom.bench.sessions.replica:run", **replica)
+        children.run(child, "gcom.bench.sessions.replica:replica", **replica)
     options: dict[str, Any] = durable[NAMES[0]]
     with (
         gcom.connect(NAMES[0], registry) as node,

@@ -13,8 +13,7 @@ import msgpack
 from Pyro5 import api, config
 
 from gcom.bench.frame import JsonRow
-from gcom.bench.settings import ThroughputSetup
-from gcom.bench.throughput.turn import CALL_S, Judge, QueuedTransport, deliver_all, take_part
+from gcom.bench.throughput.turn import CALL_S, Judge, QueueingMember, deliver_all
 
 
 class _Receiver:
@@ -32,11 +31,11 @@ class _Receiver:
         return b""
 
 
-class BareFrames(QueuedTransport):
+class BareFrames(QueueingMember):
     """A daemon, and a queue, a thread and a proxy per peer."""
 
-    def __init__(self, name: str, setup: ThroughputSetup) -> None:
-        super().__init__(name, setup, Judge(setup))
+    def __init__(self, name: str, setup: JsonRow) -> None:
+        super().__init__(name, setup)
         daemon = bare_daemon()
         self.address = str(daemon.register(_Receiver(self.judge), "frames"))
         threading.Thread(target=daemon.requestLoop, name="daemon", daemon=True).start()
@@ -64,7 +63,3 @@ def configure() -> None:
     config.SERIALIZER = "msgpack"
     # As GCom's connections have it: else the kernel's delay of small packets would be what is measured.
     config.SOCK_NODELAY = True
-
-
-def run(name: str, setup: JsonRow) -> None:
-    take_part(BareFrames(name, ThroughputSetup(**setup)))

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import threading
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import gcom
 from gcom.bench.frame import JsonRow
 from gcom.bench.processes.child import JOIN_S
-from gcom.bench.settings import ThroughputSetup
-from gcom.bench.throughput.turn import Judge, Transport, take_part
+from gcom.bench.throughput.turn import FloodingMember
 
 
-class GroupMesh(Transport):
+class GroupMesh(FloodingMember):
     """A member of a group, and the thread in which its deliveries are judged."""
 
-    def __init__(self, name: str, setup: ThroughputSetup, registry: str, logs: str) -> None:
-        super().__init__(name, setup, Judge(setup))
-        self._node = gcom.connect(name, registry, log_dir=logs or None)
+    def __init__(self, name: str, setup: JsonRow, node: gcom.Node) -> None:
+        super().__init__(name, setup)
+        self._node = node
         self._group: gcom.Group | None = None
 
     def open(self, peers: dict[str, str]) -> None:
@@ -45,10 +45,8 @@ class GroupMesh(Transport):
         assert self._group is not None
         self._group.flush(JOIN_S)
 
-    def close(self) -> None:
-        self._node.close()
 
-
-def run(name: str, setup: JsonRow, registry: str, logs: str) -> None:
-    with closing(GroupMesh(name, ThroughputSetup(**setup), registry, logs)) as mesh:
-        take_part(mesh)
+@contextmanager
+def member(name: str, setup: JsonRow, registry: str, logs: str) -> Iterator[GroupMesh]:
+    with gcom.connect(name, registry, log_dir=logs or None) as node:
+        yield GroupMesh(name, setup, node)

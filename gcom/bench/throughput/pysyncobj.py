@@ -13,9 +13,7 @@ from statistics import median
 from pysyncobj import FAIL_REASON, SyncObj, SyncObjConf, replicated
 
 from gcom.bench.frame import JsonRow, rate, times_ms
-from gcom.bench.processes import child
-from gcom.bench.settings import ThroughputSetup
-from gcom.bench.throughput.turn import FrameMessage, Judge, Transport, take_part
+from gcom.bench.throughput.turn import FloodingMember, FrameMessage
 from gcom.errors import GComTimeout, Unavailable
 
 LEADER_S = 30.0  # an election takes one to two seconds
@@ -69,11 +67,11 @@ class Log(SyncObj):  # type: ignore[misc] # it has no types
         self._free.release(self._under_way)
 
 
-class LogMesh(Transport):
+class LogMesh(FloodingMember):
     """A member of the log."""
 
-    def __init__(self, name: str, setup: ThroughputSetup) -> None:
-        super().__init__(name, setup, Judge(setup))
+    def __init__(self, name: str, setup: JsonRow) -> None:
+        super().__init__(name, setup)
         # The log binds its port itself, later: this one keeps it from others meanwhile.
         self._holder = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._holder.getsockname()[1]}"
@@ -89,10 +87,6 @@ class LogMesh(Transport):
 
     def flush(self) -> None:
         self._log.flush()
-
-
-def run(name: str, setup: JsonRow) -> None:
-    take_part(LogMesh(name, ThroughputSetup(**setup)))
 
 
 class MeasuredLog:
@@ -116,7 +110,3 @@ class MeasuredLog:
             self._log.flush()
 
         return {"single_ms": median(single_ms), "many_per_s": rate(1, put_all, commands)}
-
-
-def serve(own: str, others: list[str], under_way: int) -> None:
-    child.obey(MeasuredLog(own, others, under_way))

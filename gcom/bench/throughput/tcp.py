@@ -12,18 +12,17 @@ import threading
 from queue import Queue
 
 from gcom.bench.frame import JsonRow
-from gcom.bench.settings import ThroughputSetup
-from gcom.bench.throughput.turn import CALL_S, Judge, QueuedTransport, deliver_all, take_part
+from gcom.bench.throughput.turn import CALL_S, QueueingMember, deliver_all
 
 _HEADER = struct.Struct("!HQI")  # the sender's place, the first number, how many messages
 
 
 # No checks and no answers, on purpose: whatever is added here would make the others look better beside it.
-class TcpMesh(QueuedTransport):
+class TcpMesh(QueueingMember):
     """A listener, a thread for each connection that came, and a queue and a thread for each peer."""
 
-    def __init__(self, name: str, setup: ThroughputSetup) -> None:
-        super().__init__(name, setup, Judge(setup))
+    def __init__(self, name: str, setup: JsonRow) -> None:
+        super().__init__(name, setup)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = str(self._listener.getsockname()[1])
         threading.Thread(target=self._accept, name="accepts", daemon=True).start()
@@ -44,8 +43,7 @@ class TcpMesh(QueuedTransport):
                 deliver_all(self.judge.deliver, self.setup.names[place], first, payloads)
 
     def send(self, first: int, payloads: list[bytes]) -> None:
-        place = self.setup.names.index(self.name)
-        self.put(_HEADER.pack(place, first, len(payloads)) + b"".join(payloads), first, payloads)
+        self.put(_HEADER.pack(self.place, first, len(payloads)) + b"".join(payloads), first, payloads)
 
     # Written, not received: what is still under way the judges at the other ends wait for.
     def send_all(self, address: str, waiting: Queue[bytes]) -> None:
@@ -55,7 +53,3 @@ class TcpMesh(QueuedTransport):
         while True:
             sock.sendall(waiting.get())
             waiting.task_done()
-
-
-def run(name: str, setup: JsonRow) -> None:
-    take_part(TcpMesh(name, ThroughputSetup(**setup)))

@@ -1,6 +1,6 @@
-"""A turn of the benchmark inside one member process; GCom and bare frames differ in the `Transport`.
+"""A turn of the benchmark inside one member process; GCom and its baselines differ in how they send.
 
-The parent orders a member to open, send and judge. The member says how many messages it sent, hears how many the
+The parent orders a member to open, flood and judge all. The member says how many messages it sent, hears how many the
 others sent, and waits for all of these, so that a loss at the very end shows too.
 """
 
@@ -51,13 +51,16 @@ def deliver_all(deliver: Callable[[FrameMessage], None], sender: str, first: int
         deliver(message)
 
 
-class Transport(ABC):
-    """A way of one member to send to all members, this one too."""
+class FloodingMember(ABC):
+    """A member with a way to send to all, itself too. `open`, `flood` and `judge_all` are the parent's orders."""
 
     address = ""  # for the others; empty if they find this member by themselves
 
-    def __init__(self, name: str, setup: ThroughputSetup, judge: Judge) -> None:
-        self.name, self.setup, self.judge = name, setup, judge
+    def __init__(self, name: str, setup: JsonRow) -> None:
+        self.name, self.setup = name, ThroughputSetup(**setup)
+        self.place = self.setup.names.index(name)
+        self.judge = Judge(self.setup)
+        self._began_ns, self._began_cpu_s = 0, 0.0
 
     @abstractmethod
     def open(self, peers: dict[str, str]) -> None:
@@ -71,12 +74,34 @@ class Transport(ABC):
     def flush(self) -> None:
         """Return when all that was sent has left."""
 
+    def flood(self, seconds: float) -> JsonRow:
+        """Send for so long, if this member is a sender; return how many messages went."""
+        # Not before this order: joining, and the imports before it, are not what is measured.
+        self._began_ns, self._began_cpu_s = monotonic_ns(), usage.cpu_s()
+        if self.place >= self.setup.senders:
+            return {"count": 0}
+        pool = Pool(self.place, self.setup.size)
+        deadline = monotonic() + seconds
+        first = 1
+        while monotonic() < deadline:
+            self.send(first, pool.chunk(first))
+            first += CHUNK
+        # One more than whole chunks: `first` begins a chunk, so a stamp is what the judge expects there.
+        self.send(first, [pool.stamped(first)])  # tells each receiver when it had everything
+        self.flush()
+        return {"count": first}
 
-class QueuedTransport(Transport):
-    """A transport with a queue of frames per peer, and a thread that sends them."""
+    def judge_all(self, counts: dict[str, int]) -> JsonRow:
+        """Wait for all that was sent, by sender; return what came of it."""
+        self.judge.wait_for(sum(counts.values()))
+        return _result(self.judge, counts, self._began_ns, usage.cpu_s() - self._began_cpu_s)
 
-    def __init__(self, name: str, setup: ThroughputSetup, judge: Judge) -> None:
-        super().__init__(name, setup, judge)
+
+class QueueingMember(FloodingMember):
+    """A member with a queue of frames per peer, and a thread that sends them."""
+
+    def __init__(self, name: str, setup: JsonRow) -> None:
+        super().__init__(name, setup)
         self._queues: list[Queue[bytes]] = []
 
     def open(self, peers: dict[str, str]) -> None:
@@ -152,47 +177,6 @@ class Judge:
             if self.tallies[name].count != count:
                 found.append(f"{name}: {self.tallies[name].count} delivered of {count} sent")
         return found
-
-
-class MemberTurn:
-    """The part of one member in a turn: its methods are the parent's orders."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self._setup, self._judge = transport.setup, transport.judge
-        self._place = self._setup.names.index(transport.name)
-        self._began_ns, self._began_cpu_s = 0, 0.0
-
-    def open(self, peers: dict[str, str]) -> JsonRow:
-        self._transport.open(peers)
-        return {}
-
-    def send(self, seconds: float) -> JsonRow:
-        """Send for so long, if this member is a sender; return how many messages went."""
-        # Not before this order: joining, and the imports before it, are not what is measured.
-        self._began_ns, self._began_cpu_s = monotonic_ns(), usage.cpu_s()
-        if self._place >= self._setup.senders:
-            return {"count": 0}
-        pool = Pool(self._place, self._setup.size)
-        deadline = monotonic() + seconds
-        first = 1
-        while monotonic() < deadline:
-            self._transport.send(first, pool.chunk(first))
-            first += CHUNK
-        # One more than whole chunks: `first` begins a chunk, so a stamp is what the judge expects there.
-        self._transport.send(first, [pool.stamped(first)])  # tells each receiver when it had everything
-        self._transport.flush()
-        return {"count": first}
-
-    def judge(self, counts: dict[str, int]) -> JsonRow:
-        """Wait for all that was sent, by sender; return what came of it."""
-        self._judge.wait_for(sum(counts.values()))
-        return _result(self._judge, counts, self._began_ns, usage.cpu_s() - self._began_cpu_s)
-
-
-def take_part(transport: Transport) -> None:
-    """Take one turn as the parent orders."""
-    child.obey(MemberTurn(transport), address=transport.address)
 
 
 def _result(judge: Judge, expected: dict[str, int], began_ns: int, cpu_s: float) -> JsonRow:

@@ -6,21 +6,34 @@ is the ratio of turns with them to turns without, in the same run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from gcom.bench.frame import MEBIBYTE, BenchResult, BenchTable, JsonRow, Tell, in_turns
+from gcom.bench.frame import MEBIBYTE, BenchResult, JsonRow, Tell, filled, in_turns
 from gcom.bench.processes.child import STALL_S
 from gcom.bench.processes.children import START_S, Children, Report
 from gcom.bench.settings import ThroughputSetup
 from gcom.bench.throughput.load import percentile
 from gcom.values.definition import Multicast
 
+BASELINES = {
+    "frames": "gcom.bench.throughput.frames:BareFrames",
+    "tcp": "gcom.bench.throughput.tcp:TcpMesh",
+    "pysyncobj": "gcom.bench.throughput.pysyncobj:LogMesh",
+}
 OURS, UNLOGGED = "gcom", "gcom without logs"
+COLUMNS = {
+    "": "{name}",
+    "messages/s": "{messages_per_s:,}",
+    "p50 ms": "{latency_ms[p50]:.1f}",
+    "p99 ms": "{latency_ms[p99]:.1f}",
+    "CPU s a process": "{mean_cpu_s:.2f}",
+    "peak MiB": "{peak_mib:.0f}",
+}
 _END_S = 30.0  # on top of a member's own waits
 
 
@@ -49,60 +62,52 @@ def measure(setup: ThroughputSetup, tell: Tell) -> Iterator[BenchResult]:
     wrong = [f"{side}: {what}" for side, taken in turns.items() for turn in taken for what in turn.wrong]
     found = {side: _side_row(taken) for side, taken in turns.items()}
     row = {**setup.row(), "log": bool(logs), "ok": not wrong, "wrong": wrong, **found[OURS]}
-    kind = f"{setup.promises}, with logs" if logs else setup.promises
-    cells: list[Sequence[str]] = [_cells(kind, found[OURS])]
-    for side, key, words in ((UNLOGGED, "log_ratio", f"{setup.promises}, without"), (setup.baseline, "ratio", "")):
+    shown = [{"name": f"{setup.promises}, with logs" if logs else setup.promises, **found[OURS]}]
+    ratios = []
+    for side, key, name in (
+        (UNLOGGED, "log_ratio", f"{setup.promises}, without"),
+        (setup.baseline, "ratio", f"{setup.baseline} alone"),
+    ):
         if side in found:
             ratio = median(it.rate for it in turns[OURS]) / median(it.rate for it in turns[side])
             row[key] = round(ratio, 4)
-            cells += [_cells(words or f"{side} alone", found[side])]
-            cells += [("ratio, with logs" if words else "ratio", f"{ratio:.2f}")]
+            shown.append({"name": name, **found[side]})
+            ratios.append((key.replace("_", " "), f"{ratio:.2f}"))
     if UNLOGGED in found:
         row["without_logs"] = found[UNLOGGED]
     if setup.baseline:
         row["baseline_messages_per_s"] = found[setup.baseline]["messages_per_s"]
         row["baseline"] = {"kind": setup.baseline, **found[setup.baseline]}
     title = f"{setup.members} members, {setup.senders} senders, {setup.size} B"
-    columns = ("", "messages/s", "p50 ms", "p99 ms", "CPU s a process", "peak MiB")
-    yield BenchResult(row, [BenchTable(title, columns, cells)], wrong)
+    table = filled(title, COLUMNS, shown)
+    yield BenchResult(row, [table._replace(rows=[*table.rows, *ratios])], wrong)
 
 
 def _side_row(turns: list[Turn]) -> JsonRow:
     """Return the turns of a side as one object of plain values; memory in MiB."""
     latencies = sorted(it / 1e6 for turn in turns for member in turn.members.values() for it in member["latencies_ns"])
+    processes = [
+        {
+            "turn": number,
+            "name": name,
+            "messages_per_s": round(member["rate"]),
+            "cpu_s": round(member["cpu_s"], 3),
+            "peak_mib": round(member["peak_bytes"] / MEBIBYTE, 1),
+        }
+        for number, turn in enumerate(turns, 1)
+        for name, member in turn.members.items()
+    ]
     return {
         "messages_per_s": round(median(turn.rate for turn in turns)),
         "turns_messages_per_s": [round(turn.rate) for turn in turns],
         "messages": sum(turn.messages for turn in turns),
         "lost": sum(member["lost"] for turn in turns for member in turn.members.values()),
         "latency_ms": {"p50": round(percentile(latencies, 0.5), 3), "p99": round(percentile(latencies, 0.99), 3)},
-        "processes": [
-            {
-                "turn": number,
-                "name": name,
-                "messages_per_s": round(member["rate"]),
-                "cpu_s": round(member["cpu_s"], 3),
-                "peak_mib": round(member["peak_bytes"] / MEBIBYTE, 1),
-            }
-            for number, turn in enumerate(turns, 1)
-            for name, member in turn.members.items()
-        ],
+        "processes": processes,
+        "mean_cpu_s": round(sum(it["cpu_s"] for it in processes) / len(processes), 3),
+        # The largest: a machine must have room for each of them, and a mean would hide one that grows.
+        "peak_mib": max(it["peak_mib"] for it in processes),
     }
-
-
-def _cells(name: str, row: JsonRow) -> list[str]:
-    processes, latency = row["processes"], row["latency_ms"]
-    used = sum(it["cpu_s"] for it in processes) / len(processes)
-    # The largest: a machine must have room for each of them, and a mean would hide one that grows.
-    peak = max(it["peak_mib"] for it in processes)
-    return [
-        name,
-        f"{row['messages_per_s']:,}",
-        f"{latency['p50']:.1f}",
-        f"{latency['p99']:.1f}",
-        f"{used:.2f}",
-        f"{peak:.0f}",
-    ]
 
 
 def take_turn(
@@ -119,15 +124,15 @@ def take_turn(
         # A baseline has no registry: its members are told each other's addresses.
         if ours:
             registry = children.start_registry()
-            children.run_members("gcom.bench.throughput.member:run", setup, registry=registry, logs=logs)
+            children.run_members("gcom.bench.throughput.member:member", setup, registry=registry, logs=logs)
         else:
-            children.run_members(f"gcom.bench.throughput.{side}:run", setup)
+            children.run_members(BASELINES[side], setup)
         ready = children.gather("ready", names, START_S)
         children.ask(names, "open", START_S, peers={name: it["address"] for name, it in ready.items()})
-        sent = children.ask(names, "send", seconds + STALL_S + _END_S, seconds=seconds)
+        sent = children.ask(names, "flood", seconds + STALL_S + _END_S, seconds=seconds)
         # Each is told what the others sent, so a loss at the very end is seen too.
         counts = {name: report["count"] for name, report in sent.items() if report["count"]}
-        members = children.ask(names, "judge", STALL_S + _END_S, counts=counts)
+        members = children.ask(names, "judge_all", STALL_S + _END_S, counts=counts)
     wrong = [f"{name} of {what}" for name, report in members.items() for what in report["wrong"]]
     group = setup.definition
     # BASIC may lose, and says so.
