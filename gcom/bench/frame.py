@@ -37,13 +37,15 @@ class BenchSetting(NamedTuple):
     why: str = ""
     choices: tuple[str, ...] = ()
 
-    def refusal(self, name: str, value: object) -> str:
-        """Return why a value is not taken; empty if it is."""
-        if self.choices and value is not None and value not in self.choices:
-            return f"{name} must be one of {', '.join(self.choices)}; got {value!r}"
+    def checked(self, name: str, value: Any) -> Any:
+        """Return a value, as one of the choices whatever its case; raises BadValue."""
+        if self.choices and isinstance(value, str):
+            value = next((it for it in self.choices if it.lower() == value.lower()), value)
+            if value not in self.choices:
+                raise BadValue(f"{name} must be one of {', '.join(self.choices)}; got {value!r}")
         if isinstance(value, int | float) and not self.least <= value <= self.most:
-            return f"{name} must be {self.least} to {self.most}{self.why and f', {self.why}'}; got {value}"
-        return ""
+            raise BadValue(f"{name} must be {self.least} to {self.most}{self.why and f', {self.why}'}; got {value}")
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,16 +57,13 @@ class Setup:
 
     command: ClassVar[str]
     module: ClassVar[str]
+    packages: ClassVar[tuple[tuple[str, ...], ...]] = (("bench", "psutil"),)  # an extra, and what it brings
 
     def __post_init__(self) -> None:
-        settings = self.settings()
-        for name, setting in settings.items():
-            if setting.choices and isinstance(word := getattr(self, name), str):
-                object.__setattr__(self, name, word.lower())  # in any case, as orderings are
-        refusals = [it.refusal(name.replace("_", " "), getattr(self, name)) for name, it in settings.items()]
-        # Behind the bounds, so that `refusal` may rely on each field by itself.
-        if refused := next(filter(None, refusals), "") or self.refusal():
-            raise BadValue(refused)
+        for name, setting in self.settings().items():
+            object.__setattr__(self, name, setting.checked(name.replace("_", " "), getattr(self, name)))
+        # Behind the bounds, so that it may rely on each field by itself.
+        self.check()
 
     @classmethod
     def settings(cls) -> dict[str, BenchSetting]:
@@ -74,13 +73,12 @@ class Setup:
             it.name: hints[it.name].__metadata__[0] for it in fields(cls) if hasattr(hints[it.name], "__metadata__")
         }
 
-    def refusal(self) -> str:
-        """Return why this cannot be measured though each field is within its bounds; empty if it can."""
-        return ""
+    def check(self) -> None:
+        """Raise BadValue if this cannot be measured though each field is within its bounds."""
 
-    def needs(self) -> dict[str, tuple[str, ...]]:
-        """Return the packages that the run needs, by the extra that brings them."""
-        return {"bench": ("psutil",)}
+    def needs(self) -> tuple[tuple[str, ...], ...]:
+        """Return the extras that the run needs, each with its packages."""
+        return self.packages
 
     def measure(self, tell: Tell = lambda _text: None) -> Iterator[BenchResult]:
         """Measure, and yield each result when it is there. Raises Unavailable or GComTimeout if a process fails."""
@@ -102,20 +100,27 @@ class Setup:
 class GroupSetup(Setup):
     """A group to measure, with `members` processes."""
 
-    ordering: Annotated[str, BenchSetting(f"One of {', '.join(Ordering)}.", "ORDER")] = _USUAL.ordering
-    multicast: Annotated[str, BenchSetting(f"One of {', '.join(Multicast)}.", "KIND")] = _USUAL.multicast
+    ordering: Annotated[str, BenchSetting(f"One of {', '.join(Ordering)}.", "ORDER", choices=tuple(Ordering))] = (
+        _USUAL.ordering
+    )
+    multicast: Annotated[str, BenchSetting(f"One of {', '.join(Multicast)}.", "KIND", choices=tuple(Multicast))] = (
+        _USUAL.multicast
+    )
     safe: Annotated[bool, BenchSetting("Deliver what a majority of the members holds.")] = False
     members: Annotated[int, BenchSetting("Processes in the group.", "N", 1, limits.MEMBERS_MAX)] = 3
     signed: bool = False
 
-    @property
-    def definition(self) -> Definition:
+    def check(self) -> None:
+        self.define()
+
+    def define(self) -> Definition:
+        """Return the group; raises BadValue for promises that do not go together."""
         # Any name does: each run has a registry of its own.
         return Definition.parse("bench", self.ordering, self.multicast, safe=self.safe, signed=self.signed)
 
-    def refusal(self) -> str:
-        # Parsed, as it raises BadValue for a word that names nothing.
-        return "" if isinstance(self.definition, Definition) else "no group"
+    @property
+    def definition(self) -> Definition:
+        return self.define()
 
     @property
     def names(self) -> list[str]:
@@ -130,10 +135,6 @@ class GroupSetup(Setup):
     def kind(self) -> str:
         """Return the group's promises in words, without RELIABLE, which is usual."""
         return self.promises.replace(" RELIABLE", "")
-
-    def row(self) -> JsonRow:
-        group = self.definition
-        return Setup.row(self) | {"ordering": str(group.ordering), "multicast": str(group.multicast)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from gcom.bench.frame import BenchSetting, GroupSetup, Setup
+from gcom.errors import BadValue
 from gcom.values import limits
 from gcom.values.definition import Ordering
 
@@ -59,14 +60,15 @@ class ThroughputSetup(GroupSetup):
     log: Annotated[bool, BenchSetting("Write delivery logs, and measure in turns with and without them.")] = False
     log_dir: Annotated[Path | None, BenchSetting("Where --log writes. [default: a temporary folder]", "FOLDER")] = None
 
-    def refusal(self) -> str:
+    def check(self) -> None:
+        GroupSetup.check(self)
+        _check_senders(self, self.senders)
         folder = self.log_dir
         if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            return f"log folder {str(folder)!r} is no empty folder: name a new one"
-        return GroupSetup.refusal(self) or _too_many_senders(self, self.senders)
+            raise BadValue(f"log folder {str(folder)!r} is no empty folder: name a new one")
 
-    def needs(self) -> dict[str, tuple[str, ...]]:
-        return {"bench": ("psutil", "pysyncobj") if self.baseline == "pysyncobj" else ("psutil",)}
+    def needs(self) -> tuple[tuple[str, ...], ...]:
+        return (("bench", "psutil", "pysyncobj"),) if self.baseline == "pysyncobj" else self.packages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +105,11 @@ class LatencySetup(GroupSetup):
     ] = None
     loop: Annotated[bool, BenchSetting("Receive by a loop over events(), not by callbacks.")] = False
 
-    def refusal(self) -> str:
-        alone = "one member alone has no other to receive: 2 at least" if self.members < 2 else ""
-        return GroupSetup.refusal(self) or alone or _too_many_senders(self, self.senders)
+    def check(self) -> None:
+        GroupSetup.check(self)
+        _check_senders(self, self.senders)
+        if self.members < 2:
+            raise BadValue("one member alone has no other to receive: 2 at least")
 
     @property
     def label(self) -> str:
@@ -130,17 +134,14 @@ class EverythingSetup(Setup):
 
     command = "all"
     module = "gcom.bench.performance.plan"
+    packages = (("bench", "psutil", "matplotlib"),)
     out: Annotated[Path, BenchSetting("The page to write, NAME.md; its plots go into pictures/ beside it.", "FILE")]
     quick: Annotated[bool, BenchSetting("Briefly, in about three minutes, and without kills.")] = False
 
-    def refusal(self) -> str:
+    def check(self) -> None:
         # A page that cannot be written must not cost a quarter of an hour.
-        if self.out.suffix == ".md" and self.out.parent.is_dir():
-            return ""
-        return f"--out {str(self.out)!r} must be a file NAME.md in a folder that is there"
-
-    def needs(self) -> dict[str, tuple[str, ...]]:
-        return {"bench": ("psutil", "matplotlib")}
+        if self.out.suffix != ".md" or not self.out.parent.is_dir():
+            raise BadValue(f"--out {str(self.out)!r} must be a file NAME.md in a folder that is there")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +172,12 @@ class FailoverSetup(GroupSetup):
         int,
         BenchSetting("Processes in the group, 3 or more.", "N", 3, limits.MEMBERS_MAX, "the rest must be a majority"),
     ] = 5
-    ordering: Annotated[str, BenchSetting("The group's ordering.", "ORDER")] = _HARDEST
+    ordering: Annotated[str, BenchSetting("The group's ordering.", "ORDER", choices=tuple(Ordering))] = _HARDEST
     seed: Annotated[int, BenchSetting("Of the instants and the members that are chosen.", "N")] = 0
 
-    def refusal(self) -> str:
-        total = self.definition.total or self.kill != "sequencer"
-        return "" if total else f"{self.definition.ordering} has no sequencer: choose a total order"
+    def check(self) -> None:
+        if not self.define().total and self.kill == "sequencer":
+            raise BadValue(f"{self.ordering} has no sequencer: choose a total order")
 
     @property
     def kills(self) -> list[str]:
@@ -220,11 +221,9 @@ class TopicsBenchSetup(Setup):
 
     command = "topics"
     module = "gcom.bench.topics.measuring"
+    packages = ()
     size: Annotated[int, BenchSetting("Bytes in a message.", "BYTES", 1, 1_000_000)] = 1024
     commits: Annotated[int, BenchSetting("Commits for each figure, about.", "N", 10, 1_000_000)] = 1000
-
-    def needs(self) -> dict[str, tuple[str, ...]]:
-        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,10 +240,8 @@ class SessionBenchSetup(Setup):
 
     command = "sessions"
     module = "gcom.bench.sessions.measuring"
+    packages = ()
     reads: Annotated[int, BenchSetting("Reads for each figure.", "N", 200, 10_000_000)] = 20_000
-
-    def needs(self) -> dict[str, tuple[str, ...]]:
-        return {}
 
     @property
     def writes(self) -> int:
@@ -269,6 +266,7 @@ class ReplicatedBenchSetup(Setup):
 
     command = "replicated"
     module = "gcom.bench.replicated.measuring"
+    packages = ()
     commands: Annotated[int, BenchSetting("Commands for each figure.", "N", 50, 1_000_000)] = 2_000
     replay: Annotated[int, BenchSetting("Commands of the log that is replayed.", "N", 1_000, 10_000_000)] = 50_000
     kills: Annotated[int, BenchSetting("Leaders that are killed, of each kind.", "N", 1, 100)] = 3
@@ -277,8 +275,8 @@ class ReplicatedBenchSetup(Setup):
         BenchSetting("Also measure pysyncobj or etcd, under the same load.", "KIND", choices=("pysyncobj", "etcd")),
     ] = None
 
-    def needs(self) -> dict[str, tuple[str, ...]]:
-        return {"bench": ("pysyncobj",)} if self.baseline == "pysyncobj" else {}
+    def needs(self) -> tuple[tuple[str, ...], ...]:
+        return (("bench", "pysyncobj"),) if self.baseline == "pysyncobj" else self.packages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,6 +297,7 @@ class AuditBenchSetup(Setup):
 
     command = "audit"
     module = "gcom.bench.audit.run"
+    packages = (("bench", "psutil"), ("audit", "numpy", "pyarrow", "pyspark"))
     deliveries: Annotated[int, BenchSetting("Of all members together.", "N", 1_000, 10**9)] = 10_000_000
     members: Annotated[
         int, BenchSetting("Processes in the group, all of them sending.", "N", 1, limits.MEMBERS_MAX)
@@ -306,20 +305,17 @@ class AuditBenchSetup(Setup):
     run_length: Annotated[int, BenchSetting("Messages in a run, on average.", "N", 1, limits.RUN_MESSAGES_MAX)] = 20
     twice: Annotated[bool, BenchSetting("Also half the input, each three times.")] = False
     # The order that asks most of the audit: every rule about order has a case.
-    ordering: Annotated[str, BenchSetting("That of the group.", "ORDER")] = "CAUSALTOTAL"
+    ordering: Annotated[str, BenchSetting("That of the group.", "ORDER", choices=tuple(Ordering))] = "CAUSALTOTAL"
     broken: Annotated[bool, BenchSetting("Halfway one member delivers a run too late.")] = False
     spark: Annotated[bool, BenchSetting("By Spark; else by the engine that gcom audit chooses.")] = False
 
-    def refusal(self) -> str:
+    def check(self) -> None:
         if self.twice and self.deliveries < 4 * START_DELIVERIES:
-            return f"to be measured twice, deliveries {self.deliveries} is not at least {4 * START_DELIVERIES}"
-        ordering = GroupSetup(ordering=self.ordering).definition.ordering
+            least = 4 * START_DELIVERIES
+            raise BadValue(f"to be measured twice, deliveries {self.deliveries} is not at least {least}")
+        ordering = Ordering(self.ordering)
         if self.broken and not (ordering.is_fifo or ordering.is_total):
-            return f"a {ordering} group promises no order that a late delivery could break"
-        return ""
-
-    def needs(self) -> dict[str, tuple[str, ...]]:
-        return {"bench": ("psutil",), "audit": ("numpy", "pyarrow", "pyspark")}
+            raise BadValue(f"a {ordering} group promises no order that a late delivery could break")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,9 +341,9 @@ class TlsBenchSetup(GroupSetup):
     seconds: Annotated[float, BenchSetting("How long each turn sends at full speed.", "SECONDS", 0.5, 600.0)] = 5.0
 
 
-def _too_many_senders(setup: GroupSetup, senders: int) -> str:
-    too_many = f"senders {senders} is not 1 to {setup.members}: all of them are members"
-    return too_many if senders > setup.members else ""
+def _check_senders(setup: GroupSetup, senders: int) -> None:
+    if senders > setup.members:
+        raise BadValue(f"senders {senders} is not 1 to {setup.members}: all of them are members")
 
 
 BENCHES: tuple[type[Setup], ...] = (

@@ -59,7 +59,7 @@ def test_where_it_cannot_be_written_is_said_before_the_measurement(tmp_path: Pat
     for path in (tmp_path / "page.html", tmp_path / "nowhere" / "page.md"):
         with pytest.raises(BadValue, match=r"NAME\.md"):
             EverythingSetup(out=path)
-    assert EverythingSetup(out=tmp_path / "page.md").needs() == {"bench": ("psutil", "matplotlib")}
+    assert EverythingSetup(out=tmp_path / "page.md").needs() == (("bench", "psutil", "matplotlib"),)
 
 
 def test_the_commit_is_of_a_checkout(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def growth(trials: Sequence[JsonRow]) -> float | None:
 
 def _write(folder: Path, setup: AuditBenchSetup, deliveries: int) -> int:
     """Write the logs; return the number of records."""
-    plan = LogPlan(setup.members, deliveries, setup.run_length, Ordering(setup.ordering.upper()), setup.broken)
+    plan = LogPlan(setup.members, deliveries, setup.run_length, Ordering(setup.ordering), setup.broken)
     # By all cores, as writing is not what is measured. Spawned: a fork would copy locks that other threads hold.
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         counts = [pool.submit(write_member, folder, plan, index) for index in range(plan.members)]

@@ -9,7 +9,6 @@ import gc
 from collections.abc import Callable
 from functools import partial
 from time import process_time
-from typing import NamedTuple
 
 from gcom import topics
 from gcom.bench.frame import in_turns
@@ -17,22 +16,11 @@ from gcom.bench.frame import in_turns
 TURNS = 40  # at most
 
 
-class CheckCost(NamedTuple):
-    """Microseconds of processor time for a message, with the check for duplicates and without it."""
+def check_cost(store: topics.TopicStore, body: bytes, batches: int, size: int) -> tuple[float, float]:
+    """Return the microseconds of processor time of a message, with the check for duplicates and without it.
 
-    checked_us: float
-    plain_us: float
-
-    @property
-    def percent(self) -> float:
-        """Return how much dearer a message is with the check."""
-        return 100 * (self.checked_us / self.plain_us - 1)
-
-
-def check_cost(store: topics.TopicStore, body: bytes, batches: int, size: int) -> CheckCost:
-    """Send `batches` batches in turns with a producer and without one; of all turns the least counts.
-
-    Whatever else the machine does can only add to a turn.
+    `batches` batches are sent in turns with a producer and without one. Of all turns the least counts: other work can
+    only add to a turn.
     """
     turns = min(TURNS, max(2, batches))
     sends = {"checked": store.topic("checked").producer("one").send_many, "plain": store.topic("plain").send_many}
@@ -40,7 +28,7 @@ def check_cost(store: topics.TopicStore, body: bytes, batches: int, size: int) -
     sides = {way: partial(_message_us, send, bodies, each) for way, send in sends.items()}
     in_turns(1, sides)  # not counted: it opens the producer, and fills caches
     taken = in_turns(turns, sides)
-    return CheckCost(min(taken["checked"]), min(taken["plain"]))
+    return min(taken["checked"]), min(taken["plain"])
 
 
 def _message_us(send: Callable[[list[bytes]], object], bodies: list[bytes], times: int) -> float:

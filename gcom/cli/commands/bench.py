@@ -54,7 +54,7 @@ for bench in BENCHES:
 
 def _run(setup: Setup, as_json: bool) -> int:
     """Measure, and show what came of it; return 1 if anything was wrong."""
-    for extra, packages in setup.needs().items():
+    for extra, *packages in setup.needs():
         extras.need(extra, *packages)
     from gcom.cli.progress import show_bench, steps
 
