@@ -59,9 +59,15 @@ def measure(setup: ThroughputSetup, tell: Tell) -> Iterator[BenchResult]:
         rounds = 2 if len(sides) > 1 else 1
         turn = partial(take_turn, setup, seconds=setup.seconds / rounds)
         turns = in_turns(rounds, {it: partial(turn, it, logs=logs if it == OURS else "") for it in sides}, tell)
+    yield result(setup, turns)
+
+
+def result(setup: ThroughputSetup, turns: Mapping[str, list[Turn]]) -> BenchResult:
+    """Return the figures of all sides, as an object and as a table."""
     wrong = [f"{side}: {what}" for side, taken in turns.items() for turn in taken for what in turn.wrong]
     found = {side: _side_row(taken) for side, taken in turns.items()}
-    row = {**setup.row(), "log": bool(logs), "ok": not wrong, "wrong": wrong, **found[OURS]}
+    logs = UNLOGGED in found
+    row = {**setup.row(), "log": logs, "ok": not wrong, "wrong": wrong, **found[OURS]}
     shown = [{"name": f"{setup.promises}, with logs" if logs else setup.promises, **found[OURS]}]
     ratios = []
     for side, key, name in (
@@ -73,14 +79,14 @@ def measure(setup: ThroughputSetup, tell: Tell) -> Iterator[BenchResult]:
             row[key] = round(ratio, 4)
             shown.append({"name": name, **found[side]})
             ratios.append((key.replace("_", " "), f"{ratio:.2f}"))
-    if UNLOGGED in found:
+    if logs:
         row["without_logs"] = found[UNLOGGED]
     if setup.baseline:
         row["baseline_messages_per_s"] = found[setup.baseline]["messages_per_s"]
         row["baseline"] = {"kind": setup.baseline, **found[setup.baseline]}
     title = f"{setup.members} members, {setup.senders} senders, {setup.size} B"
     table = filled(title, COLUMNS, shown)
-    yield BenchResult(row, [table._replace(rows=[*table.rows, *ratios])], wrong)
+    return BenchResult(row, [table._replace(rows=[*table.rows, *ratios])], wrong)
 
 
 def _side_row(turns: list[Turn]) -> JsonRow:
