@@ -6,11 +6,8 @@ Real processes on loopback, all of them sending. A round of a scene gives a valu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import NamedTuple
 
@@ -77,8 +74,7 @@ class Scene:
 
     def rounds(self, kind: Definition, count: int, tell: Tell) -> list[tuple[float | None, ...]]:
         found = []
-        with ExitStack() as stack:
-            scenario = stack.enter_context(Scenario(_network(stack) if self.network else None))
+        with Scenario(self.network) as scenario:
             for number in range(1, count + 1):
                 found.append(self.play(scenario, kind))
                 values = zip(self.goals, found[-1], strict=True)
@@ -93,14 +89,6 @@ def measure(kind: Definition, rounds: int, tell: Tell) -> Iterator[BenchResult]:
         found = scene.rounds(kind, rounds * scene.times, tell)
         for place, goal in enumerate(scene.goals):
             yield goal.result([values[place] for values in found])
-
-
-def _network(stack: ExitStack) -> dict[str, str]:
-    """Return the environment of processes whose faults come from a file."""
-    folder = stack.enter_context(TemporaryDirectory(prefix="gcom-bench-"))
-    path = Path(folder) / "faults"
-    path.touch()
-    return {fault_injection.VARIABLE: f"@{path}"}
 
 
 def _after(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -57,15 +57,13 @@ class Reporter:
 
 
 class Scenario:
-    """A registry and its members; none is left when the `with` block ends.
+    """A registry and its members; none is left when the `with` block ends. With `network`, `set_faults` works."""
 
-    With faults from a file in the `environment`, that file is changed by `set_faults`.
-    """
-
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        self.children = Children(environment)
+    def __init__(self, network: bool = False) -> None:
         self._data = TemporaryDirectory(prefix="gcom-bench-")  # of the registry, for when it starts again
-        self._faults = Path((environment or {}).get(fault_injection.VARIABLE, "@").removeprefix("@"))
+        self._faults = Path(self._data.name) / "faults"
+        self._faults.touch()
+        self.children = Children({fault_injection.VARIABLE: f"@{self._faults}"} if network else None)
         self.registry = ""
         self.members: dict[str, Reporter] = {}
         self._tokens = itertools.count(1)
@@ -76,7 +74,7 @@ class Scenario:
         if REGISTRY not in self.children:
             # A registry that starts again takes its old port and folder: that is what members look for.
             port = names.split_address(self.registry)[1] if self.registry else 0
-            self.registry = self.children.start_registry(port, self._file, Path(self._data.name))
+            self.registry = self.children.start_registry(port, self._file, Path(self._data.name) / "registry")
         for name in [f"m{place}" for place in range(count)]:
             if name not in self.members:
                 self.members[name] = Reporter(name)
