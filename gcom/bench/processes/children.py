@@ -263,13 +263,11 @@ def _wait(child: _Child, deadline: float) -> None:
 
 
 def _report(line: bytes) -> Report:
-    """Parse a line as a report; a line that is no JSON object becomes a report of its text."""
+    """Parse a line as a report; a line of a program that knows no reports becomes one of its text."""
     # gcom-registry speaks for people: its one line is no JSON, and `start_registry` reads it as text.
     text = line.decode(errors="replace").strip()
-    if text.startswith("{"):
-        report: Report = json.loads(text)
-        return report
-    return {"say": "line", "text": text}
+    report: Report = json.loads(text) if text.startswith("{") else {}
+    return report if "say" in report else {"say": "line", "text": text}
 
 
 def _path() -> str:
