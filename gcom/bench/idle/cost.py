@@ -7,12 +7,15 @@ shows as the groups become more.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from statistics import median
 from threading import Event
 from time import monotonic
 
-from gcom.bench.frame import BenchResult, BenchTable, Figure, Tell, figure_fields, judgement
-from gcom.bench.processes import usage
+import gcom
+from gcom.bench.frame import BenchResult, BenchTable, Figure, JsonRow, Tell, figure_fields, judgement
+from gcom.bench.processes import child, usage
 from gcom.bench.processes.children import START_S, Children
 from gcom.bench.settings import IdleSetup
 
@@ -26,7 +29,7 @@ def measure(setup: IdleSetup, tell: Tell) -> Iterator[BenchResult]:
     names, pause = setup.names, Event()
     with Children() as children:
         registry = children.start_registry()
-        children.run_members("gcom.bench.idle.member:member", setup, registry=registry)
+        children.run_members("gcom.bench.idle.cost:member", setup, registry=registry)
         children.gather("ready", names, START_S)
         tell(f"{setup.members} members are in {setup.groups} groups")
         pause.wait(SETTLE_S)
@@ -62,3 +65,21 @@ def result(setup: IdleSetup, percent: dict[str, float], switches: dict[str, floa
     title = f"Nothing is sent: {setup.members} members, {setup.groups} groups, {setup.promises}"
     columns = ("", "percent of a core", "to reach", "switches per s", "judgement")
     return BenchResult(row, [BenchTable(title, columns, cells)])
+
+
+class IdleMember:
+    """A member whose method is the parent's order."""
+
+    def use(self) -> JsonRow:
+        return {"cpu_s": usage.cpu_s(), "switches": usage.switches()}
+
+
+@contextmanager
+def member(name: str, setup: JsonRow, registry: str) -> Iterator[IdleMember]:
+    wanted = IdleSetup(**setup)
+    with gcom.connect(name, registry) as node:
+        for number in range(wanted.groups):
+            each = replace(wanted.definition, group=f"{wanted.definition.group}{number}")
+            node.join(each.group, create=each, timeout_s=child.JOIN_S)
+            child.say("in", group=each.group)  # its parent gives up on a child that says nothing for long
+        yield IdleMember()

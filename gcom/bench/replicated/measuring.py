@@ -18,10 +18,11 @@ from time import perf_counter
 from typing import Any
 
 import gcom
+import gcom.blocks
+import gcom.replicated
 from gcom.bench.frame import BenchResult, Figure, Tell, figures_result, in_turns, median_ratio, rate, times_ms
 from gcom.bench.processes.children import START_S, Children
 from gcom.bench.replicated.baselines import BASELINES, BaselineFigures, refuse_etcd
-from gcom.bench.replicated.replica import NAMES, MeasuredTable, open_one
 from gcom.bench.settings import ReplicatedBenchSetup
 from gcom.bench.topics.measuring import bare_commit_ms
 from gcom.errors import GComTimeout
@@ -29,10 +30,12 @@ from gcom.replicated.durable.agreement import AppendEntry
 from gcom.replicated.durable.log import restored
 from gcom.replicated.durable.rounds import Configuration, LogEntry
 from gcom.replicated.durable.storage import LogStorage
-from gcom.replicated.machine import MachineKind
+from gcom.replicated.machine import Machine, MachineKind, command, query
 from gcom.replicated.messages import CallerOpened, CommandSent, encode
 from gcom.values.names import Address
 
+NAMES = ("m0", "m1", "m2")
+OPEN_S = 60.0
 TURNS = 5
 SIZE = 100  # bytes of a value
 KEYS = 1_000
@@ -233,7 +236,7 @@ class _Measuring:
             for name in NAMES[1:]:
                 asked = [self._placed(it, name) for it in words]
                 replica = {"name": name, "registry": self._registry, "words": asked}
-                self._children.run(name, "gcom.bench.replicated.replica:replica", **replica)
+                self._children.run(name, "gcom.bench.replicated.measuring:replica", **replica)
                 if led:
                     self._children.gather("ready", [name], START_S)
             node = stack.enter_context(gcom.connect(NAMES[0], self._registry))
@@ -301,3 +304,47 @@ def _take(free: Semaphore) -> None:
 
 def _median_ms(count: int, act: Callable[[], object]) -> float:
     return median(times_ms(count, act))
+
+
+class MeasuredTable(Machine):
+    """The last value of each key."""
+
+    def __init__(self) -> None:
+        self.values: dict[int, bytes] = {}
+
+    @command
+    def put(self, key: int, value: bytes) -> int:
+        """Set a value; return how many keys there are."""
+        self.values[key] = value
+        return len(self.values)
+
+    @query
+    def size(self, key: int) -> int:
+        """Return the length of a value."""
+        return len(self.values.get(key, b""))
+
+
+def open_one(node: gcom.Node, word: str) -> Any:
+    """Open what a word names as WHAT:GROUP.
+
+    WHAT is `group`, a TOTAL SAFE group; `state`; `durable`, whose third part is its folder; or `lock`.
+    """
+    what, name, *folder = word.split(":", 2)
+    if what == "group":
+        definition = gcom.Definition(name, "TOTAL", "RELIABLE", safe=True)
+        return node.join(name, create=definition, timeout_s=OPEN_S)
+    if what == "lock":
+        return gcom.blocks.Lock(node, name, timeout_s=OPEN_S)
+    options: dict[str, Any] = {"data": folder[0], "replicas": NAMES} if what == "durable" else {}
+    return gcom.replicated.open(node, name, MeasuredTable, timeout_s=OPEN_S, **options)
+
+
+@contextmanager
+def replica(name: str, registry: str, words: list[str]) -> Iterator[None]:
+    """Be one more member of what the words name."""
+    with gcom.connect(name, registry) as node, ExitStack() as stack:
+        for word in words:
+            opened = stack.enter_context(open_one(node, word))
+            if isinstance(opened, gcom.Group):
+                opened.listen(on_event=lambda _: None, direct=True)
+        yield

@@ -12,17 +12,20 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from statistics import median
+from time import perf_counter
 
+import gcom
 from gcom.bench.frame import BenchResult, Figure, JsonRow, Tell, figures_result, in_turns
 from gcom.bench.latency import turns as latency_turns
 from gcom.bench.latency.turns import LatencyTurn
+from gcom.bench.processes.child import JOIN_S
 from gcom.bench.processes.children import START_S, Children
 from gcom.bench.security import certificates
-from gcom.bench.security.joiner import NAME as JOINER
 from gcom.bench.settings import LatencySetup, ThroughputSetup, TlsBenchSetup
 from gcom.bench.throughput import turns as throughput_turns
 from gcom.bench.throughput.turns import OURS, Turn
 
+JOINER = "joiner"
 JOINS = 5  # in each turn
 PACED_S = 1.0  # of a turn of latency
 PLAIN, TLS, SIGNED = "plain", "tls", "signed"
@@ -101,7 +104,7 @@ def _paced(
             children = stack.enter_context(Children(environment))
             paced = LatencySetup(**_group(setup, side), rate=setup.rate, size=setup.size)
             registry = latency_turns.start(children, paced)
-            children.run(JOINER, "gcom.bench.security.joiner:JoiningProcess", registry=registry, setup=setup.plain())
+            children.run(JOINER, "gcom.bench.security.tls:JoiningProcess", registry=registry, setup=setup.plain())
             children.gather("ready", [JOINER], START_S)
             sides[side] = partial(_paced_turn, children, paced)
         in_turns(1, sides)  # not counted: connections are made, code is warm
@@ -113,3 +116,20 @@ def _paced_turn(children: Children, paced: LatencySetup) -> tuple[LatencyTurn, l
     turn = latency_turns.take_turn(children, paced, PACED_S)
     joins = [children.ask([JOINER], "join", START_S)[JOINER] for _ in range(JOINS)]
     return turn, [(it["connect_s"], it["join_s"]) for it in joins]
+
+
+class JoiningProcess:
+    """A process whose method is the parent's order."""
+
+    def __init__(self, registry: str, setup: JsonRow) -> None:
+        self._registry, self._group = registry, TlsBenchSetup(**setup).definition.group
+
+    def join(self) -> JsonRow:
+        """Join and leave; return how long it took."""
+        began = perf_counter()
+        # A node of its own each time: a second join of one node would find its connections made.
+        with gcom.connect(JOINER, self._registry) as node:
+            connected = perf_counter()
+            node.join(self._group, timeout_s=JOIN_S)
+            # Within the block: the leave that follows is no part of the time.
+            return {"connect_s": connected - began, "join_s": perf_counter() - connected}

@@ -31,7 +31,6 @@ from gcom.bench.frame import (
     times_ms,
 )
 from gcom.bench.processes.children import START_S, Children
-from gcom.bench.sessions.replica import OPEN_S
 from gcom.bench.settings import SessionBenchSetup
 from gcom.bench.throughput.load import percentile
 from gcom.sessions import GUARANTEES, ClientSession, SessionStore
@@ -39,6 +38,7 @@ from gcom.values.names import Address
 
 NAMES = ("m0", "m1", "m2")
 CHOICES: dict[str, tuple[str, ...]] = {"none": (), **{it: (it,) for it in GUARANTEES}, "all": GUARANTEES}
+OPEN_S = 60.0
 TURNS = 5
 SESSIONS = 32
 COLUMNS = {
@@ -86,7 +86,7 @@ def _opened(children: Children, registry: Address, group: str, data: Path | None
     durable = {it: {"data": str(data / it), "replicas": NAMES} if data else {} for it in NAMES}
     for child, name in others.items():
         replica = {"name": name, "registry": registry, "group": group, "durable": durable[name]}
-        children.run(child, "gcom.bench.sessions.replica:replica", **replica)
+        children.run(child, "gcom.bench.sessions.measuring:replica", **replica)
     options: dict[str, Any] = durable[NAMES[0]]
     with (
         gcom.connect(NAMES[0], registry) as node,
@@ -171,3 +171,10 @@ def _bank_s() -> float:
     with branches.opened(asked.branches, {it.id: 100 for it in asked.customers}, overdraft=False) as bank:
         customers.carry_out(asked.customers, bank)
     return perf_counter() - began
+
+
+@contextmanager
+def replica(name: str, registry: str, group: str, durable: dict[str, Any]) -> Iterator[None]:
+    """Serve; `durable` are the options of a store with a disk."""
+    with gcom.connect(name, registry) as node, gcom.sessions.open(node, group, Bank, timeout_s=OPEN_S, **durable):
+        yield
