@@ -10,7 +10,7 @@ import pytest
 
 from gcom import topics
 from gcom.bench.settings import TopicsBenchSetup
-from gcom.bench.topics.duplicates import check_cost
+from gcom.bench.topics.measuring import check_cost
 from gcom.bench.topics.ways import TURNS, way_costs
 from gcom.errors import BadValue
 

@@ -7,7 +7,7 @@ medians.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -20,10 +20,14 @@ from gcom.bench.latency import turns as latency_turns
 from gcom.bench.latency.turns import LatencyTurn
 from gcom.bench.processes.child import JOIN_S
 from gcom.bench.processes.children import START_S, Children
-from gcom.bench.security import certificates
 from gcom.bench.settings import LatencySetup, ThroughputSetup, TlsBenchSetup
 from gcom.bench.throughput import turns as throughput_turns
 from gcom.bench.throughput.turns import OURS, Turn
+from gcom.certificates import identity_files, keys
+from gcom.certificates.authority import make_authority, now_utc
+from gcom.certificates.identity_files import CertificateFiles
+from gcom.runtime.security.process import TLS_VARIABLES
+from gcom.values.identity import Identity
 
 JOINER = "joiner"
 JOINS = 5  # in each turn
@@ -36,8 +40,8 @@ Values = Mapping[str, list[float]]  # of each turn, by side
 def measure(setup: TlsBenchSetup, tell: Tell) -> Iterator[BenchResult]:
     """Take all turns. Raises Unavailable or GComTimeout if a process fails."""
     with tempfile.TemporaryDirectory(prefix="gcom-bench-") as folder:
-        files = certificates.issued(Path(folder), [*setup.names, JOINER])
-        secure = certificates.environment(files)
+        files = _issued(Path(folder), [*setup.names, JOINER])
+        secure = _environment(files)
         environments: dict[str, dict[str, str]] = {PLAIN: {}, TLS: secure, SIGNED: secure}
         # One after the other: throughput keeps all processors busy, and would be measured as latency.
         floods = in_turns(setup.rounds, {it: partial(_flood, setup, it, environments[it]) for it in SIDES}, tell)
@@ -133,3 +137,18 @@ class JoiningProcess:
             node.join(self._group, timeout_s=JOIN_S)
             # Within the block: the leave that follows is no part of the time.
             return {"connect_s": connected - began, "join_s": perf_counter() - connected}
+
+
+def _issued(folder: Path, names: Iterable[str]) -> CertificateFiles:
+    """Return the files of a certificate that is every member's of these names, and the registry's."""
+    authority, key = make_authority(folder / "authority", now_utc()), keys.new_key()
+    # One certificate for all of them: the cost of TLS is measured, and not whose certificate is whose.
+    who = Identity(frozenset(names), frozenset(["main"]))
+    certificate = authority.issue(key.public_key(), who, now_utc())
+    identity_files.save(folder / "identity", keys.key_pem(key), certificate, authority.pem)
+    return identity_files.files_in(folder / "identity")
+
+
+def _environment(files: CertificateFiles) -> dict[str, str]:
+    """Return the variables by which processes of this machine take that certificate, and speak TLS."""
+    return dict(zip(TLS_VARIABLES, (files.cert, files.key, files.ca), strict=True))

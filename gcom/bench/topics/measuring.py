@@ -5,29 +5,32 @@ c0 is the time of one bare commit of a row of the same size, on the same databas
 
 from __future__ import annotations
 
+import gc
+import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
-from time import perf_counter, time_ns
+from time import perf_counter, process_time, time_ns
 from typing import Any
 
 from gcom import topics
-from gcom.bench.frame import BenchResult, BenchTable, Figure, Tell, figures_result, rate
+from gcom.bench.frame import BenchResult, BenchTable, Figure, Tell, figures_result, in_turns, median_ratio, rate
+from gcom.bench.processes.children import START_S, Children
 from gcom.bench.settings import TopicsBenchSetup
 from gcom.bench.throughput.load import percentile
-from gcom.bench.topics.duplicates import check_cost
-from gcom.bench.topics.serving import served_ratio
 from gcom.bench.topics.ways import way_costs
 from gcom.topics.storage.sqlite import SqliteDatabase
 
 PRODUCERS = 32
 BATCH = 256
 STEADY_PER_S = 1000
+CHECK_TURNS = 40  # at most
+SERVED_TURNS = 4
 
 
 def measure(setup: TopicsBenchSetup, tell: Tell) -> Iterator[BenchResult]:
@@ -143,3 +146,45 @@ def _late_ms(steady: topics.Topic, count: int) -> list[float]:
     producer.close()
     follower.join(60)
     return sorted(late)
+
+
+def check_cost(store: topics.TopicStore, body: bytes, batches: int, size: int) -> tuple[float, float]:
+    """Return the microseconds of processor time of a message, with the check for duplicates and without it.
+
+    `batches` batches are sent in turns with a producer and without one. Of all turns the least counts: other work can
+    only add to a turn.
+    """
+    turns = min(CHECK_TURNS, max(2, batches))
+    sends = {"checked": store.topic("checked").producer("one").send_many, "plain": store.topic("plain").send_many}
+    bodies, each = [body] * size, max(1, batches // turns)
+    sides = {way: partial(_message_us, send, bodies, each) for way, send in sends.items()}
+    in_turns(1, sides)  # not counted: it opens the producer, and fills caches
+    taken = in_turns(turns, sides)
+    return min(taken["checked"]), min(taken["plain"])
+
+
+def _message_us(send: Callable[[list[bytes]], object], bodies: list[bytes], times: int) -> float:
+    gc.collect()  # else it falls into one of both
+    began = process_time()
+    for _ in range(times):
+        send(bodies)
+    return (process_time() - began) / times / len(bodies) * 1e6
+
+
+def served_ratio(folder: Path, body: bytes, batches: int, size: int) -> float:
+    """Return the rate of a producer at a server, as a share of its rate in this process."""
+    words = "--store", str(folder / "served.db"), "--listen", "127.0.0.1:0", "--json"
+    with Children() as children:
+        children.start("server", "gcom.cli", "topics", "serve", *words)
+        line = children.gather("line", ["server"], START_S)["server"]["text"]
+        place = f"gcom://{json.loads(line)['address']}"
+        with topics.open(place) as there, topics.open(folder / "here.db") as here:
+            producers = {side: it.topic("batches").producer("one") for side, it in (("here", here), ("served", there))}
+            for producer in producers.values():
+                producer.send(body)
+            send = {side: partial(it.send_many, [body] * size) for side, it in producers.items()}
+            rates = in_turns(
+                SERVED_TURNS, {side: partial(rate, max(1, batches // SERVED_TURNS), it) for side, it in send.items()}
+            )
+        children.kill_one("server")
+    return median_ratio(rates["served"], rates["here"])
