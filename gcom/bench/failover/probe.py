@@ -7,12 +7,16 @@ all processes of a machine, so a stamp of one process can be compared with a del
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import select
+import signal
 import struct
+import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -182,9 +186,25 @@ def _send_all(group: gcom.Group, stop: threading.Event, every_s: float) -> None:
             refused = True
 
 
-@contextmanager
+@contextlib.contextmanager
 def probe(name: str, registry: str) -> Iterator[ProbeProcess]:
     with gcom.connect(name, registry) as node:
         made = ProbeProcess(node)
         yield made
         made.stop()
+
+
+def pause(process: int, seconds: float) -> None:
+    """Stop a process until the parent lets it go on, or for so long; report the time of each.
+
+    A process that is stopped cannot see that its parent is gone. This one sees it, so nothing stays stopped for ever.
+    """
+    with contextlib.suppress(ProcessLookupError):  # it ended
+        at = monotonic()
+        os.kill(process, signal.SIGSTOP)
+        child.say("stopped", at=at)
+        # Until its parent lets it go, dies, or the time is over: in each case the stopped process goes on.
+        select.select([sys.stdin], [], [], seconds)
+        at = monotonic()
+        os.kill(process, signal.SIGCONT)
+        child.say("continued", at=at)

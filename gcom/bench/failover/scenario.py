@@ -141,9 +141,9 @@ class Scenario:
     def pause(self, member: Reporter, limit_s: float) -> float:
         """Pause one, for `limit_s` seconds at most; return the time."""
         name = f"pauser of {member.name}"
-        # By a process of its own: whoever stops another with SIGSTOP must live to let it go on (pauser.py).
+        # By a process of its own: whoever stops another with SIGSTOP must live to let it go on (probe.py).
         paused = self.children.process_id(member.name)
-        self.children.run(name, "gcom.bench.processes.pauser:pause", process=paused, seconds=limit_s)
+        self.children.run(name, "gcom.bench.failover.probe:pause", process=paused, seconds=limit_s)
         return float(self.children.gather("stopped", [name], START_S, self._file)[name]["at"])
 
     def go_on(self, member: Reporter) -> float:
