@@ -125,15 +125,13 @@ def _watching(verbose: bool) -> Iterator[Watcher]:
 
 @contextmanager
 def steps() -> Iterator[Tell]:
-    """Yield a callable for the text of each step, shown by a bar on a terminal, else by a line every few seconds."""
+    """Yield a callable for the text of each step, shown beside a spinner on a terminal, else as a line now and then."""
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if console.is_terminal:
+        with console.status("starting") as status:
+            yield status.update
+    else:
         yield _throttled()
-        return
-    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("starting", total=None)
-        yield lambda text: progress.update(task, description=text)
 
 
 # The log of a build would have thousands of lines else; a line now and then shows that the bench goes on.
