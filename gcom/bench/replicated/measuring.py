@@ -5,11 +5,11 @@ What is compared takes turns within one run. c0 is the time of one bare SQLite c
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
-from itertools import count
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -109,8 +109,10 @@ class _Measuring:
         many = median_ratio(rates, found["messages under way"])
         whole = median_ratio(rates, found["a flood"])
         self.beside |= {
-            "command_ms": median(found["commands"]), "lock_ms": lock_ms, "many_in_memory": median(rates)
-        }  # fmt: skip
+            "command_ms": median(found["commands"]),
+            "lock_ms": lock_ms,
+            "many_in_memory": median(rates),
+        }
         self.figures += [
             Figure("single", "a command, × a confirmed send", single, 1.3),
             Figure("many_ratio", f"{UNDER_WAY} under way, × so many messages under way", many, 0.4, least=True),
@@ -158,7 +160,7 @@ class _Measuring:
 
     def killed_leader(self) -> None:
         """Measure the longest pause when the oldest member is killed, of commands and of confirmed sends, in turns."""
-        numbers = count(1)  # for a fresh group in each turn
+        numbers = itertools.count(1)  # for a fresh group in each turn
         pauses = in_turns(
             self._setup.kills,
             {
