@@ -46,7 +46,7 @@ from gcom.runtime.security.upkeep import certificate_works
 from gcom.runtime.session import Session
 from gcom.runtime.session_table import SessionTable
 from gcom.runtime.step_lock import StepLock
-from gcom.runtime.user_process.entry import own
+from gcom.runtime.user_process.entry import called_outside, own
 from gcom.runtime.user_process.life import Life
 from gcom.runtime.user_process.process_events import end_with_program, tell_of_forks
 from gcom.runtime.waiting import run
@@ -94,7 +94,8 @@ class Host:
             ",".join(addresses), put=self.call_registry, credentials=self.credentials, tell=logger.warning
         )
         made.callback(self.directory.close)
-        self.directory.ask(Lookup("gcom"))  # a registry that is not there is an error now, not in some thread
+        # A registry that is not there is an error now, not in some thread. To wait for its answer may take seconds.
+        called_outside(self.directory.ask)(Lookup("gcom"))
         self.lock = StepLock()
         self.forked = False  # this process is a child of the one whose node this is
         self.logs = DeliveryLogs(logging)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -36,6 +38,26 @@ def test_an_interrupted_connect_leaves_no_node(registry: str) -> None:
         until(lambda: not [it for it in threading.enumerate() if it not in before and "gcom reader" in it.name])
 
     interrupt_each_step(lambda: opened.extend(map(gcom.connect, ["alice"], [registry])), check, stride=97)
+
+
+def test_an_interrupted_connect_waits_for_no_registry() -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+
+        def interrupt() -> None:
+            accepted.append(silent.accept()[0])
+            signal.pthread_kill(main, signal.SIGINT)
+
+        accepted = list[socket.socket]()
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt) as raised:
+            gcom.connect("alice", f"127.0.0.1:{silent.getsockname()[1]}")
+        # Held back, it would come behind the registry's silence.
+        assert not isinstance(raised.value.__context__, gcom.GComError)
+        thread.join()
+        accepted[0].close()
 
 
 def stock(node: gcom.Node) -> Any:
