@@ -74,7 +74,7 @@ class Machine:
 
     @property
     def place(self) -> str:
-        return f"{self.module.__name__.rpartition('.')[2]}.{self.table}"
+        return f"{(self.kept_in or self.module).__name__.rpartition('.')[2]}.{self.table}"
 
 
 MACHINES = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import CancelledError, Task, create_task, gather, wait
+from asyncio import CancelledError, Future, Task, create_task, gather, shield, wait
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from dataclasses import replace
 from functools import wraps
@@ -94,6 +94,7 @@ class AsyncNode:
         self._waits = LoopWaits(node.host)
         self._groups: list[AsyncGroup] = []
         self._tasks = Tasks()
+        self._closing: Future[Any] | None = None
         self.kept: list[KeptEnd] = []  # what is closed before this node is
 
     # properties
@@ -192,7 +193,10 @@ class AsyncNode:
         self._node.inject(faults)
 
     async def close(self, timeout_s: float = 5.0) -> None:
-        """Leave every group, as far as `timeout_s` seconds allow, and stop: no task and no thread is left."""
+        """Leave every group, as far as `timeout_s` seconds allow, and stop: no task and no thread is left.
+
+        May be called again. Cancelled, it goes on in a thread.
+        """
         deadline = monotonic() + seconds_of(timeout_s)
         try:
             if closings := [create_task(closing()) for closing in self.kept]:
@@ -205,11 +209,12 @@ class AsyncNode:
             for group in self._groups:
                 await group.end_tasks(max(0.1, deadline - monotonic()))
         finally:
-            closing = self._worker.post(lambda: self._node.close(max(0.0, deadline - monotonic())))
-            workers, self._state_workers = [self._worker, *self._state_workers], []
-            for worker in workers:
-                worker.close()
-        await closing
+            workers = [self._worker, *self._state_workers]
+            if self._closing is None:
+                self._closing = self._worker.post(lambda: self._node.close(max(0.0, deadline - monotonic())))
+                for worker in workers:
+                    worker.close()
+        await shield(self._closing)
         await self._tasks.end()
         for worker in workers:
             worker.join()

@@ -1,1 +1,1 @@
-"""The benchmarks: GCom with real processes, beside the same payload through bare Pyro5 frames."""
+"""The benchmarks: `settings.py` declares them, `frame.py` is what they share, and each folder is what one measures."""

@@ -54,6 +54,7 @@ class Block(BlockView[M]):
     `options` are those of `gcom.replicated.open`: with `data=` and `replicas=` the block survives that all are killed.
     """
 
+    @uninterrupted(undone_by="close")
     def __init__(self, node: gcom.Node, name: str, *, timeout_s: float = 10.0, **options: Any) -> None:
         self.name = name
         self.timeout_s = timeout_s

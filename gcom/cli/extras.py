@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Any
-
-import typer
-from typer.core import TyperCommand
 
 from gcom.errors import ExtraMissing
 
@@ -21,24 +17,3 @@ def need(extra: str, *packages: str) -> None:
         *others, last = missing
         names = f"{', '.join(others)} and {last} are" if others else f"{last} is"
         raise ExtraMissing(f"{names} not installed: pip install 'gcom[{extra}]'")
-
-
-class Bench(TyperCommand):
-    """A command of `gcom bench`, which measures processes."""
-
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        need("bench", "psutil")
-        return super().invoke(ctx)
-
-
-class BenchWithPlots(TyperCommand):
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        need("bench", "psutil", MATPLOTLIB)
-        return super().invoke(ctx)
-
-
-class BenchOfAudit(TyperCommand):
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        need("bench", "psutil")
-        need("audit", "numpy", "pyarrow", "pyspark")
-        return super().invoke(ctx)

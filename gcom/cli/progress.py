@@ -5,59 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from gcom.bench.throughput.load import percentile
-from gcom.bench.throughput.turns import Side, ThroughputResult, ThroughputSetup, measure
+from gcom.bench.frame import BenchTable, Tell
 from gcom.cli.output import Output, notice
 from gcom.demo.checks import DemoResult
 from gcom.demo.run import Watcher, run
 from gcom.demo.texts import chosen_texts
 
-
-def throughput(setup: ThroughputSetup, output: Output, as_json: bool) -> int:
-    """Measure throughput and show it; return 0 only if every delivery was right."""
-    outcome = measure(setup, notice)
-    if as_json:
-        output.row(outcome.row())
-        output.flush()
-    else:
-        show(_throughput_table(outcome), output)
-    for wrong in outcome.wrong:
-        notice(f"wrong delivery: {wrong}")
-    return 0 if outcome.ok else 1
-
-
-def _throughput_table(outcome: ThroughputResult) -> Table:
-    table = Table(title=f"{outcome.setup.members} members, {outcome.setup.senders} senders, {outcome.setup.size} B")
-    for title in ("", "messages/s", "p50 ms", "p99 ms", "CPU s a process", "peak MiB"):
-        table.add_column(title, justify="right" if title else "left", overflow="fold")
-    kind = outcome.setup.promises
-    table.add_row(f"{kind}, with logs" if outcome.setup.log else kind, *_columns(outcome.ours))
-    if outcome.unlogged:
-        table.add_row(f"{kind}, without", *_columns(outcome.unlogged))
-        table.add_row("ratio, with logs", f"{outcome.log_ratio:.2f}")
-    if outcome.baseline:
-        table.add_row(f"{outcome.setup.baseline} alone", *_columns(outcome.baseline))
-        table.add_row("ratio", f"{outcome.ratio:.2f}")
-    return table
-
-
-def _columns(side: Side) -> list[str]:
-    latencies = side.latencies_ms
-    members = [member for turn in side.turns for member in turn.members]
-    return [
-        f"{side.rate:,.0f}",
-        f"{percentile(latencies, 0.5):.1f}",
-        f"{percentile(latencies, 0.99):.1f}",
-        f"{sum(member.cpu_s for member in members) / len(members):.2f}",
-        # The largest: a machine must have room for each of them, and a mean would hide one that grows.
-        f"{max(member.peak_bytes for member in members) / 1048576:.0f}",
-    ]
+NOTICE_S = 5.0  # where there is no terminal, a line of a bench this often
 
 
 def demo(files: Sequence[Path], log_dir: Path, output: Output, as_json: bool, *, verbose: bool) -> int:
@@ -160,6 +121,40 @@ def _watching(verbose: bool) -> Iterator[Watcher]:
     # Transient: the table that follows says all that the bar did.
     with Progress(*columns, console=console, transient=True) as progress:
         yield _Bar(progress)
+
+
+@contextmanager
+def steps() -> Iterator[Tell]:
+    """Yield a callable for the text of each step, shown beside a spinner on a terminal, else as a line now and then."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status("starting") as status:
+            yield status.update
+    else:
+        yield _throttled()
+
+
+# The log of a build would have thousands of lines else; a line now and then shows that the bench goes on.
+def _throttled() -> Tell:
+    last_s = 0.0
+
+    def tell(text: str) -> None:
+        nonlocal last_s
+        if monotonic() - last_s >= NOTICE_S:
+            last_s = monotonic()
+            notice(text)
+
+    return tell
+
+
+def show_bench(bench: BenchTable, output: Output) -> None:
+    """Print a table of a bench: its first column and its judgements stand at the left."""
+    table = Table(title=bench.title)
+    for place, title in enumerate(bench.columns):
+        table.add_column(title, justify="left" if place == 0 or title == "judgement" else "right", overflow="fold")
+    for row in bench.rows:
+        table.add_row(*row)
+    show(table, output)
 
 
 def show(table: Table, output: Output) -> None:

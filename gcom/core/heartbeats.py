@@ -22,8 +22,9 @@ from gcom.values import limits
 from gcom.values.names import Process
 
 _BARE = ((), (), (), None, ())  # what a heartbeat has behind its status
-# What of a status does not follow from the view that was installed.
-_words = attrgetter(
+# The fields of a status that do not follow from the view that was installed. One that is missing here is not told over
+# a link that rests, until something else has it say something.
+_apart_from_view = attrgetter(
     "consumed", "cut_off", "reaches", "leaving", "suspects", "receipt", "state", "needs_donor", "unheard"
 )
 
@@ -34,7 +35,7 @@ def _is_used(link: PeerLink) -> bool:
     return not free or bool(link.control or link.later or link.owed or link.relays)
 
 
-class Word:
+class Statuses:
     """The status of one member for each of its peers."""
 
     def __init__(self, streams: Streams, view_change: ViewChanger, channels: Channels, transfer: Transfer) -> None:
@@ -69,12 +70,12 @@ class Heartbeats:
     `version` counts what has happened here but repetitions of what was known: while it stands, no status changes.
     """
 
-    def __init__(self, links: Links, view_change: ViewChanger, outgoing: Outgoing, word: Word) -> None:
+    def __init__(self, links: Links, view_change: ViewChanger, outgoing: Outgoing, statuses: Statuses) -> None:
         self.version = 0
         self._links = links
         self._view_change = view_change
         self._outgoing = outgoing
-        self._word = word
+        self._statuses = statuses
         self._seen = -1  # the version at which `tick` looked at all links
         self._stirred: set[Process] = set()  # peers whose links had an exchange since
         self._began_ms = 0  # the view
@@ -89,8 +90,8 @@ class Heartbeats:
         self._look_at_suspects()
         link = self._links.get(peer)
         known = link.told if link and link.seen == self.version else None
-        status = known or self._word.for_peer(peer)
-        self._word.on_told(peer, status)
+        status = known or self._statuses.for_peer(peer)
+        self._statuses.on_told(peer, status)
         if link and not self._is_large:
             link.told = status  # though its answer may be lost: in a small view it is repeated soon
         return status
@@ -133,11 +134,11 @@ class Heartbeats:
         far = change.triggers.detector.far
         was_large, self._is_large = self._is_large, bool(far)
         for peer in far:
-            link, status = self._links[peer], self._word.for_peer(peer)
+            link, status = self._links[peer], self._statuses.for_peer(peer)
             link.told = link.told if was_large else None  # else it may be in a reply that was lost
             enters = process in decision.joined or peer in decision.joined
-            words = _words(link.told) if link.told else _words(Status(0, consumed=status.consumed)) if enters else None
-            if words == _words(status):
+            told = link.told or (Status(0, consumed=status.consumed) if enters else None)
+            if told and _apart_from_view(told) == _apart_from_view(status):
                 link.told = status._replace(sent=decision.cut.get(process, 0))
 
     def tick(self, now_ms: int) -> None:
@@ -219,7 +220,7 @@ class Heartbeats:
             return True
         self._look_at_suspects()
         # What the peer has acknowledged: an answer of this process may have been lost.
-        if link.seen != self.version and link.told == self._word.for_peer(peer):
+        if link.seen != self.version and link.told == self._statuses.for_peer(peer):
             link.seen = self.version
         return link.seen != self.version or self._outgoing.is_owed(peer)
 

@@ -234,7 +234,7 @@ class GroupMachine:
         return self._member.view if self._member else None
 
     @property
-    def pending(self) -> int:
+    def unsent_count(self) -> int:
         """The number of submitted messages that have no number yet."""
         return len(self._member.streams.unsent) if self._member else 0
 

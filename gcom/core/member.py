@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gcom.core.detector.connectivity import within
-from gcom.core.heartbeats import Heartbeats, Word
+from gcom.core.heartbeats import Heartbeats, Statuses
 from gcom.core.inspection import Inspection, inspect
 from gcom.core.intake import Intake
 from gcom.core.joining.merge import Merge
@@ -63,8 +63,8 @@ class Member:
         self.unicast = UnicastEndpoint(process, made.view)
         self.effects: list[Effect] = self._view_change.effects  # one list, so that their order is that of the steps
         self.outgoing = Outgoing(links, self.streams, self.unicast.channels, transfer, self.effects)
-        word = Word(self.streams, self._view_change, self.unicast.channels, transfer)
-        self.heartbeats = Heartbeats(links, self._view_change, self.outgoing, word)
+        statuses = Statuses(self.streams, self._view_change, self.unicast.channels, transfer)
+        self.heartbeats = Heartbeats(links, self._view_change, self.outgoing, statuses)
         self._marked = -1  # the version at which hold times were marked
         self.registration = Registration(process, found)
         self._merge = Merge(process, found.instance, found.definition.netsplit, links, away)

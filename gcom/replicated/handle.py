@@ -13,6 +13,7 @@ from gcom.replicated.machine import Machine, MachineKind
 from gcom.replicated.membership import StateOptions
 from gcom.replicated.state import ReplicatedState
 from gcom.replicated.submission import Submission
+from gcom.runtime.user_process.entry import uninterrupted
 from gcom.values.detection import Detection
 
 M = TypeVar("M", bound=Machine)
@@ -27,6 +28,7 @@ class _Options:
     awaited: bool = False  # by a program on asyncio: nothing here may wait
 
 
+@uninterrupted(closes=True)
 def open(
     node: gcom.Node,
     name: str,

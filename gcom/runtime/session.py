@@ -157,7 +157,7 @@ class Session:
     def tick(self) -> None:
         """Step the machine at its deadline. Holds the lock."""
         if self._buffer:
-            self._hand_over()  # now at the latest: every link may be idle
+            self._submit()  # now at the latest: every link may be idle
         self.tell_read()
         self.calls.serve_early(self.machine.view is not None)
         self.step(events.Tick())
@@ -167,7 +167,7 @@ class Session:
         if self.membership.recorder is not None:
             self.membership.recorder.on_frame(frame)
         if self._buffer:
-            self._hand_over()  # first, so that the reply can say what the application has sent
+            self._submit()  # first, so that the reply can say what the application has sent
         if self._read and not frame.runs:
             self.tell_read()  # without data it is a heartbeat, or asks how this member stands
         reply, effects = self.machine.receive(frame, self._host.now_ms())
@@ -178,7 +178,7 @@ class Session:
     def take(self, peer: Process) -> Frame | None:
         """Return the next frame for a peer, if it is due. Holds the lock."""
         if self._buffer:
-            self._hand_over()
+            self._submit()
         frame, effects = self.machine.take(peer, self._host.now_ms())
         if effects:
             self._carry_out(effects)
@@ -209,13 +209,13 @@ class Session:
     def has_room(self) -> bool:
         """Tell whether the application may send now: both bounds on unsent messages have room."""
         # Two bounds: a million empty messages have no bytes, and ten of the largest are few.
-        few = len(self._buffer) + self.machine.pending < limits.PENDING_MESSAGES_MAX
+        few = len(self._buffer) + self.machine.unsent_count < limits.PENDING_MESSAGES_MAX
         return few and self._unsent_size < limits.PENDING_BYTES_MAX
 
     @property
     def unnumbered(self) -> int:
         """Return the number of messages sent by the application that have no number yet."""
-        return 0 if self.carried_on else len(self._buffer) + self.machine.pending
+        return 0 if self.carried_on else len(self._buffer) + self.machine.unsent_count
 
     @property
     def awaiting_state(self) -> list[Deliver]:
@@ -235,7 +235,7 @@ class Session:
             self.membership.recorder.on_put(number, number)
         self._buffer.append(payload)
         self._unsent_size += len(payload)
-        self._hand_over_first()
+        self._submit_unless_others_wait()
         return number
 
     def put_many(self, payloads: Sequence[Payload]) -> int:
@@ -247,14 +247,14 @@ class Session:
         self.last_number += len(taken)
         self._buffer += taken
         self._unsent_size += sum(map(len, taken))
-        self._hand_over_first()
+        self._submit_unless_others_wait()
         return len(taken)
 
-    def _hand_over_first(self) -> None:
+    def _submit_unless_others_wait(self) -> None:
         # Where others wait for a number, links have as much under way as they may: what collects until one is answered
         # becomes one run, which costs as much as one message (decision 0001).
-        if not self.machine.pending or not self.machine.peers:
-            self._hand_over()
+        if not self.machine.unsent_count or not self.machine.peers:
+            self._submit()
 
     def take_unsent(self) -> list[Payload]:
         """Hand over what never got a number: it goes on with the process. Holds the lock."""
@@ -263,7 +263,7 @@ class Session:
         self.carried_on = True
         return unsent
 
-    def _hand_over(self) -> None:
+    def _submit(self) -> None:
         if self.ended is not None:
             return  # the machine takes nothing more: what lies here was never sent, and counts so (`unnumbered`)
         payloads, self._buffer = self._buffer, []
@@ -373,7 +373,7 @@ class Session:
             self.calls.serve_waiting()
         self._wake(set(map(type, effects)) - UNAWAITED, listener)
         if self._buffer and not self.machine.peers:  # the link that would have taken it went with its peer
-            self._hand_over()
+            self._submit()
         if self._links_woken:
             self._serve_woken_links()
 

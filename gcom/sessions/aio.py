@@ -5,14 +5,15 @@ async with gcom.sessions.aio.open("gcom://127.0.0.1:7411", "bank", Bank) as stor
         await s.state.deposit(1, 400)
 
 Calls wait in threads, at most `THREADS` at a time for each store; more wait for their turn. A call whose task is
-cancelled goes on in its thread: its session waits for it before the next one, and the token counts it.
+cancelled goes on in its thread: its session waits for it before the next one, and the token counts it. `retry` then
+returns what the write returned. A store or session whose opening is cancelled is closed.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -65,7 +66,8 @@ class AsyncSession:
     def __init__(self, pool: ThreadPoolExecutor, session: ClientSession[Any]) -> None:
         self._pool = pool
         self._session = session
-        self.state: Any = _AsyncState(pool, session)
+        self._cancelled: Future[Any] | None = None  # the last write, if nobody had its result
+        self.state: Any = _AsyncState(self)
 
     @property
     def token(self) -> str:
@@ -73,8 +75,31 @@ class AsyncSession:
         return self._session.token
 
     async def retry(self) -> Any:
-        """Carry out the write again whose outcome is unknown; it is applied once in all."""
-        return await _in_thread(self._pool, self._session.retry)
+        """Return the result of a write whose call was cancelled, or whose outcome is unknown: applied once in all."""
+        if (begun := self._cancelled) is None:
+            return await self._carried_out(self._session.retry)
+        try:
+            return await asyncio.shield(asyncio.wrap_future(begun))
+        finally:
+            if begun.done():
+                self._cancelled = None
+
+    async def call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Carry out a command or a query of the machine in this session."""
+        method = partial(getattr(self._session.state, name), *arguments, **keywords)
+        if not self._session.is_write(name):
+            return await _in_thread(self._pool, method)
+        self._cancelled = None
+        return await self._carried_out(method)
+
+    async def _carried_out(self, write: Callable[[], Any]) -> Any:
+        begun = self._pool.submit(write)
+        try:
+            return await asyncio.wrap_future(begun)
+        except asyncio.CancelledError:
+            if not begun.cancelled():
+                self._cancelled = begun
+            raise
 
     async def close(self) -> None:
         """End the session. May be called again."""
@@ -82,13 +107,12 @@ class AsyncSession:
 
 
 class _AsyncState:
-    def __init__(self, pool: ThreadPoolExecutor, session: ClientSession[Any]) -> None:
-        self._pool = pool
-        self._session = session
+    def __init__(self, session: AsyncSession) -> None:
+        self._async_session = session
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self._session.state, name)
-        return lambda *arguments, **keywords: _in_thread(self._pool, partial(method, *arguments, **keywords))
+        getattr(self._async_session._session.state, name)
+        return lambda *arguments, **keywords: self._async_session.call(name, arguments, keywords)
 
 
 class AsyncStore:
@@ -105,7 +129,8 @@ class AsyncStore:
 
         async def begin() -> AsyncSession:
             opening = partial(self._store.session, guarantees, token=token, timeout_s=timeout_s)
-            return AsyncSession(self._pool, await _in_thread(self._pool, opening))
+            close = None if token else ClientSession.close  # a token's session is not this call's
+            return AsyncSession(self._pool, await _in_thread(self._pool, opening, close))
 
         return OpeningThread(begin)
 
@@ -128,7 +153,7 @@ def open(
         opening: Callable[[], Any] = partial(stores.open, node, name, machine, **options)
         done = False
         try:
-            store = AsyncStore(pool, await _in_thread(pool, opening))
+            store = AsyncStore(pool, await _in_thread(pool, opening, lambda opened: opened.close()))
             done = True
         finally:
             if not done:
@@ -138,5 +163,12 @@ def open(
     return OpeningThread(begin)
 
 
-async def _in_thread(pool: ThreadPoolExecutor, call: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(pool, call)
+async def _in_thread(pool: ThreadPoolExecutor, call: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
+    """Return what a call returns; if its task is cancelled, what it returns is undone."""
+    begun = pool.submit(call)
+    try:
+        return await asyncio.wrap_future(begun)
+    except asyncio.CancelledError:
+        if undo is not None:
+            begun.add_done_callback(lambda done: None if done.cancelled() or done.exception() else undo(done.result()))
+        raise

@@ -11,6 +11,7 @@ from time import monotonic
 
 from gcom.runtime import pyro
 from gcom.runtime.security.process import Security
+from gcom.runtime.user_process.entry import interruptible
 from gcom.values.names import Address, Process, name_of
 
 AVOID_S = 10.0  # after a failure or a slow answer others come first for so long
@@ -81,7 +82,7 @@ class ReplicaChoice:
             caller = pyro.Caller(seat.address, self._object_id, self._credentials, seat.name)
         done = False
         try:
-            answer = caller.call(data, timeout_s)
+            answer = interruptible(caller.call, data, timeout_s)
             done = True
         finally:
             if not (done and self._keep(seat, caller)):

@@ -6,29 +6,27 @@ another replica answers only once it has what the session's guarantees demand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from os import getpid
-from secrets import token_hex
-from threading import Event
 from time import monotonic
-from typing import Generic, Self, TypeVar
+from typing import Self, TypeVar
 
 from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import BadValue, Forked, GComError, GComTimeout, LocalError, Untrusted
 from gcom.replicated import OutcomeUnknown
 from gcom.replicated.machine import Machine, MachineKind
 from gcom.runtime import pyro
-from gcom.runtime.api.guards import seconds_of
 from gcom.runtime.registry.directory_client import DirectoryClient
 from gcom.runtime.security.process import credentials_for, registry_addresses
+from gcom.runtime.user_process.entry import interruptible, uninterrupted
+from gcom.runtime.user_process.uninterrupted import WholeEvent
 from gcom.sessions.access import SessionAnswer
 from gcom.sessions.choosing import ReplicaChoice, ReplicaSeat
 from gcom.sessions.errors import SessionTimeout
+from gcom.sessions.opening import SessionOpening
 from gcom.sessions.requests import SessionRequest, answer_of
 from gcom.sessions.serving import object_id
-from gcom.sessions.session import ClientSession
-from gcom.sessions.tokens import GUARANTEES, SessionToken, guarantees_of
+from gcom.sessions.tokens import SessionToken
 from gcom.values.limits import FRAME_BYTES_MAX
 
 M = TypeVar("M", bound=Machine)
@@ -47,7 +45,7 @@ class RemoteReplica:
         self._directory = directory
         self._choice = choice
         self._patience_s = patience_s
-        self._closed = Event()
+        self._closed = WholeEvent()
         self._pid = getpid()
 
     def begin(self, secret: str, timeout_s: float) -> SessionAnswer:
@@ -72,11 +70,13 @@ class RemoteReplica:
         self._choice.close()
         self._directory.close()
 
+    @uninterrupted()
     def learn(self) -> None:
         """Ask the registry for the replicas; raises UnknownGroup, RegistryUnavailable."""
-        entry = self._directory.lookup(self._group)
+        entry = interruptible(self._directory.lookup, self._group)
         self._choice.learn(zip(entry.members, entry.addresses, strict=True))
 
+    @uninterrupted()
     def _ask(self, request: SessionRequest) -> SessionAnswer:
         """Put a request to one replica after another, until one answers or the time is over."""
         if getpid() != self._pid:
@@ -151,33 +151,21 @@ class _Asking:
         return GComTimeout(f"no replica of {group!r} answered after {self._request.timeout_s:g} s: {reason}")
 
 
-class RemoteSessionStore(Generic[M]):
+class RemoteSessionStore(SessionOpening[M]):
     """A replicated state of others, with sessions in it. Any thread may use it."""
 
+    _replica: RemoteReplica
+
     def __init__(self, kind: MachineKind, replica: RemoteReplica, choice: ReplicaChoice, timeout_s: float) -> None:
-        self._kind = kind
-        self._replica = replica
+        super().__init__(kind, replica, timeout_s)
         self._choice = choice
-        self._timeout_s = timeout_s
 
     @property
     def replica(self) -> str:
         """The name of the replica that is asked first now; empty: none is known."""
         return next((it.name for it in self._choice.ordered()), "")
 
-    def session(
-        self, guarantees: Iterable[str] = GUARANTEES, *, token: str | None = None, timeout_s: float | None = None
-    ) -> ClientSession[M]:
-        """Open a session, or go on with that of a token: as `SessionStore.session`, at whichever replica answers."""
-        limit_s = seconds_of(self._timeout_s if timeout_s is None else timeout_s)
-        if token is not None:
-            return ClientSession(self._kind, self._replica, SessionToken.decode(token), limit_s)
-        named, secret = guarantees_of(guarantees), token_hex(8)
-        store, number, at = self._replica.begin(secret, limit_s)
-        return ClientSession(
-            self._kind, self._replica, SessionToken(store.decode(), number, secret, named, at=at), limit_s
-        )
-
+    @uninterrupted()
     def close(self) -> None:
         """End the connections; sessions go on elsewhere by their tokens. May be called again."""
         self._replica.close()

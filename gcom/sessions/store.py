@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
-from secrets import token_hex
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 import gcom
 import gcom.replicated
@@ -13,27 +12,27 @@ from gcom.certificates.identity_files import CertificateFiles
 from gcom.errors import BadValue
 from gcom.replicated import ReplicatedState
 from gcom.replicated.machine import Machine, MachineKind
-from gcom.runtime.api.guards import seconds_of
+from gcom.runtime.user_process.entry import uninterrupted
 from gcom.sessions.errors import BadToken
+from gcom.sessions.opening import SessionOpening
 from gcom.sessions.recorded import RecordedReplica
 from gcom.sessions.remote import SCHEME, RemoteSessionStore, connect
 from gcom.sessions.serving import SessionService
-from gcom.sessions.session import ClientSession
 from gcom.sessions.table import SessionRecords
-from gcom.sessions.tokens import GUARANTEES, SessionToken, guarantees_of
+from gcom.sessions.tokens import SessionToken
 
 M = TypeVar("M", bound=Machine)
 PATIENCE_S = 1.0
 
 
-class SessionStore(Generic[M]):
+class SessionStore(SessionOpening[M]):
     """A replicated state whose users see their own writes, wherever they read. Any thread may use it."""
 
+    _replica: RecordedReplica
+
     def __init__(self, kind: MachineKind, table: SessionRecords, timeout_s: float) -> None:
-        self._kind = kind
+        super().__init__(kind, RecordedReplica(table), timeout_s)
         self._table = table
-        self._timeout_s = timeout_s
-        self._replica = RecordedReplica(table)
         self._service: SessionService | None = None
         self._replica.identity(timeout_s)
 
@@ -48,27 +47,6 @@ class SessionStore(Generic[M]):
         """How many sessions are open, as this replica knows."""
         return self._table.size()
 
-    def session(
-        self,
-        guarantees: Iterable[str] = GUARANTEES,
-        *,
-        token: str | None = None,
-        timeout_s: float | None = None,
-    ) -> ClientSession[M]:
-        """Open a session, or go on with that of a token.
-
-        `guarantees`: any of RYW (read your writes), MR (monotonic reads), MW (monotonic writes) and WFR (writes follow
-        reads); a token brings those of its session. `timeout_s`: how long a read or write waits for what the session
-        has seen. Raises BadToken, BadValue, SessionTimeout, and what a command raises.
-        """
-        limit_s = seconds_of(self._timeout_s if timeout_s is None else timeout_s)
-        if token is not None:
-            return ClientSession(self._kind, self._replica, self._known(token), limit_s)
-        named, secret = guarantees_of(guarantees), token_hex(8)
-        store, number, at = self._replica.begin(secret, limit_s)
-        found = SessionToken(store.decode(), number, secret, named, at=at)
-        return ClientSession(self._kind, self._replica, found, limit_s)
-
     def written(self, token: str) -> int:
         """Return how many writes of a token's session this replica has; raises BadToken, SessionUnknown."""
         found = self._known(token)
@@ -78,6 +56,7 @@ class SessionStore(Generic[M]):
         """Close the sessions that have not written since an index of `replicas.index`; return how many."""
         return self._table.retire(before)
 
+    @uninterrupted()
     def close(self) -> None:
         """Leave the group; sessions go on at other replicas by their tokens. May be called again."""
         if self._service is not None:
@@ -123,6 +102,7 @@ def open(
 ) -> RemoteSessionStore[M]: ...
 
 
+@uninterrupted(closes=True)
 def open(
     node: gcom.Node | str, name: str, machine: type[M] | Callable[[], M], *, timeout_s: float = 10.0, **options: Any
 ) -> SessionStore[M] | RemoteSessionStore[M]:

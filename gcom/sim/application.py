@@ -112,7 +112,7 @@ class Application:
 
     @property
     def has_room(self) -> bool:
-        return self._session.is_member and self._session.machine.pending < PENDING_MAX
+        return self._session.is_member and self._session.machine.unsent_count < PENDING_MAX
 
     def submit(self, count: int, mark: str = "") -> None:
         payloads: list[Payload] = [self._compose(mark) for _ in range(count)]

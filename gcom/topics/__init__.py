@@ -12,9 +12,12 @@ raised, `dump` the record of a store for the audit.
 
 from __future__ import annotations
 
+from contextlib import ExitStack as _ExitStack
 from pathlib import Path as _Path
 
 from gcom.errors import BadValue as _BadValue
+from gcom.runtime.user_process.entry import firmly as _firmly
+from gcom.runtime.user_process.entry import uninterrupted as _uninterrupted
 from gcom.topics.effects.function import TopicFunction
 from gcom.topics.effects.inbox import Subscription
 from gcom.topics.effects.link import TopicLink
@@ -49,6 +52,7 @@ from gcom.topics.subscription import TopicDelivery
 from gcom.topics.values import TopicMessage, TopicReceipt
 
 
+@_uninterrupted(closes=True)
 def open(place: str | _Path, *, log_dir: str | _Path | None = None) -> TopicStore:
     """Open a store, which is made if it is not there.
 
@@ -58,9 +62,12 @@ def open(place: str | _Path, *, log_dir: str | _Path | None = None) -> TopicStor
     effects, for the audit (docs/topics.md). Raises BadValue for a place that cannot be one, StoreDamaged, NewerSchema,
     StoreBusy, Unavailable.
     """
-    store = _open(place)
-    if log_dir is not None:
-        store.record_into(log_dir)
+    with _ExitStack() as undo:
+        store = _open(place)
+        undo.callback(_firmly, store.close)
+        if log_dir is not None:
+            store.record_into(log_dir)
+        undo.pop_all()
     return store
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gcom.errors import BadValue, GComError
+from gcom.errors import BadValue
+from gcom.runtime.user_process.entry import firmly
 from gcom.topics import headers as codec
 from gcom.topics.access import StoreAccess
 from gcom.topics.effects.function import TopicFunction, TopicProcess
@@ -187,12 +189,11 @@ class TopicStore:
     def of(cls, database: Database, words: dict[str, str]) -> Self:
         """Return the store in a database, whose tables are made if they are not there."""
         commits = Commits(database, words)
-        try:
+        with ExitStack() as undo:
+            undo.callback(firmly, commits.close)
             commits.id = commits.call(job(schema.prepare, words, database.name))
-            return cls(commits)
-        except GComError:
-            commits.close()
-            raise
+            undo.pop_all()
+        return cls(commits)
 
     @property
     def name(self) -> str:

@@ -106,7 +106,7 @@ class Consumer:
         self.access = access
         self._ready: deque[HandedOut] = deque()
         self._fetching: Future[list[HandedOut]] | None = None  # also of a call that was interrupted
-        self._kept: deque[TopicDelivery] = deque()  # whose call was interrupted as it returned
+        self._kept: deque[TopicDelivery | None] = deque()  # whose call was interrupted as it returned
         self._keep, self._keep_all = self._kept.append, self._kept.extend
         self._seen: dict[int, HandedOut] = {}  # by offset: handed to the application, and not acknowledged by it
         self._fetched = monotonic()
@@ -135,8 +135,8 @@ class Consumer:
 
         Raises UnknownSubscription once it is ended, StoreClosed.
         """
-        if self._kept:
-            return self._kept.popleft()
+        if kept := self._take_kept(1):
+            return kept[0]
         self._renew()
         if not self._ready and not self._wait(timeout_s):
             return None
@@ -145,8 +145,8 @@ class Consumer:
     @uninterrupted(kept_by="_keep_all")
     def receive_many(self, count: int, timeout_s: float | None = None) -> list[TopicDelivery]:
         """Return up to `count` messages, waiting for the first one as long as said."""
-        if self._kept:
-            return [self._kept.popleft() for _ in range(min(count, len(self._kept)))]
+        if kept := self._take_kept(count):
+            return kept
         first = self.receive(timeout_s)
         if first is None:
             return []
@@ -214,6 +214,13 @@ class Consumer:
         except GComError:  # the store is closed, or stopped: the leases end with their time
             if error is None and kind is None:
                 raise
+
+    def _take_kept(self, count: int) -> list[TopicDelivery]:
+        found = list[TopicDelivery]()
+        while self._kept and len(found) < count:
+            if kept := self._kept.popleft():
+                found.append(kept)
+        return found
 
     def _delivery(self, handed: HandedOut) -> TopicDelivery:
         self._seen[handed.message.offset] = handed

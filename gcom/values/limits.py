@@ -5,7 +5,8 @@ Units are in the names. What happens at a bound is said beside it.
 
 from __future__ import annotations
 
-# Of frames and of what the registry is asked; raised when any of that changes (tests/core/test_wire.py).
+# Of frames and of what the registry is asked. Raised by the first change of any of that after a release, as
+# tests/core/test_wire.py says.
 PROTOCOL_VERSION = 3
 
 # A frame is one Pyro5 call, and costs as much as hundreds of messages: at half the size a flood of 1 KB is a quarter

@@ -91,18 +91,18 @@ async def test_nothing_is_left_when_a_node_is_closed(registry: str) -> None:
 @in_loop
 async def test_a_cancelled_command_says_what_is_unknown(registry: str) -> None:
     async with opened(registry, "cancelled", "alice") as (alice,):
-        before = 0
+        answered = 0
         while True:
             task = asyncio.create_task(alice.put("nails", 2))
             await turns(1)
-            task.cancel()
-            try:
-                before = await task  # the answer was there first: once more
-            except asyncio.CancelledError as error:
-                found = gcom.aio.replicated.cancelled_command(error)
+            if task.cancel():
                 break
+            answered = await task  # the command was faster
+        with pytest.raises(asyncio.CancelledError) as raised:
+            await task
+        found = gcom.aio.replicated.cancelled_command(raised.value)
         assert found is not None
-        before += 2 if found.sent else 0  # it had to wait for its turn, and is withdrawn
+        before = answered + (2 if found.sent else 0)  # else it had to wait for its turn, and is withdrawn
         if found.sent:
             assert await alice.retry(found) == before
         assert await alice.put("nails", 1) == before + 1

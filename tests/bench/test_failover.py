@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from gcom.bench.benchmark import Figure, Goal
-from gcom.bench.failover.membership import SCENES, Scene
+from gcom.bench.failover.membership import SCENES, Goal, Scene
 from gcom.bench.failover.probe import DeliveryWatch, SeenDelivery
-from gcom.bench.failover.scenario import Scenario
-from gcom.bench.failover.trials import FailoverResult, FailoverSetup, Kill, Trial, measure
+from gcom.bench.failover.trials import Trial, result
+from gcom.bench.settings import KILLS, FailoverSetup
 from gcom.errors import BadValue
 from gcom.values.definition import Definition, Ordering
 from tests.cases import daily_and_rest
 
 FIFO = Definition("bench")
-TOTAL = [Definition("bench", ordering) for ordering in Ordering if Definition("bench", ordering).total]
+TOTAL = [ordering for ordering in Ordering if ordering.is_total]
 
 
 def test_a_watch_ends_with_a_later_message_of_each_in_a_view_without_the_dead() -> None:
@@ -38,61 +37,60 @@ def test_without_a_dead_member_the_first_message_of_each_will_do() -> None:
 
 def test_an_outcome_is_judged_by_its_median_its_worst_and_what_failed() -> None:
     def met(*seconds: float | None) -> bool:
-        return FailoverResult(Kill.LEADER, tuple(Trial(it, it) for it in seconds)).met
+        return bool(result(FailoverSetup(), "leader", [Trial(it, it) for it in seconds]).row["met"])
 
     assert met(0.1, 0.6, 1.4)
     assert not met(0.1, 0.8, 1.4)
     assert not met(0.1, 0.6, 1.6)
     assert not met(0.1, 0.6, None)
     assert not met(None)
-    row = FailoverResult(Kill.LEADER, (Trial(0.1, 0.2), Trial(None, None))).row()
+    found = result(FailoverSetup(), "leader", [Trial(0.1, 0.2), Trial(None, None)])
+    row = found.row
+    assert found.wrong == ["1 groups did not go on within 20 s: leader killed"]
     assert (row["median_ms"], row["worst_ms"], row["failed"], row["met"]) == (200.0, 200.0, 1, False)
 
 
 def test_a_figure_that_ever_failed_has_no_value() -> None:
     goal = Goal("out", "it is out", "s", 5.0)
-    assert Figure(goal, (1.0, 4.0)).row()["worst"] == 4.0
-    assert Figure(goal, (1.0, 4.0)).met
-    assert not Figure(goal, (1.0, 6.0)).met
-    assert Figure(goal, (1.0, None)).value is None
-    assert not Figure(goal, (1.0, None)).met
-    assert Figure(Goal("change", "it changes", "ms", 5.0, "median"), (1.0, 2.0, 9.0)).met
+    assert goal.result((1.0, 4.0)).row["worst"] == 4.0
+    assert goal.result((1.0, 4.0)).row["met"]
+    assert not goal.result((1.0, 6.0)).row["met"]
+    assert goal.result((1.0, None)).row["worst"] is None
+    assert not goal.result((1.0, None)).row["met"]
+    assert Goal("change", "it changes", "ms", 5.0, "median").result((1.0, 2.0, 9.0)).row["met"]
 
 
 @pytest.mark.parametrize(
-    ("words", "named"),
-    [((5, 0, "all"), "trials"), ((2, 1, "all"), "members"), ((5, 1, "sequencer"), "total order")],
+    ("fields", "named"),
+    [
+        ({"trials": 0}, "trials"),
+        ({"members": 2}, "members"),
+        ({"ordering": "FIFO", "kill": "sequencer"}, "total order"),
+        ({"kill": "everybody"}, "leader, member"),
+    ],
 )
-def test_what_cannot_be_measured_is_refused(words: tuple[int, int, str], named: str) -> None:
-    members, trials, kill = words
+def test_what_cannot_be_measured_is_refused(fields: dict[str, Any], named: str) -> None:
     with pytest.raises(BadValue, match=named):
-        FailoverSetup(FIFO, members, trials, Kill.parse(kill))
+        FailoverSetup(**fields)
 
 
 def test_kinds_of_kills() -> None:
-    assert Kill.parse("all") == tuple(Kill)
-    assert Kill.parse("Leader") == (Kill.LEADER,)
-    with pytest.raises(BadValue, match="leader, member"):
-        Kill.parse("everybody")
-    assert Kill.SEQUENCER not in FailoverSetup(FIFO, 3, 1, Kill.parse("all")).wanted
-    assert all(FailoverSetup(kind, 3, 1, Kill.parse("all")).wanted == tuple(Kill) for kind in TOTAL)
+    assert FailoverSetup(kill="Leader").kills == ["leader"]
+    assert FailoverSetup(ordering="FIFO").kills == ["leader", "member", "registry"]
+    assert all(FailoverSetup(ordering=ordering).kills == [*KILLS] for ordering in TOTAL)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", daily_and_rest([*TOTAL, FIFO], 1), ids=lambda kind: kind.ordering)
-def test_survivors_of_every_kill_go_on(kind: Definition) -> None:
+@pytest.mark.parametrize("ordering", daily_and_rest([*TOTAL, Ordering.FIFO], 1))
+def test_survivors_of_every_kill_go_on(ordering: str) -> None:
     told: list[str] = []
-    setup = FailoverSetup(kind, 3, 2, Kill.parse("all"))
-    with Scenario() as scenario:
-        outcomes = list(measure(setup, scenario, told.append))
-    assert [outcome.kill for outcome in outcomes] == list(setup.wanted)
-    assert len(told) == 2 * len(outcomes)
-    for outcome in outcomes:
-        assert outcome.failed == 0
-        assert all(
-            0 < trial.first_s <= trial.resumed_s for trial in outcome.trials if trial.first_s and trial.resumed_s
-        )
-        assert all(a <= b for a, b in pairwise(outcome.resumed_s))
+    kills = FailoverSetup(ordering=ordering).kills
+    for kill in kills:
+        (found,) = FailoverSetup(ordering=ordering, members=3, trials=2, kill=kill).measure(told.append)
+        row = found.row
+        assert (row["kill"], row["failed"], found.wrong) == (kill, 0, [])
+        assert 0 < row["first_message_ms"]["median"] <= row["median_ms"] <= row["worst_ms"]
+    assert len(told) == 2 * len(kills)
 
 
 @pytest.mark.slow

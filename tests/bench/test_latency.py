@@ -10,11 +10,12 @@ import pytest
 
 from gcom.bench.latency.pacing import age, pace, stamped
 from gcom.bench.latency.stages import STAGES, Stamps, stages_ms
-from gcom.bench.latency.turns import AgeSpread, LatencyResult, LatencySetup, LatencyTurn, counted, measure
+from gcom.bench.latency.turns import AgeSpread, LatencyTurn, counted, result
 from gcom.bench.processes import usage
 from gcom.bench.processes.children import Report
+from gcom.bench.settings import LatencySetup
 from gcom.errors import BadValue
-from gcom.values.definition import Definition, Ordering
+from gcom.values.definition import Ordering
 
 OWN = AgeSpread(7.0, 8.0)
 LATE = AgeSpread(0.1, 0.2)
@@ -25,19 +26,19 @@ QUIET = {"wrong": [], "lost": 0, "cpu_s": 0.0, "switches": 0}
 @pytest.mark.parametrize(("ordering", "loop"), [(Ordering.FIFO, True), (Ordering.TOTAL, False)])
 def test_every_message_of_every_turn_is_measured(ordering: Ordering, loop: bool) -> None:
     told: list[str] = []
-    outcome = measure(LatencySetup(Definition("bench", ordering), 2, 1, 50, 64, 2.0, "pyro", loop), told.append)
-    assert outcome.wrong == []
-    assert len(outcome.turns) == len(told) == 2
-    row = outcome.row()
-    assert (row["ok"], row["lost"], row["loop"]) == (True, 0, loop)
-    assert outcome.setup.label == ("FIFO, a loop" if loop else "TOTAL")
-    assert set(row["cores"]) == {"m0", "m1", "registry"}  # type: ignore[call-overload]
-    assert set(row["waited"]) == set(row["cores"])  # type: ignore[call-overload]
-    assert all(turn.late.p50 > 0 and turn.own.p50 > 0 and turn.slowest.p50 > 0 for turn in outcome.turns)
-    assert row["ratio"] == pytest.approx(outcome.ratio, abs=0.01)
-    assert list(outcome.stages_ms) == list(STAGES)
-    assert all(length >= 0 for length in outcome.stages_ms.values())
-    assert sum(outcome.stages_ms.values()) > 0
+    setup = LatencySetup(ordering=ordering, members=2, rate=50, size=64, seconds=2.0, baseline="pyro", loop=loop)
+    (found,) = setup.measure(told.append)
+    row = found.row
+    assert (row["ok"], row["wrong"], row["lost"], row["loop"]) == (True, [], 0, loop)
+    assert setup.label == ("FIFO, a loop" if loop else "TOTAL")
+    assert [line.rpartition(" ")[2] for line in told] == ["pyro", "gcom"] * 2
+    assert [*row["cores"]] == [*row["waited"]] == ["m0", "m1", "registry"]
+    for ages in (row["latency_ms"], row["own_ms"], row["late_ms"], row["baseline"]["latency_ms"]):
+        assert len(ages["turns_p50"]) == 2
+        assert min(ages["turns_p50"]) > 0
+    assert list(row["stages_ms"]) == list(STAGES)
+    assert min(row["stages_ms"].values()) >= 0
+    assert sum(row["stages_ms"].values()) > 0
 
 
 @pytest.mark.parametrize(
@@ -51,16 +52,13 @@ def test_every_message_of_every_turn_is_measured(ordering: Ordering, loop: bool)
     ],
 )
 def test_what_cannot_be_measured_is_refused(fields: dict[str, Any], named: str) -> None:
-    valid = {"members": 3, "senders": 1, "rate": 1000, "size": 100, "seconds": 1.0}
     with pytest.raises(BadValue, match=named):
-        LatencySetup(Definition("bench"), **{**valid, **fields})
+        LatencySetup(**fields)
 
 
 def test_the_ratio_is_of_medians_over_turns() -> None:
-    turns = tuple(
-        LatencyTurn(AgeSpread(p50, 9.0), OWN, LATE, AgeSpread(0.5, 1.0), {}, {}, {}, 0, ()) for p50 in (1.0, 2.0, 90.0)
-    )
-    assert LatencyResult(LatencySetup(Definition("bench"), 3, 1, 10, 16, 3.0, "pyro"), turns, {}).ratio == 4.0
+    turns = [LatencyTurn(AgeSpread(p50, 9.0), OWN, LATE, {}, {}, {}, 0, ()) for p50 in (1.0, 2.0, 90.0)]
+    assert result(LatencySetup(baseline="pyro"), turns, [AgeSpread(0.5, 1.0)] * 3, {}).row["ratio"] == 4.0
 
 
 def test_the_slowest_receiver_and_the_slowest_sender_count_each_by_itself() -> None:
@@ -68,14 +66,8 @@ def test_the_slowest_receiver_and_the_slowest_sender_count_each_by_itself() -> N
     reports: dict[str, Report] = {
         name: {"ages_ns": far, "own_ns": own, "late_ns": own[:1], **QUIET} for name, (far, own) in ages.items()
     }
-    turn = counted(LatencySetup(Definition("bench"), 3, 2, 10, 16, 1.0), reports, 0.0, {}, 1.0, None)
+    turn = counted(LatencySetup(senders=2), reports, {}, {}, 1)
     assert (turn.slowest.p50, turn.own.p50, turn.late.p50) == (8e-6, 91e-6, 90e-6)
-
-
-def test_waiting_for_a_core_is_summed_over_processes() -> None:
-    waits = ({"m0": 0.1, "registry": 0.2}, {"m0": 1.0, "registry": 0.5}, {"m0": 9.0, "registry": 0.0})
-    turns = tuple(LatencyTurn(AgeSpread(1.0, 9.0), OWN, LATE, None, {}, waited, {}, 0, ()) for waited in waits)
-    assert LatencyResult(LatencySetup(Definition("bench"), 3, 1, 10, 16, 3.0, None), turns, {}).waited == 1.5
 
 
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="Linux alone tells how long a thread had no core")

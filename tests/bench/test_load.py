@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gcom.bench.throughput.load import CHUNK, SIZE_MIN, Pool, StreamJudge, percentile
+from gcom.bench.settings import SIZE_MIN
+from gcom.bench.throughput.load import CHUNK, Pool, StreamJudge, percentile
 
 SIZE = 40
 Messages = list[tuple[int, bytes]]

@@ -9,30 +9,30 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gcom.bench.failover.trials import FailoverResult, Kill, Trial
-from gcom.bench.idle.cost import IdleSetup
-from gcom.bench.latency.turns import LatencySetup
-from gcom.bench.performance import page, plots
+from gcom.bench.failover.trials import Trial, result
+from gcom.bench.frame import Setup
+from gcom.bench.performance import page
 from gcom.bench.performance.computer import Computer, commit
-from gcom.bench.performance.plan import FIFO, SAFE, Findings, PerformancePlan, measure, plan
-from gcom.bench.throughput.turns import ThroughputSetup
-from gcom.errors import BadValue, Unavailable
+from gcom.bench.performance.plan import plan
+from gcom.bench.performance.plots import Findings
+from gcom.bench.settings import EverythingSetup, FailoverSetup, IdleSetup, LatencySetup, ThroughputSetup
+from gcom.errors import BadValue
 
 MACHINE = Computer("a processor", 2, "a system", "3.11", 0.5, "abc")
 
 
 @pytest.mark.soak
 def test_all_is_measured_and_written(tmp_path: Path) -> None:
-    told: list[str] = []
-    single = tuple(LatencySetup(kind, 2, 1, 50, 100, 0.3, "pyro") for kind in (FIFO, SAFE))
-    flood = ThroughputSetup(FIFO, 2, 1, 100, 0.2, "frames")
-    idle = (IdleSetup(FIFO, 2, 2, 1.0),)
-    brief = PerformancePlan(single, idle, (flood,), None)
-    findings = measure(brief, told.append)
-    assert findings.wrong == []
-    assert len(told) == len(list(findings.rows())) == 4
-
-    found = replace(findings, failover=(FailoverResult(Kill.LEADER, (Trial(0.1, 0.25),)),))
+    single = LatencySetup(members=2, rate=50, seconds=0.3, baseline="pyro")
+    setups: dict[str, list[Setup]] = {
+        "single": [single, replace(single, ordering="TOTAL", safe=True)],
+        "idle": [IdleSetup(members=2, groups=2, seconds=1.0)],
+        "floods": [ThroughputSetup(members=2, senders=1, seconds=0.2, baseline="frames")],
+        "sessions": [],
+    }
+    found: Findings = {name: [(it, next(it.measure())) for it in measured] for name, measured in setups.items()}
+    kill = FailoverSetup(kill="leader")
+    found["failover"] = [(kill, result(kill, "leader", [Trial(0.1, 0.25)]))]
     written = page.write(tmp_path / "figures.md", found, MACHINE, quick=True)
     text = written[0].read_text("utf-8")
     assert all(
@@ -46,29 +46,20 @@ def test_all_is_measured_and_written(tmp_path: Path) -> None:
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
 
 
-def test_a_wrong_delivery_and_a_group_that_stood_still_are_told() -> None:
-    stuck = FailoverResult(Kill.LEADER, (Trial(None, None),))
-    found = Findings((), (), (), (stuck,))
-    assert found.wrong == ["1 groups did not go on: leader killed"]
-
-
 def test_the_quick_plan_measures_the_same_groups_in_less_time() -> None:
     quick, whole = plan(quick=True), plan(quick=False)
-    assert [it.kind for it in quick.single] == [it.kind for it in whole.single]
-    assert sum(it.seconds for it in quick.single) < 20 < sum(it.seconds for it in whole.single)
-    assert (quick.failover, whole.failover is None) == (None, False)
+    assert [type(it) for it in quick["single"]] == [type(it) for it in whole["single"]]
+    seconds = [sum(it.plain()["seconds"] for it in each["single"]) for each in (quick, whole)]
+    assert seconds[0] < 20 < seconds[1]
+    assert not quick["failover"]
+    assert whole["failover"]
 
 
-def test_where_it_cannot_be_written_is_said_before_the_measurement(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_it_cannot_be_written_is_said_before_the_measurement(tmp_path: Path) -> None:
     for path in (tmp_path / "page.html", tmp_path / "nowhere" / "page.md"):
         with pytest.raises(BadValue, match=r"NAME\.md"):
-            page.refuse(path)
-    page.refuse(tmp_path / "page.md")
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    with pytest.raises(Unavailable, match=r"gcom\[bench\]"):
-        plots.require()
+            EverythingSetup(out=path)
+    assert EverythingSetup(out=tmp_path / "page.md").needs() == (("bench", "psutil", "matplotlib"),)
 
 
 def test_the_commit_is_of_a_checkout(tmp_path: Path) -> None:

@@ -13,51 +13,47 @@ from typing import Any
 import pytest
 
 from gcom.bench.processes.children import Children
+from gcom.bench.settings import ThroughputSetup
 from gcom.bench.throughput.load import Sequence
-from gcom.bench.throughput.turns import BASELINES, ThroughputSetup, measure
 from gcom.errors import BadValue, Unavailable
-from gcom.values.definition import Definition, Multicast, Ordering
+from gcom.values.definition import Multicast, Ordering
 from tests.cases import daily_and_rest
 from tests.oracle import judge
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCHEMES = list(product(Ordering, Multicast))
-KINDS = [
-    Definition("bench", *scheme) for scheme in SCHEMES[::3] + SCHEMES[1::3] + SCHEMES[2::3]
-]  # the first four: both multicasts
+KINDS = SCHEMES[::3] + SCHEMES[1::3] + SCHEMES[2::3]  # the first four: both multicasts
+BRIEF: dict[str, Any] = {"members": 2, "senders": 1}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", daily_and_rest(KINDS, 2), ids=lambda kind: f"{kind.multicast}-{kind.ordering}")
-def test_every_delivery_is_right(kind: Definition) -> None:
-    outcome = measure(ThroughputSetup(kind, 3, 2, 100, 0.5))
-    assert outcome.wrong == []
-    assert outcome.ours.rate > 0
-    assert outcome.ratio is None
-    row = outcome.row()
-    assert (row["ok"], row["members"], row["senders"]) == (True, 3, 2)
+@pytest.mark.parametrize("kind", daily_and_rest(KINDS, 2), ids="-".join)
+def test_every_delivery_is_right(kind: tuple[Ordering, Multicast]) -> None:
+    ordering, multicast = kind
+    (result,) = ThroughputSetup(ordering=ordering, multicast=multicast, senders=2, seconds=0.5).measure()
+    row = result.row
+    assert (row["ok"], row["wrong"], row["members"], row["senders"]) == (True, [], 3, 2)
+    assert row["messages_per_s"] > 0
     assert "ratio" not in row
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("baseline", daily_and_rest(sorted(BASELINES, reverse=True), 1))
+@pytest.mark.parametrize("baseline", daily_and_rest(["tcp", "pysyncobj", "frames"], 1))
 def test_a_baseline_takes_turns_with_ours(baseline: str) -> None:
     told: list[str] = []
-    outcome = measure(ThroughputSetup(Definition("bench"), 2, 1, 100, 1.0, baseline), told.append)
-    assert outcome.wrong == []
-    row = outcome.row()
-    assert outcome.baseline is not None
-    assert row["ratio"] == pytest.approx(outcome.ours.rate / outcome.baseline.rate, abs=1e-3)
-    assert [side for line in told for side in (baseline, "gcom") if line.endswith(side)] == [baseline, "gcom"] * 2
+    (result,) = ThroughputSetup(**BRIEF, seconds=1.0, baseline=baseline).measure(told.append)
+    assert result.wrong == []
+    row = result.row
+    assert row["ratio"] == pytest.approx(row["messages_per_s"] / row["baseline_messages_per_s"], abs=1e-3)
+    assert [line.rpartition(" ")[2] for line in told] == [baseline, "gcom"] * 2
 
 
 @pytest.mark.slow
 def test_delivery_logs_are_written_and_their_cost_is_told(tmp_path: Path) -> None:
-    outcome = measure(ThroughputSetup(Definition("bench"), 2, 1, 50_000, 0.2, log=True, log_dir=tmp_path / "logs"))
-    assert outcome.wrong == []
-    row = outcome.row()
-    assert outcome.unlogged is not None
-    assert row["log_ratio"] == pytest.approx(outcome.ours.rate / outcome.unlogged.rate, abs=1e-3)
+    (result,) = ThroughputSetup(**BRIEF, size=50_000, seconds=0.2, log_dir=tmp_path / "logs").measure()
+    assert result.wrong == []
+    row = result.row
+    assert row["log_ratio"] == pytest.approx(row["messages_per_s"] / row["without_logs"]["messages_per_s"], abs=1e-2)
     report = judge(tmp_path / "logs")
     assert [group.failed() for group in report.groups.values()] == [{}, {}]
     assert sum(case.verdict == "PASS" for group in report.groups.values() for case in group.tallies.values()) > 2
@@ -75,13 +71,13 @@ def test_delivery_logs_are_written_and_their_cost_is_told(tmp_path: Path) -> Non
 )
 def test_what_cannot_be_measured_is_refused(fields: dict[str, Any], named: str) -> None:
     with pytest.raises(BadValue, match=named):
-        ThroughputSetup(Definition("bench"), **{"members": 3, "senders": 3, "size": 100, "seconds": 1.0, **fields})
+        ThroughputSetup(**fields)
 
 
 def test_delivery_logs_do_not_mix_with_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "precious").touch()
     with pytest.raises(BadValue, match="no empty folder"):
-        ThroughputSetup(Definition("bench"), 2, 1, 100, 1.0, log=True, log_dir=tmp_path)
+        ThroughputSetup(log=True, log_dir=tmp_path)
 
 
 def test_where_the_order_is_total_the_sequences_of_all_are_compared() -> None:
@@ -97,8 +93,8 @@ def test_where_the_order_is_total_the_sequences_of_all_are_compared() -> None:
 
 def test_a_child_that_fails_is_told_with_its_last_words() -> None:
     with Children() as children:
-        children.start("m0", "gcom.bench.throughput.frames", "not a plan")
-        with pytest.raises(Unavailable, match=r"'m0'.*ValueError"):
+        children.run("m0", "gcom.bench.throughput.frames:BareFrames", name="m0", setup={"size": 1})
+        with pytest.raises(Unavailable, match=r"'m0'.*BadValue"):
             children.gather("ready", ["m0"], 120)
 
 

@@ -9,28 +9,29 @@ from pathlib import Path
 import pytest
 
 from gcom import topics
-from gcom.bench.topics.duplicates import check_cost
-from gcom.bench.topics.measuring import TopicsBenchSetup, measure
+from gcom.bench.settings import TopicsBenchSetup
+from gcom.bench.topics.measuring import check_cost
 from gcom.bench.topics.ways import TURNS, way_costs
 from gcom.errors import BadValue
 
 
 def test_it_measures_all_of_it() -> None:
     told = list[str]()
-    row = measure(TopicsBenchSetup(100, 10), told.append).row()
+    (found,) = TopicsBenchSetup(size=100, commits=10).measure(told.append)
+    row = found.row
     assert (row["type"], row["size"]) == ("topics", 100)
     assert {"one", "producers", "batches", "check", "served", "effects", "p99_ms", "ways"} <= row.keys()
     assert len(told) == 10
     with pytest.raises(BadValue, match="commits must be 10"):
-        TopicsBenchSetup(100, 1)
+        TopicsBenchSetup(commits=1)
 
 
 def test_looking_for_duplicates_costs_little(tmp_path: Path) -> None:
     with topics.open(tmp_path / "app.db") as store:
-        cost = check_cost(store, bytes(1024), 20, 256)
+        checked_us, plain_us = check_cost(store, bytes(1024), 20, 256)
         assert store.topic("checked").info.next == store.topic("plain").info.next
     # 5 % is to be reached on a quiet machine; what reads the store for each message would cost many times that.
-    assert 0 < cost.checked_us < 1.5 * cost.plain_us
+    assert 0 < checked_us < 1.5 * plain_us
 
 
 def test_each_way_of_processing_has_its_commits(tmp_path: Path) -> None:

@@ -433,5 +433,5 @@ def test_one_large_message_is_let_in_while_the_window_has_any_room(monkeypatch: 
     net.until(lambda: net.delivered(b) == [MESSAGE])
     net.pass_ms(500)
     assert net.delivered(a) == [MESSAGE]
-    assert net.machines[a].pending == 2
+    assert net.machines[a].unsent_count == 2
     assert b in net.machines[a].waits_for

@@ -47,10 +47,10 @@ def test_a_member_alone_is_held_up_by_its_own_reading_only() -> None:
     net.form("a")
     net.slow.add(A)
     net.send(A, *["x"] * (limits.WINDOW_MESSAGES_MAX + 1))
-    assert net.machines[A].pending == 1
+    assert net.machines[A].unsent_count == 1
     assert net.machines[A].waits_for == "this process to read its own deliveries"
     net.handle(A, events.Consumed(A, 10, 10))
-    assert net.machines[A].pending == 0
+    assert net.machines[A].unsent_count == 0
 
 
 def test_scenario_12_a_slow_reader_holds_up_the_sender_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_scenario_12_a_slow_reader_holds_up_the_sender_and_is_named(monkeypatch:
     net.send(A, *["x"] * 100)
     net.pass_ms(1_000)
     assert len(net.delivered(C)) == 30
-    assert net.machines[A].pending == 70
+    assert net.machines[A].unsent_count == 70
     assert net.machines[A].waits_for == f"{C} to read its deliveries"
     net.slow.clear()
     net.handle(C, events.Consumed(A, 30, 30))
@@ -222,7 +222,7 @@ def test_a_leader_that_leaves_is_settled_and_the_next_in_age_leads() -> None:
     net = Network()
     net.form("a", "b", "c")
     net.send(A, "good bye")
-    net.until(lambda: net.machines[A].pending == 0)
+    net.until(lambda: net.machines[A].unsent_count == 0)
     net.leave(A)
     net.until(lambda: net.machines[A].stage is Stage.ENDED)
     net.until_view(B, C)

@@ -191,7 +191,8 @@ class Liar:
         marks = (view, held, consumed, stable, sent, safe, ordered, agreed)
         status = Status(*marks, *flags, leaving, partial=self._number(), receipt=receipt)
         unheard = {one: self._rng.getrandbits(limits.MEMBERS_MAX) & ~(1 << one) for one in range(5) if self._chance(5)}
-        status = status._replace(state=self._number(), needs_donor=self._chance(10), unheard=unheard)
+        # `arrived` is a number that was drawn already: one draw more would change what all seeds after it try.
+        status = status._replace(state=self._number(), needs_donor=self._chance(10), unheard=unheard, arrived=sent)
         control = tuple(self._control() for _ in range(self._rng.randint(0, 3)))
         runs = tuple(self._run() for _ in range(self._rng.randint(0, 2)))
         fragments = tuple(self._fragment() for _ in range(self._rng.randint(0, 2)))
@@ -260,7 +261,7 @@ class Victim:
         for peer in self.machine.peers:
             self._call(peer)
         self._carry_out(self.machine.handle(events.Tick(), self.net.now_ms))
-        if self.machine.stage is Stage.MEMBER and self.machine.pending < 3:
+        if self.machine.stage is Stage.MEMBER and self.machine.unsent_count < 3:
             self._carry_out(self.machine.handle(events.Submit(["z"]), self.net.now_ms))
         self.net.now_ms += 20
 

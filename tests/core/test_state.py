@@ -476,10 +476,10 @@ def test_a_joiner_that_waits_fills_the_windows_and_no_more(monkeypatch: pytest.M
     net.until(lambda: net.members(C) == {A, B, C})
     net.send(B, *["x"] * 100)
     net.pass_ms(1_000)
-    assert net.machines[B].pending == 70
+    assert net.machines[B].unsent_count == 70
     assert len(net.applications[C].queue.tail) < 40
     net.slow.clear()
-    net.until(lambda: net.same(A, B, C) and net.machines[B].pending == 0)
+    net.until(lambda: net.same(A, B, C) and net.machines[B].unsent_count == 0)
 
 
 def test_one_that_waits_and_ends_is_handed_nothing_but_its_end() -> None:

@@ -164,7 +164,7 @@ def test_what_there_is_room_for_goes_though_more_waits_and_the_reader_has_stoppe
     net.pass_ms(2 * limits.HEARTBEAT_MS)
     net.send(A, *["y"] * 10)
     net.pass_ms(2 * limits.HEARTBEAT_MS)
-    assert net.machines[A].pending == 8
+    assert net.machines[A].unsent_count == 8
 
 
 def test_a_window_of_a_few_messages_opens_for_each(monkeypatch: pytest.MonkeyPatch) -> None:

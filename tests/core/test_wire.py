@@ -1,4 +1,4 @@
-"""The wire is that of its version: who changes what is said raises PROTOCOL_VERSION. A mismatch is told clearly."""
+"""The wire is that of its version: the first change after a release raises PROTOCOL_VERSION. A mismatch is told."""
 
 from __future__ import annotations
 
@@ -50,8 +50,9 @@ from gcom.values.run import Fragment
 from gcom.values.view import View
 from tests.core.making import A, B, C, run
 
-# What the examples below come to, by version. Another wire under the same version lets two GComs misunderstand each
-# other: raise limits.PROTOCOL_VERSION once after each release, and write the new sum beside it.
+# What the examples below come to, and in which version. Another wire under the same version lets two released GComs
+# misunderstand each other. While the CHANGELOG says of this version "unreleased", only write the new sum. Else raise
+# limits.PROTOCOL_VERSION first, and write both here and in the CHANGELOG.
 SUMS = {3: 1136877912}
 
 VIEW = View(7, (A, B), ("a:1", "b:2"), started=False)

@@ -445,7 +445,7 @@ class Rests:
             assert not it._resting
 
         patch.setattr(reader.Reader, "end_rest", ending)
-        patch.setattr(reader, "REST_S", 3 * LIMIT_S)
+        patch.setattr(reader, "COALESCE_S", 3 * LIMIT_S)
 
     def begin(self, group: gcom.Group) -> list[str]:
         """Send until the reader of a group's node rests; return what was sent."""

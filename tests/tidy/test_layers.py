@@ -131,7 +131,6 @@ LAYERS = (
     Layer("gcom.bench.performance.plots", (*VALUES, "gcom.bench"), STDLIB | {"matplotlib"}),
     Layer("gcom.bench.latency.echo", ("gcom.bench",), STDLIB | {"Pyro5"}),  # the baseline is bare Pyro5
     Layer("gcom.bench.sessions", (*VALUES, "gcom", "gcom.bank", "gcom.sessions", "gcom.bench"), STDLIB),
-    Layer("gcom.bench.replicated.raft", ("gcom.bench",), STDLIB | {"pysyncobj"}),
     Layer("gcom.bench.replicated", (*VALUES, "gcom", "gcom.blocks", "gcom.replicated", "gcom.bench"), STDLIB),
     Layer(
         "gcom.bench",

@@ -16,6 +16,7 @@ import pytest
 from gcom import topics
 from gcom.errors import BadValue
 from gcom.topics import aio
+from tests.interrupts import cancel_each_step
 from tests.running import LIMIT_S, ROOT, environment
 
 
@@ -333,5 +334,46 @@ def test_functions_links_sources_and_transactions(place: str, new_place: Callabl
                 async with store.transaction() as tx:
                     tx.send(copy, "x")
             assert [it.text async for it in await copy.read()] == [f"{number}" for number in range(10)]
+
+    run(main)
+
+
+def test_messages_taken_together_are_not_lost_by_a_cancellation(place: str) -> None:
+    """1. A task has two messages of four. 2. It is cancelled. 3. The next task has all four, in their order."""
+
+    async def main() -> None:
+        async with aio.open(place) as store:
+            orders = await store.topic("orders")
+            sub = await orders.subscribe("s", after="earliest", tries=None)
+
+            async def check(found: list[aio.AsyncDelivery] | None) -> None:
+                got = found or []
+                while one := await sub.receive(0.0):
+                    got.append(one)
+                assert [it.text for it in got] == ["0", "1", "2", "3"]
+                await sub.ack(*got)
+                await orders.send_many("0123")
+
+            await orders.send_many("0123")
+            assert await cancel_each_step(lambda: sub.receive_many(4, 30.0), check) > 3
+            await sub.close()
+
+    run(main)
+
+
+def test_a_cancelled_close_is_completed(file_place: str) -> None:
+    async def main() -> None:
+        async def work() -> bool:
+            async with aio.open(file_place) as store:
+                await store.topic("orders")
+            return True
+
+        async def check(_: bool | None) -> None:
+            await until(ended)
+
+        async def ended() -> bool:
+            return not [it for it in threading.enumerate() if it.name.startswith("gcom")]
+
+        assert await cancel_each_step(work, check) > 3
 
     run(main)

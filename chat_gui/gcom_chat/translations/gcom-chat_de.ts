@@ -369,8 +369,8 @@
         <translation>jede Nachricht signieren; jedes Mitglied braucht ein Zertifikat</translation>
     </message>
     <message>
-        <source>sign each message: needs a certificate (Ctrl+R, with an invitation)</source>
-        <translation>jede Nachricht signieren: braucht ein Zertifikat (Strg+R, mit einer Einladung)</translation>
+        <source>sign each message: needs a certificate (Ctrl+R)</source>
+        <translation>jede Nachricht signieren: braucht ein Zertifikat (Strg+R)</translation>
     </message>
     <message>
         <source>&amp;Name</source>

@@ -29,11 +29,17 @@ class StateEnding:
         """End an iterator once the state is closed."""
         self._watches.add(watch)
 
+    @property
+    def begun(self) -> bool:
+        """Tell whether the state is being closed."""
+        return self._closing is not None
+
     async def __call__(self) -> None:
         """Close the state, once. Cancelled, it goes on in its thread."""
         if self._node.forked:
             return
-        await wait([self._opening])
+        if not self._opening.done():
+            await wait([self._opening])
         if self._closing is None:
             failed = self._opening.exception()
             self._closing = self._closer.post(lambda: None if failed else self._opening.result().close())
@@ -49,7 +55,7 @@ class StateEnding:
 
 
 async def end_given_up(node: AsyncNode, name: str) -> None:
-    """End a state of that name whose opening was cancelled, so that it can be opened again."""
+    """End a state of that name whose opening or closing was cancelled, so that it can be opened again."""
     for ending in list(node.kept):
-        if isinstance(ending, StateEnding) and ending.name == name and ending.given_up:
+        if isinstance(ending, StateEnding) and ending.name == name and (ending.given_up or ending.begun):
             await ending()

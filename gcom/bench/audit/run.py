@@ -11,116 +11,100 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from threading import Event, Thread
 from time import monotonic
-from typing import Annotated
 
 from gcom.bench.audit.logs import LogPlan, write_member
-from gcom.bench.benchmark import BenchSetup, Between, Tell
+from gcom.bench.frame import MEBIBYTE, BenchResult, BenchTable, JsonRow, Tell, filled
 from gcom.bench.processes import usage
+from gcom.bench.settings import START_DELIVERIES, AuditBenchSetup
 from gcom.errors import Unavailable
-from gcom.values import limits
+from gcom.values.definition import Ordering
 
 SAMPLE_S = 0.1  # a peak of memory that is shorter is missed; a sample costs a millisecond
-START_DELIVERIES = 10_000  # the input by which the start-up is measured
+COLUMNS = {
+    "deliveries": "{deliveries:,}",
+    "records": "{records:,}",
+    "log MiB": "{log_mib:,.0f}",
+    "seconds": "{seconds:,.1f}",
+    "deliveries/s": "{deliveries_per_s:,}",
+    "peak MiB": "{peak_mib:,.0f}",
+    "shuffled": "{shuffled:.4%}",
+    "verdict": "{verdict}",
+}
 TRIALS = 3  # the median of three: one that was disturbed does not count
 
 
-@dataclass(frozen=True, slots=True)
-class AuditBenchSetup(BenchSetup):
-    """The logs to make and to judge. `twice` measures half the input too, each three times."""
-
-    deliveries: Annotated[int, Between(1_000, 10**9)]
-    run_length: Annotated[int, Between(1, limits.RUN_MESSAGES_MAX)]
-    twice: bool = False
-    broken: bool = False
-    spark: bool = False  # else the engine that the command chooses
-
-    def refusal(self) -> str:
-        if self.twice and self.deliveries < 4 * START_DELIVERIES:
-            return f"to be measured twice, deliveries {self.deliveries} is not at least {4 * START_DELIVERIES}"
-        ordering = self.definition.ordering
-        if self.broken and not (ordering.is_fifo or ordering.is_total):
-            return f"a {ordering} group promises no order that a late delivery could break"
-        return ""
-
-    def plan(self, deliveries: int) -> LogPlan:
-        return LogPlan(self.members, deliveries, self.run_length, self.definition.ordering, self.broken)
-
-
-@dataclass(frozen=True, slots=True)
-class AuditBenchResult:
-    """The measurements of one audit: seconds, peak resident bytes, bytes read and shuffled, and its verdict."""
-
-    deliveries: int
-    records: int
-    log_bytes: int
-    seconds: float
-    peak_bytes: int
-    shuffle_bytes: int
-    verdict: str
-
-    def row(self) -> dict[str, object]:
-        """Return the result as one object of plain values; `shuffled` is a fraction of the input."""
-        return {
-            "deliveries": self.deliveries,
-            "records": self.records,
-            "log_bytes": self.log_bytes,
-            "seconds": round(self.seconds, 2),
-            "deliveries_per_s": round(self.deliveries / self.seconds),
-            "peak_bytes": self.peak_bytes,
-            "shuffled": round(self.shuffle_bytes / self.log_bytes, 6),
-            "verdict": self.verdict,
-        }
-
-
-def measure(setup: AuditBenchSetup, tell: Tell) -> Iterator[AuditBenchResult]:
+def measure(setup: AuditBenchSetup, tell: Tell) -> Iterator[BenchResult]:
     """Measure the start-up, then the whole; with `twice` half of it between them, and each three times.
 
     Raises Unavailable.
     """
-    usage.resident_bytes(os.getpid())  # without psutil it raises now, not after the logs are written
     sizes = [START_DELIVERIES, setup.deliveries]
     if setup.twice:
         sizes = [size for size in (START_DELIVERIES, setup.deliveries // 2, setup.deliveries) for _ in range(TRIALS)]
+    trials: list[JsonRow] = []
     with tempfile.TemporaryDirectory(prefix="gcom-audit-") as scratch:
-        records: dict[int, int] = {}
         for size in sizes:
             folder = Path(scratch) / str(size)
-            if size not in records:
+            if not folder.exists():
                 tell(f"writing logs of {size:,} deliveries")
-                records[size] = _write(folder, setup.plan(size))
+                records = _write(folder, setup, size)
             tell(f"auditing {size:,} deliveries")
-            yield _audit(folder, setup, size, records[size])
+            trials.append(_audit(folder, setup, size, records))
+            yield _result(setup, trials[-1])
+    if setup.twice:
+        times = growth(trials)
+        shown = f"x {times:.2f}" if times else "-"
+        notes = (
+            () if times else ("half of the input takes no longer than the start-up: measure with more --deliveries",)
+        )
+        row = {"twice_the_input": times and round(times, 2)}
+        yield BenchResult(
+            row, [BenchTable(_title(setup), [*COLUMNS], [("twice the input", "", "", shown)])], notes=notes
+        )
 
 
-def growth(outcomes: list[AuditBenchResult]) -> float | None:
+def _result(setup: AuditBenchSetup, trial: JsonRow) -> BenchResult:
+    # A broken log that passes is as wrong as a sound one that fails.
+    expected, verdict = "FAIL" if setup.broken else "PASS", trial["verdict"]
+    wrong = [] if verdict == expected else [f"the audit says {verdict} of logs that are to {expected}"]
+    sizes = {"log_mib": trial["log_bytes"] / MEBIBYTE, "peak_mib": trial["peak_bytes"] / MEBIBYTE}
+    return BenchResult(trial, [filled(_title(setup), COLUMNS, [trial | sizes])], wrong)
+
+
+def _title(setup: AuditBenchSetup) -> str:
+    return f"The audit of {setup.members} members' logs, runs of {setup.run_length} on average"
+
+
+def growth(trials: Sequence[JsonRow]) -> float | None:
     """Return the ratio of the times for the whole input and for half of it, each without the start-up (medians).
 
     None where half takes less than twice the start-up, whose noise would then be most of the difference.
     """
-    sizes = sorted({outcome.deliveries for outcome in outcomes})
+    sizes = sorted({trial["deliveries"] for trial in trials})
     # Without the start-up, which is alike for both: with it twice the input would seem to take less than twice the
     # time.
-    start, half, whole = (median(each.seconds for each in outcomes if each.deliveries == size) for size in sizes)
+    start, half, whole = (median(it["seconds"] for it in trials if it["deliveries"] == size) for size in sizes)
     return None if half < 2 * start else (whole - start) / (half - start)
 
 
-def _write(folder: Path, plan: LogPlan) -> int:
+def _write(folder: Path, setup: AuditBenchSetup, deliveries: int) -> int:
+    """Write the logs; return the number of records."""
+    plan = LogPlan(setup.members, deliveries, setup.run_length, Ordering(setup.ordering), setup.broken)
     # By all cores, as writing is not what is measured. Spawned: a fork would copy locks that other threads hold.
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         counts = [pool.submit(write_member, folder, plan, index) for index in range(plan.members)]
         return sum(count.result() for count in counts)
 
 
-def _audit(folder: Path, setup: AuditBenchSetup, deliveries: int, records: int) -> AuditBenchResult:
+def _audit(folder: Path, setup: AuditBenchSetup, deliveries: int, records: int) -> JsonRow:
     with tempfile.TemporaryDirectory(prefix="gcom-audit-") as scratch:
         home = Path(scratch)
         # By SPARK_CONF_DIR: the command has no option for an event log, and its users need none.
@@ -138,9 +122,17 @@ def _audit(folder: Path, setup: AuditBenchSetup, deliveries: int, records: int) 
         seconds = monotonic() - began
         if not (home / "audit.json").exists():
             raise Unavailable(f"the audit failed: {(home / 'said').read_text(errors='replace').strip()[-500:]}")
-        verdict = json.loads((home / "audit.json").read_text())["verdict"]
         size = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
-        return AuditBenchResult(deliveries, records, size, seconds, peak[0], _shuffled(home / "events"), verdict)
+        return {
+            "deliveries": deliveries,
+            "records": records,
+            "log_bytes": size,
+            "seconds": round(seconds, 2),
+            "deliveries_per_s": round(deliveries / seconds),
+            "peak_bytes": peak[0],
+            "shuffled": round(_shuffled(home / "events") / size, 6),  # a fraction of the input
+            "verdict": json.loads((home / "audit.json").read_text())["verdict"],
+        }
 
 
 def _configure(home: Path) -> None:

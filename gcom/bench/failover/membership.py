@@ -5,15 +5,14 @@ Real processes on loopback, all of them sending. A round of a scene gives a valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from statistics import median
 from time import monotonic
+from typing import NamedTuple
 
-from gcom.bench.benchmark import Figure, Goal, Tell
 from gcom.bench.failover.scenario import Reporter, Scenario
+from gcom.bench.frame import BenchResult, BenchTable, Tell, judgement
 from gcom.bench.processes.children import Report
 from gcom.errors import GComTimeout
 from gcom.runtime import fault_injection
@@ -24,6 +23,43 @@ PAUSE_S = 30.0  # at most; it ends a second after the others have gone on
 APART_S = 1.0  # the least time that a split lasts after it was noticed
 GENTLY_S = 0.2  # between a sender's messages, where what eight of them do to two processors would be measured
 START_S = 1.0  # for the order to join to reach all members
+
+
+class Goal(NamedTuple):
+    """A figure of a scene, and the bound for the worst or the median of its rounds."""
+
+    key: str
+    name: str
+    unit: str
+    most: float
+    by: str = "worst"
+
+    def shown(self, value: float | None) -> str:
+        return "never" if value is None else f"{value:.3g} {self.unit}".rstrip()
+
+    def result(self, values: Sequence[float | None]) -> BenchResult:
+        """Return the figure of all rounds; a None is a round in which it did not happen in time."""
+        there = [value for value in values if value is not None]
+        value = None
+        # A round in which it did not happen is worse than any number: the figure has none.
+        if there and len(there) == len(values):
+            # The worst, unless the goal says otherwise: a median would hide the one round that took too long.
+            value = median(there) if self.by == "median" else max(there)
+        met = value is not None and value <= self.most
+        row = {
+            "type": "figure",
+            "key": self.key,
+            "name": self.name,
+            "unit": self.unit,
+            # Under the name of what counts, `worst` or `median`: the key says how it was reckoned.
+            self.by: None if value is None else round(value, 3),
+            "rounds": [None if it is None else round(it, 3) for it in values],
+            "to_reach": self.most,
+            "met": met,
+        }
+        cells = [self.name, f"{len(values)}", self.by, self.shown(value), self.shown(self.most), judgement(met)]
+        columns = ("", "rounds", "which", "value", "to reach", "judgement")
+        return BenchResult(row, [BenchTable("Membership", columns, [cells])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +74,7 @@ class Scene:
 
     def rounds(self, kind: Definition, count: int, tell: Tell) -> list[tuple[float | None, ...]]:
         found = []
-        with ExitStack() as stack:
-            scenario = stack.enter_context(Scenario(_network(stack) if self.network else None))
+        with Scenario(self.network) as scenario:
             for number in range(1, count + 1):
                 found.append(self.play(scenario, kind))
                 values = zip(self.goals, found[-1], strict=True)
@@ -48,20 +83,12 @@ class Scene:
         return found
 
 
-def measure(kind: Definition, rounds: int, tell: Tell) -> Iterator[Figure]:
+def measure(kind: Definition, rounds: int, tell: Tell) -> Iterator[BenchResult]:
     """Play all scenes; `tell` is called after each round. Raises Unavailable or GComTimeout when a process fails."""
     for scene in SCENES:
         found = scene.rounds(kind, rounds * scene.times, tell)
         for place, goal in enumerate(scene.goals):
-            yield Figure(goal, tuple(values[place] for values in found))
-
-
-def _network(stack: ExitStack) -> dict[str, str]:
-    """Return the environment of processes whose faults come from a file."""
-    folder = stack.enter_context(TemporaryDirectory(prefix="gcom-bench-"))
-    path = Path(folder) / "faults"
-    path.touch()
-    return {fault_injection.VARIABLE: f"@{path}"}
+            yield goal.result([values[place] for values in found])
 
 
 def _after(
@@ -218,8 +245,3 @@ SCENES = (
         "two of three", _succession, (Goal("succession", "of three with two killed the last sends again", "s", 3.0),)
     ),
 )
-
-
-def steps(rounds: int) -> int:
-    """Return how many times `measure` calls `tell`."""
-    return rounds * sum(scene.times for scene in SCENES)

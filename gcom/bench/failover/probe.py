@@ -1,4 +1,4 @@
-"""`python -m gcom.bench.failover.probe NAME REGISTRY`: a member that sends without end and reports what happens to it.
+"""A member that sends without end and reports what happens to it.
 
 One process may be in many groups, one after the other. It is told to join, to flow (send a stamped message every few
 milliseconds), to watch (say when it has heard from all who are left), and to leave. CLOCK_MONOTONIC is one clock for
@@ -7,20 +7,23 @@ all processes of a machine, so a stamp of one process can be compared with a del
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import select
+import signal
 import struct
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any
 
 import gcom
+from gcom.bench.frame import JsonRow
 from gcom.bench.processes import child
 
-JOIN_S = 30.0  # a limit for what hangs, not a figure: no bench measures by it
 SEND_S = 30.0  # a send that waits longer is told as refused
 KEPT = 20_000  # deliveries; several seconds of all senders
 
@@ -58,15 +61,15 @@ class DeliveryWatch:
                 self.resumed.setdefault(seen.sender, seen.at)
         return len(self.resumed) == len(self.senders)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> JsonRow:
         return {"token": self.token, "first": max(self.first.values()), "resumed": max(self.resumed.values())}
 
 
 class ProbeProcess:
-    """The member; orders come in the main thread, events in one thread, sends in another."""
+    """The member. The parent's orders are its methods, called in the main thread; events and sends have their own."""
 
-    def __init__(self, name: str, registry: str) -> None:
-        self._node = gcom.connect(name, registry)
+    def __init__(self, node: gcom.Node) -> None:
+        self._node = node
         self._lock = threading.Lock()
         # With an end: a probe lives through hundreds of trials, and a watch is only ever about the last seconds.
         self._seen: deque[SeenDelivery] = deque(maxlen=KEPT)
@@ -77,25 +80,14 @@ class ProbeProcess:
         self._stop = threading.Event()
         self._stop.set()
 
-    def obey(self, order: dict[str, Any]) -> None:
-        match order["say"]:
-            case "join":
-                self._join(order)
-            case "flow":
-                self._flow(order["every_s"])
-            case "watch":
-                gone, senders = order["gone"], frozenset(order["senders"])
-                self._begin_watch(DeliveryWatch(order["token"], order["since"], senders, gone))
-            case "leave":
-                self._leave()
-
-    def _join(self, order: dict[str, Any]) -> None:
-        definition = gcom.Definition.parse(order["group"], order["ordering"], order["multicast"], safe=order["safe"])
-        wait_until(order["at"])
+    def join(self, definition: JsonRow, at: float | None, state: bool) -> None:
+        """Join at that instant, if given; with `state` hand over what was counted, and take it."""
+        wanted = gcom.Definition.parse(**definition)
+        wait_until(at)
         at = monotonic()
-        give, take = (self._get_state, self._set_state) if order["state"] else (None, None)
+        give, take = (self._get_state, self._set_state) if state else (None, None)
         self._counts = Counter()
-        group = self._node.join(definition.group, create=definition, get_state=give, set_state=take, timeout_s=JOIN_S)
+        group = self._node.join(wanted.group, create=wanted, get_state=give, set_state=take, timeout_s=child.JOIN_S)
         with self._lock:
             # Reports of the group before must not answer a wait that is about this one.
             self._seen.clear()
@@ -138,9 +130,9 @@ class ProbeProcess:
             self._seen.append(seen)
             self._show_to_watch(seen)
 
-    def _begin_watch(self, watch: DeliveryWatch) -> None:
+    def watch(self, token: int, since: float, senders: list[str], gone: str) -> None:
         with self._lock:
-            self._watch = watch
+            self._watch = DeliveryWatch(token, since, frozenset(senders), gone)
             # What is waited for may have come before the order to wait.
             for seen in self._seen:
                 self._show_to_watch(seen)
@@ -152,23 +144,23 @@ class ProbeProcess:
             self._watch = None
             child.say("seen", **watch.report())
 
-    def _flow(self, every_s: float) -> None:
+    def flow(self, every_s: float) -> None:
         assert self._group is not None, "told to join before"
         self._stop = threading.Event()
         arguments = (self._group, self._stop, every_s)
         # A thread per flow: a send may wait for a whole failover, and orders must be heard meanwhile.
         threading.Thread(target=_send_all, args=arguments, name="sends", daemon=True).start()
 
-    def _leave(self) -> None:
+    def leave(self) -> JsonRow:
         assert self._group is not None, "told to join before"
         self._stop.set()
         at = monotonic()
         self._group.leave()
-        child.say("left", at=at)
+        return {"at": at}
 
-    def close(self) -> None:
+    def stop(self) -> None:
+        """Send no more."""
         self._stop.set()
-        self._node.close()
 
 
 def wait_until(at: float | None) -> None:
@@ -194,15 +186,25 @@ def _send_all(group: gcom.Group, stop: threading.Event, every_s: float) -> None:
             refused = True
 
 
-def main() -> None:
-    """Live until standard input ends."""
-    probe = ProbeProcess(*sys.argv[1:])
-    child.say("ready")
-    while (order := child.heard()) is not None:
-        probe.obey(order)
-    probe.close()
-    child.end()
+@contextlib.contextmanager
+def probe(name: str, registry: str) -> Iterator[ProbeProcess]:
+    with gcom.connect(name, registry) as node:
+        made = ProbeProcess(node)
+        yield made
+        made.stop()
 
 
-if __name__ == "__main__":
-    main()
+def pause(process: int, seconds: float) -> None:
+    """Stop a process until the parent lets it go on, or for so long; report the time of each.
+
+    A process that is stopped cannot see that its parent is gone. This one sees it, so nothing stays stopped for ever.
+    """
+    with contextlib.suppress(ProcessLookupError):  # it ended
+        at = monotonic()
+        os.kill(process, signal.SIGSTOP)
+        child.say("stopped", at=at)
+        # Until its parent lets it go, dies, or the time is over: in each case the stopped process goes on.
+        select.select([sys.stdin], [], [], seconds)
+        at = monotonic()
+        os.kill(process, signal.SIGCONT)
+        child.say("continued", at=at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -57,15 +57,13 @@ class Reporter:
 
 
 class Scenario:
-    """A registry and its members; none is left when the `with` block ends.
+    """A registry and its members; none is left when the `with` block ends. With `network`, `set_faults` works."""
 
-    With faults from a file in the `environment`, that file is changed by `set_faults`.
-    """
-
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        self.children = Children(environment)
+    def __init__(self, network: bool = False) -> None:
         self._data = TemporaryDirectory(prefix="gcom-bench-")  # of the registry, for when it starts again
-        self._faults = Path((environment or {}).get(fault_injection.VARIABLE, "@").removeprefix("@"))
+        self._faults = Path(self._data.name) / "faults"
+        self._faults.touch()
+        self.children = Children({fault_injection.VARIABLE: f"@{self._faults}"} if network else None)
         self.registry = ""
         self.members: dict[str, Reporter] = {}
         self._tokens = itertools.count(1)
@@ -76,11 +74,11 @@ class Scenario:
         if REGISTRY not in self.children:
             # A registry that starts again takes its old port and folder: that is what members look for.
             port = names.split_address(self.registry)[1] if self.registry else 0
-            self.registry = self.children.start_registry(port, self._file, Path(self._data.name))
+            self.registry = self.children.start_registry(port, self._file, Path(self._data.name) / "registry")
         for name in [f"m{place}" for place in range(count)]:
             if name not in self.members:
                 self.members[name] = Reporter(name)
-                self.children.start(name, "gcom.bench.failover.probe", name, self.registry)
+                self.children.run(name, "gcom.bench.failover.probe:probe", name=name, registry=self.registry)
         self.until_all(self.members.values(), lambda it: it.said("ready"), START_S, "it is ready")
 
     def form_group(self, kind: Definition, at: float | None = None, state: bool = False) -> list[Reporter]:
@@ -107,8 +105,8 @@ class Scenario:
         return members
 
     def join(self, one: Reporter, kind: Definition, group: str, at: float | None = None, state: bool = False) -> None:
-        words = {"ordering": kind.ordering, "multicast": kind.multicast, "safe": kind.safe, "state": state}
-        self.children.tell(one.name, "join", group=group, at=at, **words)
+        definition = {"group": group, "ordering": kind.ordering, "multicast": kind.multicast, "safe": kind.safe}
+        self.children.tell(one.name, "join", definition=definition, at=at, state=state)
 
     def flow(self, members: list[Reporter], every_s: float | None = None) -> None:
         """Have each of them send a message every so often, until each hears all."""
@@ -130,7 +128,7 @@ class Scenario:
     def leave(self, members: Iterable[Reporter]) -> None:
         for member in members:
             self.children.tell(member.name, "leave")
-        self.until_all(members, lambda it: it.said("left"), SETTLE_S, "it has left")
+        self.until_all(members, lambda it: it.said("leave"), SETTLE_S, "it has left")
 
     def kill(self, name: str) -> float:
         """Kill a member or the registry; return the time."""
@@ -143,9 +141,9 @@ class Scenario:
     def pause(self, member: Reporter, limit_s: float) -> float:
         """Pause one, for `limit_s` seconds at most; return the time."""
         name = f"pauser of {member.name}"
-        # By a process of its own: whoever stops another with SIGSTOP must live to let it go on (pauser.py).
-        paused = str(self.children.process_id(member.name))
-        self.children.start(name, "gcom.bench.processes.pauser", paused, str(limit_s))
+        # By a process of its own: whoever stops another with SIGSTOP must live to let it go on (probe.py).
+        paused = self.children.process_id(member.name)
+        self.children.run(name, "gcom.bench.failover.probe:pause", process=paused, seconds=limit_s)
         return float(self.children.gather("stopped", [name], START_S, self._file)[name]["at"])
 
     def go_on(self, member: Reporter) -> float:

@@ -1,22 +1,20 @@
-"""A member that sends at a steady rate: `python -m gcom.bench.latency.member NAME RATE SIZE HOW REGISTRY ...`."""
+"""A member that sends at a steady rate, in turns."""
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic
-from typing import Any
 
 import gcom
-from gcom.bench.benchmark import parse
+from gcom.bench.frame import JsonRow
 from gcom.bench.latency.pacing import age, pace, stamped
 from gcom.bench.latency.stages import Stamps
 from gcom.bench.processes import child, usage
+from gcom.bench.settings import LatencySetup
 
-JOIN_S = 30.0  # a limit for what hangs, not a figure
-STALL_S = 10.0  # nothing delivered for so long: the rest is missing
-POLL_S = 0.01  # only to see the end: ages are taken from stamps
 WATCHED_MAX = 10_000  # messages of a turn whose stages are told; the last ones
 
 
@@ -64,72 +62,56 @@ class Listener:
 
     def wait_for(self, count: int) -> None:
         """Wait until so many were delivered, or nothing more comes."""
-        pause, seen, polls = threading.Event(), -1, 0
-        while self.count < count and polls * POLL_S < STALL_S:
-            pause.wait(POLL_S)
-            polls = polls + 1 if self.count == seen else 0
-            seen = self.count
+        child.wait_for_deliveries(lambda: self.count, count)
         if self.count != count:
             self.wrong[f"{self.count} delivered of {count} sent"] += 1
 
 
-class Turns:
-    """The part of this member in each turn."""
+class PacedMember:
+    """The part of this member in each turn: its methods are the parent's orders."""
 
-    def __init__(self, group: gcom.Group, listener: Listener, rate: float, size: int) -> None:
+    def __init__(self, group: gcom.Group, setup: LatencySetup) -> None:
         self._group = group
-        self._listener = listener
-        self._rate = rate
-        self._size = size
+        self._setup = setup
+        self._listener = Listener(group, setup.definition.ordering.is_fifo, setup.loop)
 
-    def take(self, order: dict[str, Any]) -> dict[str, object]:
-        """Send and listen as told; return what came of it."""
+    def begin(self) -> None:
+        """Forget the turn before, which each member must have done when the first message is sent."""
+        self._listener.begin()
+
+    def take(self, sends: bool, seconds: float, count: int) -> JsonRow:
+        """Send and listen until `count` messages were delivered; return what came of it."""
         # Before the first send, and read after the last delivery: what sending and receiving cost is in it, and
         # waiting costs nothing.
         began_s, switched = usage.cpu_s(), usage.switches()
-        late_ns = []
-        if order["sends"]:
-            late_ns = pace(self._rate, order["seconds"], lambda number: self._group.send(stamped(number, self._size)))
+        rate, size = self._setup.rate / self._setup.senders, self._setup.size
+        late_ns = pace(rate, seconds, lambda number: self._group.send(stamped(number, size))) if sends else []
         listener = self._listener
-        listener.wait_for(order["count"])
+        listener.wait_for(count)
         used = {"cpu_s": usage.cpu_s() - began_s, "switches": usage.switches() - switched}
         ages = {"ages_ns": sorted(listener.ages_ns), "own_ns": sorted(listener.own_ns), "late_ns": sorted(late_ns)}
         return {**ages, "lost": listener.lost, "wrong": list(listener.wrong), **used}
 
-    def take_watched(self, order: dict[str, Any]) -> dict[str, object]:
-        """Take a turn, and tell the stamps of its messages, too."""
+    def take_watched(self, sends: bool, seconds: float, count: int) -> JsonRow:
+        """Take a turn; return the stamps of its messages."""
         self._listener.taken_s = taken_s = dict[tuple[str, int], float]()
         with self._group.watch(WATCHED_MAX) as watch:
-            result = self.take(order)
+            self.take(sends, seconds, count)
             traces = watch.take()
         # Without messages that this listener had not taken: their last stage has no end.
-        rows = [
+        stamps = [
             Stamps(it.sender, it.number, it.sent_s, it.received_s, it.ordered_s, it.delivered_s, at)
             for it in traces
             if (at := taken_s.get((it.sender, it.number)))
         ]
-        return {**result, "stamps": rows}
+        return {"stamps": stamps}
 
 
-def main() -> None:
-    """Take turns as told, until standard input ends."""
-    name, rate, size, how, *words = sys.argv[1:]
-    registry, definition, (members,) = parse(words)
-    node = gcom.connect(name, registry)
-    group = node.join(definition.group, create=definition, timeout_s=JOIN_S)
-    listener = Listener(group, definition.ordering.is_fifo, how == "loop")
-    turns = Turns(group, listener, float(rate), int(size))
-    group.wait_for_members(int(members), JOIN_S)
-    child.say("ready")
-    while (order := child.heard()) is not None:
-        listener.begin()
-        # In two steps: when the first message is sent, each member must have forgotten the turn before.
-        child.say("begun")
-        order = child.hear("go")
-        child.say("taken", **(turns.take_watched(order) if order["watched"] else turns.take(order)))
-    node.close()
-    child.end()
-
-
-if __name__ == "__main__":
-    main()
+@contextmanager
+def member(name: str, setup: JsonRow, registry: str) -> Iterator[PacedMember]:
+    wanted = LatencySetup(**setup)
+    with gcom.connect(name, registry) as node:
+        group = node.join(wanted.definition.group, create=wanted.definition, timeout_s=child.JOIN_S)
+        paced = PacedMember(group, wanted)
+        group.wait_for_members(wanted.members, child.JOIN_S)
+        yield paced

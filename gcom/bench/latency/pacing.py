@@ -8,7 +8,6 @@ from collections.abc import Callable
 from time import monotonic_ns
 
 _STAMP = struct.Struct("!QQ")  # number, time
-SIZE_MIN = _STAMP.size
 
 
 def pace(rate: float, seconds: float, send: Callable[[int], object]) -> list[int]:
@@ -16,7 +15,7 @@ def pace(rate: float, seconds: float, send: Callable[[int], object]) -> list[int
 
     A call that comes late does not delay the rest.
     """
-    # Rounded as by `LatencySetup.count`: receivers wait for just so many.
+    # Rounded as by the parent: receivers wait for just so many.
     count = max(1, round(rate * seconds))
     began_ns = monotonic_ns()
     late_ns = []

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import logging
 import re
+from collections.abc import Iterable
 from typing import Any
 
+from gcom.bench.frame import BenchResult, JsonRow, Setup
 from gcom.bench.latency.stages import STAGES
-from gcom.bench.latency.turns import LatencyResult
-from gcom.bench.performance.plan import Findings
-from gcom.bench.throughput.turns import ThroughputResult
-from gcom.errors import ExtraMissing
+
+Measured = tuple[Setup, BenchResult]
+Findings = dict[str, list[Measured]]  # by section
 
 _STYLE: Any = {
     "svg.fonttype": "none",  # text stays text
@@ -25,15 +25,19 @@ _COLORS = ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3", "#937860")
 _OURS, _OTHER = _COLORS[:2]
 
 
-def require() -> None:
-    """Raise ExtraMissing where Matplotlib is not installed."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise ExtraMissing("matplotlib is not installed, which draws the plots: pip install 'gcom[bench]'")
+def labelled(found: Iterable[Measured]) -> list[JsonRow]:
+    """Return the rows of figures, each with the promises of its group."""
+    return [{"label": getattr(it, "label", getattr(it, "kind", "")), **result.row} for it, result in found]
+
+
+def small(findings: Findings) -> list[Measured]:
+    """Return the measurements of small messages at a steady rate, whose stages are shown."""
+    size = findings["single"][0][1].row["size"]
+    return [it for it in findings["single"] if it[1].row["size"] == size]
 
 
 def plots(findings: Findings) -> dict[str, str]:
     """Return each plot's SVG, by its name."""
-    require()
     import matplotlib
 
     # No pyplot, which keeps every figure in a table of its own, and looks for a display.
@@ -42,7 +46,7 @@ def plots(findings: Findings) -> dict[str, str]:
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of its font cache otherwise
     found: dict[str, str] = {}
     draws: Any = {"stages": _draw_stages, "floods": _draw_floods}
-    parts: Any = {"stages": paced(findings), "floods": findings.floods}
+    parts: Any = {"stages": small(findings), "floods": findings["floods"]}
     with matplotlib.rc_context(_STYLE):
         for name, draw in draws.items():
             figure = Figure(figsize=(8.0, 3.0), layout="constrained", facecolor="white")
@@ -51,17 +55,13 @@ def plots(findings: Findings) -> dict[str, str]:
     return found
 
 
-def paced(findings: Findings) -> list[LatencyResult]:
-    """Return the measurements of small messages at a steady rate, whose stages are shown."""
-    return [it for it in findings.single if it.setup.size == findings.single[0].setup.size]
-
-
-def _draw_stages(figure: Any, results: list[LatencyResult]) -> None:
+def _draw_stages(figure: Any, found: list[Measured]) -> None:
     axis = figure.subplots()
-    kinds = [it.setup.label for it in results]
+    rows = labelled(found)
+    kinds = [row["label"] for row in rows]
     lefts = [0.0] * len(kinds)
     for color, stage in zip(_COLORS, STAGES, strict=False):
-        lengths = [it.stages_ms.get(stage, 0.0) for it in results]
+        lengths = [row["stages_ms"].get(stage, 0.0) for row in rows]
         # Laid end to end: the whole bar is about a message's way.
         axis.barh(kinds, lengths, left=lefts, color=color, label=stage, height=0.6)
         lefts = [left + length for left, length in zip(lefts, lengths, strict=True)]
@@ -70,16 +70,16 @@ def _draw_stages(figure: Any, results: list[LatencyResult]) -> None:
     axis.legend(ncols=len(STAGES), loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
 
 
-def _draw_floods(figure: Any, results: tuple[ThroughputResult, ...]) -> None:
+def _draw_floods(figure: Any, found: list[Measured]) -> None:
     axis = figure.subplots()
-    names = [f"{it.setup.kind}, {it.setup.size} B, {it.setup.senders} of {it.setup.members} send" for it in results]
-    places = range(len(results))
-    axis.barh([at - 0.2 for at in places], [it.ours.rate / 1e3 for it in results], 0.4, color=_OURS, label="GCom")
-    there = [(at, it) for at, it in enumerate(results) if it.baseline]
-    rates = [it.baseline.rate / 1e3 for _, it in there if it.baseline]
-    axis.barh([at + 0.2 for at, _ in there], rates, 0.4, color=_OTHER, label="baseline")
-    for (at, it), rate in zip(there, rates, strict=True):
-        axis.text(rate, at + 0.2, f" {it.setup.baseline}", va="center", fontsize=7)
+    rows = labelled(found)
+    names = ["{label}, {size} B, {senders} of {members} send".format_map(row) for row in rows]
+    places = range(len(rows))
+    axis.barh([at - 0.2 for at in places], [it["messages_per_s"] / 1e3 for it in rows], 0.4, color=_OURS, label="GCom")
+    rates = [it["baseline_messages_per_s"] / 1e3 for it in rows]
+    axis.barh([at + 0.2 for at in places], rates, 0.4, color=_OTHER, label="baseline")
+    for at, row in enumerate(rows):
+        axis.text(rates[at], at + 0.2, f" {row['baseline']['kind']}", va="center", fontsize=7)
     # The first one on top, as in the page's table.
     axis.set_yticks(list(places), names)
     axis.invert_yaxis()

@@ -6,7 +6,13 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Callable
+from time import monotonic
 from typing import Any, NoReturn
+
+JOIN_S = 30.0  # a limit for what hangs, not a figure
+STALL_S = 10.0  # nothing delivered for this long: the rest is missing
+POLL_S = 0.01  # only to see the end: latencies are taken from stamps
 
 _saying = threading.Lock()  # a report of one thread is not cut by another's
 
@@ -37,6 +43,27 @@ def hear(*kinds: str) -> dict[str, Any]:
         os._exit(1)
     assert order["say"] in kinds, f"told {order['say']} in place of {kinds}"
     return order
+
+
+def obey(obeying: object) -> None:
+    """Say `ready`, then carry out each order by the method of its name, until the parent closes its end.
+
+    What a method returns is reported as of that order. An `address` of the object is reported as it is ready.
+    """
+    say("ready", address=getattr(obeying, "address", ""))
+    while (order := heard()) is not None:
+        kind = order.pop("say")
+        say(kind, **(getattr(obeying, kind)(**order) or {}))
+
+
+def wait_for_deliveries(count: Callable[[], int], wanted: int) -> None:
+    """Wait until so many were counted, or none came for STALL_S."""
+    pause, seen, seen_at = threading.Event(), -1, monotonic()
+    # Progress is what counts: on a slow machine a turn takes longer, and is no failure.
+    while seen < wanted and monotonic() - seen_at < STALL_S:
+        pause.wait(POLL_S)
+        if count() != seen:
+            seen, seen_at = count(), monotonic()
 
 
 def wait_for_release() -> None:

@@ -22,6 +22,7 @@ from time import monotonic
 from types import TracebackType
 from typing import IO, Any, Self
 
+from gcom.bench.frame import GroupSetup
 from gcom.errors import GComTimeout, Unavailable
 from gcom.values import names
 from gcom.values.names import Address
@@ -110,6 +111,16 @@ class Children:
         command = [sys.executable, "-m", module, *arguments]
         self._children[name] = _Child(name, command, self._inbox, self._environment)
 
+    def run(self, name: str, function: str, /, **arguments: object) -> None:
+        """Have a process of its own obey by what a function returns, named as `module:function`; it may be a class."""
+        self.start(name, "gcom.bench.processes", function)
+        self.tell(name, "run", **arguments)
+
+    def run_members(self, function: str, setup: GroupSetup, **arguments: object) -> None:
+        """Call a function in a process for each member of the group, with its name and the setup's plain values."""
+        for name in setup.names:
+            self.run(name, function, name=name, setup=setup.plain(), **arguments)
+
     def __contains__(self, name: str) -> bool:
         return name in self._children
 
@@ -130,12 +141,18 @@ class Children:
             raise Unavailable(f"gcom-registry did not say that it is ready: {' '.join(ready)!r}")
         return names.address(ready[2])
 
-    def tell(self, name: str, say: str, **fields: object) -> None:
+    def tell(self, name: str, say: str, /, **fields: object) -> None:
         self._children[name].tell({"say": say, **fields})
 
-    def tell_all(self, names: Iterable[str], say: str, **fields: object) -> None:
+    def tell_all(self, names: Iterable[str], say: str, /, **fields: object) -> None:
         for name in names:
             self.tell(name, say, **fields)
+
+    def ask(self, whom: Iterable[str], order: str, quiet_s: float, /, **fields: object) -> dict[str, Report]:
+        """Give each of `whom` an order; return their reports of it. Raises as `gather` does."""
+        whom = list(whom)
+        self.tell_all(whom, order, **fields)
+        return self.gather(order, whom, quiet_s)
 
     def release(self, name: str) -> None:
         self._children[name].release()
@@ -158,7 +175,7 @@ class Children:
         quiet_s: float,
         other: Callable[[str, Report], None] = lambda _name, _report: None,
     ) -> dict[str, Report]:
-        """Return one report of that kind from each of `whom`; all other reports go to `other`.
+        """Return one report of that kind from each of `whom`, by name; all other reports go to `other`.
 
         Raises GComTimeout when nothing at all was said for `quiet_s` seconds, Unavailable when a child ended.
         """
@@ -176,7 +193,7 @@ class Children:
                 found[name] = report
             else:
                 other(name, report)
-        return found
+        return dict(sorted(found.items()))
 
     def hear(self, limit_s: float) -> tuple[str, Report] | None:
         """Return the next report and its child; None: nothing in time. Raises Unavailable when a child ended."""
@@ -246,13 +263,11 @@ def _wait(child: _Child, deadline: float) -> None:
 
 
 def _report(line: bytes) -> Report:
-    """Parse a line as a report; a line that is no JSON object becomes a report of its text."""
+    """Parse a line as a report; a line of a program that knows no reports becomes one of its text."""
     # gcom-registry speaks for people: its one line is no JSON, and `start_registry` reads it as text.
     text = line.decode(errors="replace").strip()
-    if text.startswith("{"):
-        report: Report = json.loads(text)
-        return report
-    return {"say": "line", "text": text}
+    report: Report = json.loads(text) if text.startswith("{") else {}
+    return report if "say" in report else {"say": "line", "text": text}
 
 
 def _path() -> str:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import resource
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gcom.errors import ExtraMissing, Unavailable
+from gcom.errors import Unavailable
 
 if TYPE_CHECKING:
     import psutil
-
-_NO_PSUTIL = "psutil is not installed, which measures processes: pip install 'gcom[bench]'"
 
 
 def cpu_s() -> float:
@@ -40,10 +37,7 @@ def waited_s_of(process: int) -> float:
 
 
 def cpu_s_of(process: int) -> float:
-    """Return the seconds of processor time of another process, in hundredths.
-
-    Raises Unavailable if it is gone, or psutil is not installed.
-    """
+    """Return the seconds of processor time of another process, in hundredths. Raises Unavailable if it is gone."""
     times = _process(process).cpu_times()
     return float(times.user + times.system)
 
@@ -58,12 +52,11 @@ def peak_bytes() -> int:
 def resident_bytes(process: int, descendants: bool = False) -> int:
     """Return the memory that a process has resident now, with all its descendants if wanted.
 
-    Raises Unavailable if one of them is gone, or psutil is not installed.
+    Raises Unavailable if one of them is gone.
     """
-    # `_process` first, which says how to install it. Imported here, as benches without memory figures need no psutil.
-    parent = _process(process)
     import psutil
 
+    parent = _process(process)
     try:
         family = [parent, *(parent.children(recursive=True) if descendants else ())]
         return sum(int(each.memory_info().rss) for each in family)
@@ -71,18 +64,10 @@ def resident_bytes(process: int, descendants: bool = False) -> int:
         raise Unavailable(f"process {error.pid} is gone, whose memory was to be measured") from error
 
 
-def require() -> None:
-    """Raise ExtraMissing where psutil is not installed, which a long measurement needs at its end."""
-    if importlib.util.find_spec("psutil") is None:
-        raise ExtraMissing(_NO_PSUTIL)
-
-
 def _process(process: int) -> psutil.Process:
-    """Return another process; raises Unavailable if it is gone, or psutil is not installed."""
-    try:
-        import psutil
-    except ImportError as error:
-        raise ExtraMissing(_NO_PSUTIL) from error
+    # Imported here, as benches without figures of other processes need no psutil.
+    import psutil
+
     try:
         return psutil.Process(process)
     except psutil.NoSuchProcess as error:

@@ -8,16 +8,16 @@ import shutil
 import socket
 import subprocess
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
 from statistics import median
-from time import monotonic, perf_counter
+from time import monotonic
 from typing import NamedTuple
 
+from gcom.bench.frame import rate, times_ms
 from gcom.bench.processes.children import START_S, Children
 from gcom.errors import ExtraMissing, Unavailable
 
@@ -25,8 +25,7 @@ CLIENTS = 64
 SIZE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineFigures:
+class BaselineFigures(NamedTuple):
     """The time of a single command, and the rate of many under way; that of GCom is to be `times` as high."""
 
     single_ms: float
@@ -34,33 +33,22 @@ class BaselineFigures:
     times: float
     durable: bool
 
-    def plain(self) -> dict[str, float]:
-        """Return the figures by name."""
-        return {"single_ms": self.single_ms, "many_per_s": self.many_per_s}
 
-
-class Baseline(NamedTuple):
-    """Another system: what it needs, and how it is measured."""
-
-    require: Callable[[], None]
-    measure: Callable[[Children, Path, int], BaselineFigures]
-
-
-def _etcd_required() -> None:
+def refuse_etcd() -> None:
+    """Raise ExtraMissing where etcd is not installed."""
     if shutil.which("etcd") is None:
         raise ExtraMissing("etcd is not installed: apt install etcd-server, or put the command etcd on the PATH")
 
 
-def _etcd(_children: Children, folder: Path, commands: int) -> BaselineFigures:
+def measured_etcd(_children: Children, folder: Path, commands: int) -> BaselineFigures:
     with _etcd_servers(folder) as ports:
         _await_etcd(ports[0])
         with ExitStack() as stack, ThreadPoolExecutor(CLIENTS) as pool:
             clients = [stack.enter_context(closing(_EtcdClient(ports[0]))) for _ in range(CLIENTS)]
-            single_ms = median(clients[0].put() for _ in range(max(20, commands // 10))) * 1000
+            single_ms = median(times_ms(max(20, commands // 10), clients[0].put))
             each = max(1, commands // CLIENTS)
-            began = perf_counter()
-            list(pool.map(lambda it: [it.put() for _ in range(each)], clients))
-            return BaselineFigures(single_ms, each * CLIENTS / (perf_counter() - began), 1, durable=True)
+            put_all = partial(pool.map, lambda it: [it.put() for _ in range(each)], clients)
+            return BaselineFigures(single_ms, rate(1, lambda: list(put_all()), each * CLIENTS), 1, durable=True)
 
 
 @contextmanager
@@ -110,41 +98,30 @@ class _EtcdClient:
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=START_S)
 
-    def put(self) -> float:
-        """Put a value; return the seconds that it took."""
-        began = perf_counter()
+    def put(self) -> None:
+        """Put a value."""
         self._connection.request("POST", "/v3/kv/put", self._BODY)
         answer = self._connection.getresponse()
         text = answer.read()
         if answer.status != 200:
             raise Unavailable(f"etcd answered {answer.status}: {text!r:.100}")
-        return perf_counter() - began
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
 
 
-def _pysyncobj_required() -> None:
-    if find_spec("pysyncobj") is None:
-        raise ExtraMissing("pysyncobj is not installed: pip install 'gcom[bench]'")
-
-
-def _pysyncobj(children: Children, _folder: Path, commands: int) -> BaselineFigures:
+def measured_pysyncobj(children: Children, _folder: Path, commands: int) -> BaselineFigures:
     addresses = [f"127.0.0.1:{port}" for port in _free_ports(3)]
     names = [f"raft{place}" for place in range(3)]
-    for place, name in enumerate(names):
-        others = [it for it in addresses if it != addresses[place]]
-        children.start(name, "gcom.bench.replicated.raft", addresses[place], *others)
+    for name, own in zip(names, addresses, strict=True):
+        others = [it for it in addresses if it != own]
+        children.run(name, "gcom.bench.throughput.pysyncobj:MeasuredLog", own=own, others=others, under_way=CLIENTS)
     children.gather("ready", names, START_S * 2)
-    children.tell(names[0], "measure", commands=commands)
-    found = children.gather("measured", names[:1], START_S * 2)[names[0]]
+    found = children.ask(names[:1], "measure", START_S * 2, commands=commands, size=SIZE)[names[0]]
     for name in names:
         children.kill_one(name)
     return BaselineFigures(found["single_ms"], found["many_per_s"], 15, durable=False)
 
 
-BASELINES = {
-    "pysyncobj": Baseline(_pysyncobj_required, _pysyncobj),
-    "etcd": Baseline(_etcd_required, _etcd),
-}
+BASELINES = {"pysyncobj": measured_pysyncobj, "etcd": measured_etcd}

@@ -5,33 +5,37 @@ What is compared takes turns within one run. c0 is the time of one bare SQLite c
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from threading import Event, Semaphore, Thread
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Any
 
 import gcom
-from gcom.bench.benchmark import Between, Bounded, BoundedSetup, Tell, figure_fields, refused_baseline, times_ms
+import gcom.blocks
+import gcom.replicated
+from gcom.bench.frame import BenchResult, Figure, Tell, figures_result, in_turns, median_ratio, rate, times_ms
 from gcom.bench.processes.children import START_S, Children
-from gcom.bench.replicated.baselines import BASELINES, BaselineFigures
-from gcom.bench.replicated.replica import NAMES, MeasuredTable, open_one
-from gcom.bench.topics.measuring import bare_commit_s
+from gcom.bench.replicated.baselines import BASELINES, BaselineFigures, refuse_etcd
+from gcom.bench.settings import ReplicatedBenchSetup
+from gcom.bench.topics.measuring import bare_commit_ms
 from gcom.errors import GComTimeout
 from gcom.replicated.durable.agreement import AppendEntry
 from gcom.replicated.durable.log import restored
 from gcom.replicated.durable.rounds import Configuration, LogEntry
 from gcom.replicated.durable.storage import LogStorage
-from gcom.replicated.machine import MachineKind
+from gcom.replicated.machine import Machine, MachineKind, command, query
 from gcom.replicated.messages import CallerOpened, CommandSent, encode
 from gcom.values.names import Address
 
+NAMES = ("m0", "m1", "m2")
+OPEN_S = 60.0
 TURNS = 5
 SIZE = 100  # bytes of a value
 KEYS = 1_000
@@ -51,48 +55,23 @@ BESIDE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicatedBenchSetup(BoundedSetup):
-    """The commands for each figure, those that are replayed, and the leaders that are killed."""
-
-    commands: Annotated[int, Between(50, 1_000_000)] = 2_000
-    replay: Annotated[int, Between(1_000, 10_000_000)] = 50_000
-    kills: Annotated[int, Between(1, 100)] = 3
-    baseline: str | None = None
-
-    def refusal(self) -> str:
-        return refused_baseline(self.baseline, BASELINES)
-
-
-@dataclass(frozen=True, slots=True)
-class ReplicatedBenchResult:
-    """The figures, in order, and what they stand beside."""
-
-    setup: ReplicatedBenchSetup
-    figures: tuple[Bounded, ...]
-    beside: dict[str, float]  # by key; `BESIDE` has names
-
-    def row(self) -> dict[str, object]:
-        """Return the result as one JSON object."""
-        beside = {key: round(it, 3) for key, it in self.beside.items()}
-        return {"type": "replicated", "commands": self.setup.commands, **beside, **figure_fields(self.figures)}
-
-
-def measure(setup: ReplicatedBenchSetup, tell: Tell) -> ReplicatedBenchResult:
+def measure(setup: ReplicatedBenchSetup, tell: Tell) -> Iterator[BenchResult]:
     """Measure all; disks are in the temporary folder. Raises Unavailable, GComTimeout, ExtraMissing."""
-    baseline = BASELINES[setup.baseline] if setup.baseline else None
-    if baseline is not None:
-        baseline.require()
+    if setup.baseline == "etcd":
+        refuse_etcd()
     with TemporaryDirectory(prefix="gcom-bench-") as folder, Children() as children:
         found = _Measuring(setup, tell, Path(folder), children, children.start_registry())
         found.in_memory()
         found.durable()
         found.replay()
         found.killed_leader()
-        if baseline is not None:
-            tell(f"{setup.baseline}")
-            found.compare(baseline.measure(children, Path(folder), setup.commands))
-    return ReplicatedBenchResult(setup, tuple(found.figures), found.beside)
+        if setup.baseline:
+            tell(setup.baseline)
+            found.compare(setup.baseline, BASELINES[setup.baseline](children, Path(folder), setup.commands))
+    fields = {key: round(it, 3) for key, it in found.beside.items()}
+    beside = {BESIDE.get(key, key.replace("_", " ")): f"{it:,.2f}" for key, it in found.beside.items()}
+    title = "A replicated state of three replicas, one of them in this process; values of 100 bytes"
+    yield figures_result(setup, title, found.figures, fields, beside=beside)
 
 
 class _Measuring:
@@ -104,42 +83,48 @@ class _Measuring:
         self._setup, self._tell, self._folder = setup, tell, folder
         self._children, self._registry = children, registry
         self._value = os.urandom(SIZE)
-        self.figures: list[Bounded] = []
+        self.figures: list[Figure] = []
         self.beside: dict[str, float] = {}
 
     def in_memory(self) -> None:
         """Measure commands beside sends of a TOTAL SAFE group, in turns; then a lock, and queries."""
         count = self._setup.commands
-        single, many, whole = list[float](), list[float](), list[float]()
         with self._opened("group:plain", "state:memory", "lock:bench") as (group, table, lock):
             flow = _OwnDeliveries(group)
-            command_ms, rates = list[float](), list[float]()
-            for turn in range(TURNS):
-                self._tell(f"in memory, turn {turn + 1} of {TURNS}")
-                sent_ms = _median_ms(count // TURNS, lambda: group.send(self._value, held_by="majority"))
-                command_ms.append(_median_ms(count // TURNS, lambda: table.put(1, self._value)))
-                single.append(command_ms[-1] / sent_ms)
-                rates.append(self._commands_per_s(table))
-                many.append(rates[-1] / flow.rate(count, self._value))
-                whole.append(rates[-1] / flow.flood(count * FLOOD, self._value))
+            sides: dict[str, Callable[[], float]] = {
+                "confirmed sends": lambda: _median_ms(
+                    count // TURNS, lambda: group.send(self._value, held_by="majority")
+                ),
+                "commands": lambda: _median_ms(count // TURNS, lambda: table.put(1, self._value)),
+                "commands under way": lambda: self._commands_per_s(table),
+                "messages under way": lambda: flow.rate(count, self._value),
+                "a flood": lambda: flow.flood(count * FLOOD, self._value),
+            }
+            found = in_turns(TURNS, sides, self._tell)
             self._tell("a lock, and queries")
             lock_ms = _median_ms(count // TURNS, lambda: lock.acquire() and lock.release())
             query_us = min(_median_ms(count, lambda: table.size(1)) for _ in range(TURNS)) * 1000
-        self.beside |= {"command_ms": median(command_ms), "lock_ms": lock_ms, "many_in_memory": median(rates)}
+        rates = found["commands under way"]
+        single = median_ratio(found["commands"], found["confirmed sends"])
+        many = median_ratio(rates, found["messages under way"])
+        whole = median_ratio(rates, found["a flood"])
+        self.beside |= {
+            "command_ms": median(found["commands"]),
+            "lock_ms": lock_ms,
+            "many_in_memory": median(rates),
+        }
         self.figures += [
-            Bounded("single", "a command, × a confirmed send", median(single), 1.3),
-            Bounded(
-                "many_ratio", f"{UNDER_WAY} under way, × so many messages under way", median(many), 0.4, least=True
-            ),
-            Bounded("flood_ratio", f"{UNDER_WAY} under way, × a flood of the group", median(whole), 0.4, least=True),
-            Bounded("query_us", "a local query, µs", query_us, 5),
+            Figure("single", "a command, × a confirmed send", single, 1.3),
+            Figure("many_ratio", f"{UNDER_WAY} under way, × so many messages under way", many, 0.4, least=True),
+            Figure("flood_ratio", f"{UNDER_WAY} under way, × a flood of the group", whole, 0.4, least=True),
+            Figure("query_us", "a local query, µs", query_us, 5),
         ]
 
     def durable(self) -> None:
         """Measure commands that are confirmed once two of three disks have synced them."""
         count = self._setup.commands
         self._tell("bare commits")
-        c0_ms = bare_commit_s(self._folder / "bare.db", self._value, count) * 1000
+        c0_ms = bare_commit_ms(self._folder / "bare.db", self._value, count)
         self._tell("durable")
         with self._opened("durable:disk") as (table,):
             single_ms = _median_ms(count // TURNS, lambda: table.put(1, self._value))
@@ -147,8 +132,8 @@ class _Measuring:
         bound = 3 * c0_ms + self.beside["command_ms"]
         self.beside |= {"c0_ms": c0_ms}
         self.figures += [
-            Bounded("durable_ms", "a durable command, ms, beside 3 × c0 + one in memory", single_ms, round(bound, 3)),
-            Bounded("durable_many", f"durable, {UNDER_WAY} under way, per s", median(rates), 5_000, True, 0),
+            Figure("durable_ms", "a durable command, ms, beside 3 × c0 + one in memory", single_ms, round(bound, 3)),
+            Figure("durable_many", f"durable, {UNDER_WAY} under way, per s", median(rates), 5_000, True, 0),
         ]
 
     def replay(self) -> None:
@@ -171,31 +156,34 @@ class _Measuring:
         taken_s = (perf_counter() - began) * MILLION / count
         storage.close()
         assert replica.index == len(entries), replica.index
-        self.figures.append(Bounded("replay_s", "1,000,000 commands replayed, s", taken_s, 60, digits=1))
+        self.figures.append(Figure("replay_s", "1,000,000 commands replayed, s", taken_s, 60, digits=1))
 
     def killed_leader(self) -> None:
         """Measure the longest pause when the oldest member is killed, of commands and of confirmed sends, in turns."""
-        commands, sends = list[float](), list[float]()
-        for number in range(self._setup.kills):
-            self._tell(f"a killed leader, {number + 1} of {self._setup.kills}")
-            sends.append(self._pause_ms(f"group:killed-{number}"))
-            commands.append(self._pause_ms(f"state:stopped-{number}"))
-        self.beside |= {"sends_failover_ms": median(sends)}
-        bound = round(median(sends) + 50, 3)
+        numbers = itertools.count(1)  # for a fresh group in each turn
+        pauses = in_turns(
+            self._setup.kills,
+            {
+                "a killed leader of sends": lambda: self._pause_ms(f"group:killed-{next(numbers)}"),
+                "a killed leader of commands": lambda: self._pause_ms(f"state:stopped-{next(numbers)}"),
+            },
+            self._tell,
+        )
+        sends, commands = (median(it) for it in pauses.values())
+        self.beside |= {"sends_failover_ms": sends}
+        bound = round(sends + 50, 3)
         self.figures.append(
-            Bounded("failover_ms", "a killed leader stops commands, ms, beside sends + 50", median(commands), bound)
+            Figure("failover_ms", "a killed leader stops commands, ms, beside sends + 50", commands, bound)
         )
 
-    def compare(self, found: BaselineFigures) -> None:
+    def compare(self, name: str, other: BaselineFigures) -> None:
         """Compare with another system."""
-        self.beside |= {f"{self._setup.baseline}_{key}": it for key, it in found.plain().items()}
-        mine = (
-            {it.key: it.value for it in self.figures}["durable_many"]
-            if found.durable
-            else self.beside["many_in_memory"]
-        )
-        name = f"{UNDER_WAY} under way, × {self._setup.baseline}"
-        self.figures.append(Bounded("baseline_ratio", name, mine / found.many_per_s, found.times, least=True))
+        self.beside |= {f"{name}_single_ms": other.single_ms, f"{name}_many_per_s": other.many_per_s}
+        durable = next(it.value for it in self.figures if it.key == "durable_many")
+        mine = durable if other.durable else self.beside["many_in_memory"]
+        assert mine is not None, "durable commands were measured"
+        words = f"{UNDER_WAY} under way, × {name}"
+        self.figures.append(Figure("baseline_ratio", words, mine / other.many_per_s, other.times, least=True))
 
     def _commands_per_s(self, table: MeasuredTable) -> float:
         """Return the rate of commands with a number of them under way."""
@@ -207,15 +195,17 @@ class _Measuring:
                 failed.append(error)
             free.release()
 
-        began = perf_counter()
-        for number in range(self._setup.commands):
-            _take(free)
-            put(number % KEYS, self._value).add_done_callback(answered)
-        for _ in range(UNDER_WAY):
-            _take(free)
+        def put_all() -> None:
+            for number in range(self._setup.commands):
+                _take(free)
+                put(number % KEYS, self._value).add_done_callback(answered)
+            for _ in range(UNDER_WAY):
+                _take(free)
+
+        found = rate(1, put_all, self._setup.commands)
         if failed:
             raise failed[0]
-        return self._setup.commands / (perf_counter() - began)
+        return found
 
     def _pause_ms(self, word: str) -> float:
         with self._opened(word, led=True) as (opened,):
@@ -247,7 +237,8 @@ class _Measuring:
             stack.callback(self._end_others)
             for name in NAMES[1:]:
                 asked = [self._placed(it, name) for it in words]
-                self._children.start(name, "gcom.bench.replicated.replica", self._registry, name, *asked)
+                replica = {"name": name, "registry": self._registry, "words": asked}
+                self._children.run(name, "gcom.bench.replicated.measuring:replica", **replica)
                 if led:
                     self._children.gather("ready", [name], START_S)
             node = stack.enter_context(gcom.connect(NAMES[0], self._registry))
@@ -315,3 +306,47 @@ def _take(free: Semaphore) -> None:
 
 def _median_ms(count: int, act: Callable[[], object]) -> float:
     return median(times_ms(count, act))
+
+
+class MeasuredTable(Machine):
+    """The last value of each key."""
+
+    def __init__(self) -> None:
+        self.values: dict[int, bytes] = {}
+
+    @command
+    def put(self, key: int, value: bytes) -> int:
+        """Set a value; return how many keys there are."""
+        self.values[key] = value
+        return len(self.values)
+
+    @query
+    def size(self, key: int) -> int:
+        """Return the length of a value."""
+        return len(self.values.get(key, b""))
+
+
+def open_one(node: gcom.Node, word: str) -> Any:
+    """Open what a word names as WHAT:GROUP.
+
+    WHAT is `group`, a TOTAL SAFE group; `state`; `durable`, whose third part is its folder; or `lock`.
+    """
+    what, name, *folder = word.split(":", 2)
+    if what == "group":
+        definition = gcom.Definition(name, "TOTAL", "RELIABLE", safe=True)
+        return node.join(name, create=definition, timeout_s=OPEN_S)
+    if what == "lock":
+        return gcom.blocks.Lock(node, name, timeout_s=OPEN_S)
+    options: dict[str, Any] = {"data": folder[0], "replicas": NAMES} if what == "durable" else {}
+    return gcom.replicated.open(node, name, MeasuredTable, timeout_s=OPEN_S, **options)
+
+
+@contextmanager
+def replica(name: str, registry: str, words: list[str]) -> Iterator[None]:
+    """Be one more member of what the words name."""
+    with gcom.connect(name, registry) as node, ExitStack() as stack:
+        for word in words:
+            opened = stack.enter_context(open_one(node, word))
+            if isinstance(opened, gcom.Group):
+                opened.listen(on_event=lambda _: None, direct=True)
+        yield

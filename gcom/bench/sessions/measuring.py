@@ -8,79 +8,55 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Any
 
 import gcom
 import gcom.sessions
 from gcom.bank import branches, customers, orders
 from gcom.bank.accounts import Bank
-from gcom.bench.benchmark import Between, Bounded, BoundedSetup, Tell, figure_fields, rate, times_ms
+from gcom.bench.frame import (
+    BenchResult,
+    Figure,
+    Tell,
+    figures_result,
+    filled,
+    in_turns,
+    median_ratio,
+    rate,
+    times_ms,
+)
 from gcom.bench.processes.children import START_S, Children
-from gcom.bench.sessions.replica import OPEN_S
+from gcom.bench.settings import SessionBenchSetup
 from gcom.bench.throughput.load import percentile
 from gcom.sessions import GUARANTEES, ClientSession, SessionStore
 from gcom.values.names import Address
 
 NAMES = ("m0", "m1", "m2")
 CHOICES: dict[str, tuple[str, ...]] = {"none": (), **{it: (it,) for it in GUARANTEES}, "all": GUARANTEES}
+OPEN_S = 60.0
 TURNS = 5
 SESSIONS = 32
+COLUMNS = {
+    "guarantee": "{guarantee}",
+    "reads/s": "{reads_per_s:,.0f}",
+    "reads, of none": "{reads_share:.2f}",
+    "writes/s": "{writes_per_s:,.0f}",
+    "writes, of none": "{writes_share:.2f}",
+}
 CUSTOMERS, BRANCHES, ORDERS = 50, 5, 10
 
 
-@dataclass(frozen=True, slots=True)
-class SessionBenchSetup(BoundedSetup):
-    """The number of reads for each figure; a twentieth of them are writes."""
-
-    reads: Annotated[int, Between(200, 10_000_000)] = 20_000
-
-    @property
-    def writes(self) -> int:
-        """The number of writes for each figure."""
-        return self.reads // 20
-
-
-@dataclass(frozen=True, slots=True)
-class GuaranteePrice:
-    """Reads and writes per second of one session under a guarantee, and their shares of those under none."""
-
-    guarantee: str
-    reads_per_s: float
-    reads_share: float
-    writes_per_s: float
-    writes_share: float
-
-    def row(self) -> dict[str, object]:
-        """Return plain values."""
-        return {it: getattr(self, it) if it == "guarantee" else round(getattr(self, it), 3) for it in self.__slots__}
-
-
-@dataclass(frozen=True, slots=True)
-class SessionBenchResult:
-    """The figures, and the price of each guarantee."""
-
-    setup: SessionBenchSetup
-    prices: tuple[GuaranteePrice, ...]
-    figures: tuple[Bounded, ...]
-
-    def row(self) -> dict[str, object]:
-        """Return the result as one JSON object."""
-        prices = [it.row() for it in self.prices]
-        return {"type": "sessions", "reads": self.setup.reads, "prices": prices, **figure_fields(self.figures)}
-
-
-def measure(setup: SessionBenchSetup, tell: Tell) -> SessionBenchResult:
+def measure(setup: SessionBenchSetup, tell: Tell) -> Iterator[BenchResult]:
     """Measure all; the durable store is in the temporary folder. Raises Unavailable, GComTimeout."""
     with TemporaryDirectory(prefix="gcom-bench-") as folder, Children() as children:
         registry = children.start_registry()
-        tell("reads and writes under each guarantee")
         with _opened(children, registry, "memory", None) as store:
-            prices = tuple(_prices(setup, store))
+            prices = _prices(setup, store, tell)
             tell("reads with RYW")
             reads_ms = _reads_ms(setup, store)
             tell("moves")
@@ -89,30 +65,29 @@ def measure(setup: SessionBenchSetup, tell: Tell) -> SessionBenchResult:
         with _opened(children, registry, "durable", Path(folder)) as store:
             durable_per_s = _writes_per_s(setup, store)
     tell(f"a bank of {CUSTOMERS} customers and {BRANCHES} branches")
-    ryw = next(it for it in prices if it.guarantee == "RYW")
-    return SessionBenchResult(
-        setup,
-        prices,
-        (
-            Bounded("reads", "reads with RYW, per s", ryw.reads_per_s, 20_000, least=True, digits=0),
-            Bounded("reads_p99_ms", "their p99, ms", percentile(reads_ms, 0.99), 2),
-            Bounded(
-                "writes", f"durable writes of {SESSIONS} sessions, per s", durable_per_s, 2_000, least=True, digits=0
-            ),
-            Bounded("move", "a read after a move, × round trip", moves, 2),
-            Bounded("wait_p99_ms", "a read that waits for a write on its way, p99 ms", waiting_ms, 10),
-            Bounded("bank_s", f"a bank, {CUSTOMERS} customers and {BRANCHES} branches, s", _bank_s(), 5),
-        ),
-    )
+    reads, durable = prices["RYW"]["reads_per_s"], f"durable writes of {SESSIONS} sessions, per s"
+    figures = [
+        Figure("reads", "reads with RYW, per s", reads, 20_000, least=True, digits=0),
+        Figure("reads_p99_ms", "their p99, ms", percentile(reads_ms, 0.99), 2),
+        Figure("writes", durable, durable_per_s, 2_000, least=True, digits=0),
+        Figure("move", "a read after a move, × round trip", moves, 2),
+        Figure("wait_p99_ms", "a read that waits for a write on its way, p99 ms", waiting_ms, 10),
+        Figure("bank_s", f"a bank, {CUSTOMERS} customers and {BRANCHES} branches, s", _bank_s(), 5),
+    ]
+    rows = [{"guarantee": name, **{key: round(it, 3) for key, it in price.items()}} for name, price in prices.items()]
+    table = filled("The price of each guarantee, beside none", COLUMNS, rows)
+    title = "Sessions: a store of three replicas, one of them in this process"
+    yield figures_result(setup, title, figures, {"prices": rows}, [table])
 
 
 @contextmanager
 def _opened(children: Children, registry: Address, group: str, data: Path | None) -> Iterator[SessionStore[Bank]]:
     others = {f"{group} {name}": name for name in NAMES[1:]}
+    durable = {it: {"data": str(data / it), "replicas": NAMES} if data else {} for it in NAMES}
     for child, name in others.items():
-        durable = [str(data / name), ",".join(NAMES)] if data else []
-        children.start(child, "gcom.bench.sessions.replica", registry, name, group, *durable)
-    options: dict[str, Any] = {"data": data / NAMES[0], "replicas": NAMES} if data else {}
+        replica = {"name": name, "registry": registry, "group": group, "durable": durable[name]}
+        children.run(child, "gcom.bench.sessions.measuring:replica", **replica)
+    options: dict[str, Any] = durable[NAMES[0]]
     with (
         gcom.connect(NAMES[0], registry) as node,
         gcom.sessions.open(node, group, Bank, timeout_s=OPEN_S, **options) as store,
@@ -123,23 +98,27 @@ def _opened(children: Children, registry: Address, group: str, data: Path | None
         children.kill_one(child)
 
 
-def _prices(setup: SessionBenchSetup, store: SessionStore[Bank]) -> Iterator[GuaranteePrice]:
-    reads: dict[str, list[float]] = {name: [] for name in CHOICES}
-    writes: dict[str, list[float]] = {name: [] for name in CHOICES}
+def _prices(setup: SessionBenchSetup, store: SessionStore[Bank], tell: Tell) -> dict[str, dict[str, float]]:
+    """Return reads and writes per second of one session under each guarantee, and their shares of those under none."""
     with ExitStack() as stack:
         sessions = {name: stack.enter_context(store.session(named)) for name, named in CHOICES.items()}
-        for _ in range(TURNS):
-            for name, session in sessions.items():
-                writes[name].append(rate(setup.writes // TURNS, lambda s=session: s.state.deposit(1, 1)))  # type: ignore[misc]
-                reads[name].append(rate(setup.reads // TURNS, lambda s=session: s.state.balance(1)))  # type: ignore[misc]
-    for name in CHOICES:
-        yield GuaranteePrice(
-            name,
-            median(reads[name]),
-            median(it / none for it, none in zip(reads[name], reads["none"], strict=True)),
-            median(writes[name]),
-            median(it / none for it, none in zip(writes[name], writes["none"], strict=True)),
-        )
+        rates = in_turns(TURNS, {name: partial(_rates, setup, it) for name, it in sessions.items()}, tell)
+    reads = {name: [it[0] for it in turns] for name, turns in rates.items()}
+    writes = {name: [it[1] for it in turns] for name, turns in rates.items()}
+    return {
+        name: {
+            "reads_per_s": median(reads[name]),
+            "reads_share": median_ratio(reads[name], reads["none"]),
+            "writes_per_s": median(writes[name]),
+            "writes_share": median_ratio(writes[name], writes["none"]),
+        }
+        for name in CHOICES
+    }
+
+
+def _rates(setup: SessionBenchSetup, session: ClientSession[Bank]) -> tuple[float, float]:
+    writes = rate(setup.writes // TURNS, lambda: session.state.deposit(1, 1))
+    return rate(setup.reads // TURNS, lambda: session.state.balance(1)), writes
 
 
 def _reads_ms(setup: SessionBenchSetup, store: SessionStore[Bank]) -> list[float]:
@@ -175,9 +154,7 @@ def _writes_per_s(setup: SessionBenchSetup, store: SessionStore[Bank]) -> float:
 
     with ThreadPoolExecutor(SESSIONS) as pool:
         sessions = [store.session() for _ in range(SESSIONS)]
-        began = perf_counter()
-        list(pool.map(write, sessions))
-        return each * SESSIONS / (perf_counter() - began)
+        return rate(1, lambda: list(pool.map(write, sessions)), each * SESSIONS)
 
 
 def _bank_s() -> float:
@@ -194,3 +171,10 @@ def _bank_s() -> float:
     with branches.opened(asked.branches, {it.id: 100 for it in asked.customers}, overdraft=False) as bank:
         customers.carry_out(asked.customers, bank)
     return perf_counter() - began
+
+
+@contextmanager
+def replica(name: str, registry: str, group: str, durable: dict[str, Any]) -> Iterator[None]:
+    """Serve; `durable` are the options of a store with a disk."""
+    with gcom.connect(name, registry) as node, gcom.sessions.open(node, group, Bank, timeout_s=OPEN_S, **durable):
+        yield

@@ -15,9 +15,9 @@ from collections.abc import Sequence as Values
 from itertools import pairwise
 from time import monotonic_ns
 
+from gcom.bench.settings import SIZE_MIN
+
 CHUNK = 200  # messages; also the size of a bare frame
-SIZE_MAX = 128 * 1024  # bytes; a sender's pool has a chunk of messages
-SIZE_MIN = 17  # the stamp, and one byte that tells the pool's payloads from it
 LATENCIES_MAX = 20_000  # kept for each sender; at this bound every second one is dropped, evenly
 WRONG_MAX = 5  # told in words
 
@@ -31,7 +31,7 @@ class Pool:
     """The payloads of one sender, `size` bytes each."""
 
     def __init__(self, sender: int, size: int) -> None:
-        assert size >= SIZE_MIN
+        assert size >= SIZE_MIN >= _STAMP.size
         # Readable letters, others for each sender, so that bytes of another sender's message do not pass for these.
         self._filler = bytes(33 + (sender * 7 + i) % 94 for i in range(size - _STAMP.size))
         self.plain = [_PLAIN.pack(1 + sender % 255, i, 0) + self._filler for i in range(CHUNK)]

@@ -1,24 +1,24 @@
-"""A turn of the benchmark inside one member process; GCom and bare frames differ in the `Transport`.
+"""A turn of the benchmark inside one member process; GCom and its baselines differ in how they send.
 
-The member and its parent speak by turns: ready, peers, joined, go, sent, expect, result. The member says how many
-messages it sent, hears how many the others sent, and waits for all of these, so that a loss at the very end shows too.
+The parent orders a member to open, flood and judge all. The member says how many messages it sent, hears how many the
+others sent, and waits for all of these, so that a loss at the very end shows too.
 """
 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import repeat
 from queue import Queue
 from time import monotonic, monotonic_ns
 from typing import NamedTuple, Protocol
 
+from gcom.bench.frame import JsonRow
 from gcom.bench.processes import child, usage
+from gcom.bench.settings import ThroughputSetup
 from gcom.bench.throughput.load import CHUNK, Pool, Sequence, StreamJudge
 
-STALL_S = 10.0  # nothing delivered for this long: the rest is missing
-POLL_S = 0.01  # only to see the end: latencies are taken from stamps
 EXTRA_S = 0.2  # listening on, for messages that should not come
 FRAMES_WAITING_MAX = 8  # for each peer of a baseline; at this bound the producer waits for the slowest
 CALL_S = 30.0  # a limit for what hangs, not a figure
@@ -51,71 +51,81 @@ def deliver_all(deliver: Callable[[FrameMessage], None], sender: str, first: int
         deliver(message)
 
 
-class PeerQueues:
-    """A queue of frames per peer, and a thread that sends them."""
+class FloodingMember(ABC):
+    """A member with a way to send to all, itself too. `open`, `flood` and `judge_all` are the parent's orders."""
 
-    def __init__(self) -> None:
+    address = ""  # for the others; empty if they find this member by themselves
+
+    def __init__(self, name: str, setup: JsonRow) -> None:
+        self.name, self.setup = name, ThroughputSetup(**setup)
+        self.place = self.setup.names.index(name)
+        self.judge = Judge(self.setup)
+        self._began_ns, self._began_cpu_s = 0, 0.0
+
+    @abstractmethod
+    def open(self, peers: dict[str, str]) -> None:
+        """Connect to all of `peers`, a name and an address each, this member among them."""
+
+    @abstractmethod
+    def send(self, first: int, payloads: list[bytes]) -> None:
+        """Send messages `first` and on; blocks when the others cannot keep up."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Return when all that was sent has left."""
+
+    def flood(self, seconds: float) -> JsonRow:
+        """Send for so long, if this member is a sender; return how many messages went."""
+        # Not before this order: joining, and the imports before it, are not what is measured.
+        self._began_ns, self._began_cpu_s = monotonic_ns(), usage.cpu_s()
+        if self.place >= self.setup.senders:
+            return {"count": 0}
+        pool = Pool(self.place, self.setup.size)
+        deadline = monotonic() + seconds
+        first = 1
+        while monotonic() < deadline:
+            self.send(first, pool.chunk(first))
+            first += CHUNK
+        # One more than whole chunks: `first` begins a chunk, so a stamp is what the judge expects there.
+        self.send(first, [pool.stamped(first)])  # tells each receiver when it had everything
+        self.flush()
+        return {"count": first}
+
+    def judge_all(self, counts: dict[str, int]) -> JsonRow:
+        """Wait for all that was sent, by sender; return what came of it."""
+        self.judge.wait_for(sum(counts.values()))
+        return _result(self.judge, counts, self._began_ns, usage.cpu_s() - self._began_cpu_s)
+
+
+class QueueingMember(FloodingMember):
+    """A member with a queue of frames per peer, and a thread that sends them."""
+
+    def __init__(self, name: str, setup: JsonRow) -> None:
+        super().__init__(name, setup)
         self._queues: list[Queue[bytes]] = []
 
-    def open(self, name: str, send_all: Callable[[Queue[bytes]], object]) -> None:
-        """Have a thread send to a peer; `send_all` calls `task_done` for all that was taken."""
-        waiting: Queue[bytes] = Queue(FRAMES_WAITING_MAX)
-        self._queues.append(waiting)
-        threading.Thread(target=send_all, args=(waiting,), name=f"to {name}", daemon=True).start()
+    def open(self, peers: dict[str, str]) -> None:
+        for peer, address in peers.items():
+            if peer != self.name:
+                waiting: Queue[bytes] = Queue(FRAMES_WAITING_MAX)
+                self._queues.append(waiting)
+                threading.Thread(target=self.send_all, args=(address, waiting), name=f"to {peer}", daemon=True).start()
 
-    def put(self, frame: bytes) -> None:
+    @abstractmethod
+    def send_all(self, address: str, waiting: Queue[bytes]) -> None:
+        """Send all frames to one peer, without end, and call `task_done` for each."""
+
+    def put(self, frame: bytes, first: int, payloads: list[bytes]) -> None:
+        """Queue a frame for every peer, and deliver its messages here."""
         for waiting in self._queues:
             # The bound holds the producer back, as GCom's window does: without it the baseline would
             # measure its own memory.
             waiting.put(frame, timeout=CALL_S)
+        deliver_all(self.judge.deliver, self.name, first, payloads)
 
     def flush(self) -> None:
         for waiting in self._queues:
             waiting.join()
-
-
-class Transport(Protocol):
-    """A way to send to all members, this one too."""
-
-    @property
-    def address(self) -> str:
-        """Return the address for the others; empty if they find this member by themselves."""
-
-    def open(self, peers: dict[str, str]) -> None:
-        """Connect to all of `peers`, a name and an address each, this member among them."""
-
-    def send(self, first: int, payloads: list[bytes]) -> None:
-        """Send messages `first` and on; blocks when the others cannot keep up."""
-
-    def flush(self) -> None:
-        """Return when all that was sent has left."""
-
-    def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class TurnPlan:
-    """The part of one member: its name ends with its place, `m0`, `m1`, ...; the first `senders` of them send."""
-
-    name: str
-    members: int
-    senders: int
-    size: int
-    seconds: float
-    ordered: bool
-
-    @classmethod
-    def of(cls, words: list[str]) -> TurnPlan:
-        """Parse the command line that `words` made."""
-        name, members, senders, size, seconds, ordered = words
-        return cls(name, int(members), int(senders), int(size), float(seconds), ordered == "True")
-
-    def words(self) -> list[str]:
-        return [self.name, *map(str, (self.members, self.senders, self.size, self.seconds, self.ordered))]
-
-    @property
-    def place(self) -> int:
-        return int(self.name[1:])
 
 
 class _Takers(dict[str, Callable[[int, bytes | str], None]]):
@@ -134,11 +144,13 @@ class _Takers(dict[str, Callable[[int, bytes | str], None]]):
 class Judge:
     """The judge of every delivery of this member. `deliver` is the callback."""
 
-    def __init__(self, plan: TurnPlan) -> None:
+    def __init__(self, setup: ThroughputSetup) -> None:
         self.sequence = Sequence()
-        places = range(plan.senders)
+        # In TOTAL all come in one order, but not each sender's in its own: that is FIFO's promise, and CAUSAL's.
+        ordered = setup.definition.ordering.is_fifo
+        senders = enumerate(setup.names[: setup.senders])
         # By name and not by process: incarnations are not known before the turn begins.
-        self.tallies = {f"m{i}": StreamJudge(i, plan.size, plan.ordered, self.sequence) for i in places}
+        self.tallies = {name: StreamJudge(i, setup.size, ordered, self.sequence) for i, name in senders}
         self._takers = _Takers(self.tallies)
 
     def deliver(self, message: DeliveredMessage) -> None:
@@ -154,15 +166,9 @@ class Judge:
 
     def wait_for(self, count: int) -> None:
         """Wait until that many were delivered, or nothing more comes."""
-        pause = threading.Event()
-        seen, seen_at = -1, monotonic()
-        # Progress is what counts: on a slow machine a turn takes longer, and is no failure.
-        while seen < count and monotonic() - seen_at < STALL_S:
-            pause.wait(POLL_S)
-            if self.count != seen:
-                seen, seen_at = self.count, monotonic()
+        child.wait_for_deliveries(lambda: self.count, count)
         # What comes after all have come was delivered twice, or made up: it must have its time to show.
-        pause.wait(EXTRA_S)
+        threading.Event().wait(EXTRA_S)
 
     def wrong(self, expected: dict[str, int]) -> list[str]:
         """Return everything that was not right, in words."""
@@ -173,38 +179,7 @@ class Judge:
         return found
 
 
-def run(plan: TurnPlan, judge: Judge, transport: Transport) -> None:
-    """Take one turn, from ready to the end of the process."""
-    child.say("ready", address=transport.address)
-    transport.open(child.hear("peers")["peers"])
-    child.say("joined")
-    child.hear("go")
-    # Not before `go`: joining, and the imports before it, are not what is measured.
-    began_ns, began_cpu_s = monotonic_ns(), usage.cpu_s()
-    sent = _send(plan, transport) if plan.place < plan.senders else 0
-    child.say("sent", count=sent)
-    expected: dict[str, int] = child.hear("expect")["counts"]
-    judge.wait_for(sum(expected.values()))
-    child.say("result", **_result(judge, expected, began_ns, usage.cpu_s() - began_cpu_s))
-    child.wait_for_release()
-    transport.close()
-    child.end()
-
-
-def _send(plan: TurnPlan, transport: Transport) -> int:
-    pool = Pool(plan.place, plan.size)
-    deadline = monotonic() + plan.seconds
-    first = 1
-    while monotonic() < deadline:
-        transport.send(first, pool.chunk(first))
-        first += CHUNK
-    # One more than whole chunks: `first` begins a chunk, so a stamp is what the judge expects there.
-    transport.send(first, [pool.stamped(first)])  # tells each receiver when it had everything
-    transport.flush()
-    return first
-
-
-def _result(judge: Judge, expected: dict[str, int], began_ns: int, cpu_s: float) -> dict[str, object]:
+def _result(judge: Judge, expected: dict[str, int], began_ns: int, cpu_s: float) -> JsonRow:
     # Until the last stamped delivery, which is the last message of all: what follows is waiting.
     last_ns = max(tally.last_ns for tally in judge.tallies.values())
     seconds = max(1e-9, (last_ns - began_ns) / 1e9)

@@ -43,7 +43,8 @@ from gcom.values.names import Process
 from gcom.values.run import Encoded, Fragment, Payload, Run, Seal, StateToMerge
 
 _pack: Callable[[tuple[Any, ...]], bytes] = msgpack.packb
-# The fields that travel, in the order of the wire; a status is in two rows, so that each is checked at once.
+# The fields that travel, in the order of the wire; a status is in two rows, so that each is checked at once. `_status`
+# takes them in this order, and gives them to `Status` by place, in the order of that class.
 _COUNTS = attrgetter(
     *("view", "held", "consumed", "stable", "sent", "safe", "ordered", "agreed", "partial", "state", "arrived")
 )

@@ -22,7 +22,7 @@ from gcom.runtime.membership import Membership, Uses
 from gcom.runtime.registry.directory_client import DirectoryClient as Directory
 from gcom.runtime.security.process import Listening
 from gcom.runtime.user_process.closable import Closable
-from gcom.runtime.user_process.entry import application_call, called_outside, entering
+from gcom.runtime.user_process.entry import application_call, called_outside, entering, uninterrupted
 from gcom.runtime.waiting import run
 from gcom.values import names
 from gcom.values.definition import Definition, Multicast, Netsplit, Ordering, TieBreaker
@@ -242,6 +242,7 @@ async def enter(host: Host, group: str, uses: Uses, create: Definition | None, t
     return await host.enter(group, uses, create, max(0.0, deadline - monotonic()))
 
 
+@uninterrupted(closes=True)
 def connect(
     name: str,
     registry: str | None = None,

@@ -1,5 +1,7 @@
 """The question of `gcom status` to each member, and its answer: the member's snapshot, in plain values.
 
+The status that members exchange in frames is another one: `gcom.core.messages.frames.Status`.
+
 Whoever is in the view may ask, and administrators; on loopback, every process of the user.
 """
 

@@ -379,11 +379,11 @@ class Link:
             for session, peer in dict.fromkeys((taken.session, taken.peer) for taken in unanswered):
                 session.step(CallFailed(peer, refused=False, dead=dead))
                 session.reschedule()
-            self._seek()
+            self._call_at_once()
             self._due.update(self._turns)
             self._host.lock.write_on_release(self)
 
-    def _seek(self) -> None:
+    def _call_at_once(self) -> None:
         """Have the heartbeats of all groups go at once: the peer may be gone, of which a call says more."""
         now_ms = self._host.now_ms()
         # Not again and again: of a peer at its bound of connections each redial would end another idle one.
@@ -468,7 +468,7 @@ class Link:
             taken.session.reschedule()
             # Other groups' heartbeats may wait for this one.
             if isinstance(event, CallFailed):
-                self._seek()
+                self._call_at_once()
                 self._next_tick_ms = 0
             elif isinstance(event.reply, Frame):
                 self.heard(taken.session, taken.peer)

@@ -18,7 +18,8 @@ from gcom.runtime.step_lock import StepLock, Writer
 from gcom.runtime.user_process.entry import own
 from gcom.runtime.user_process.process_events import keep
 
-REST_S = 0.003  # answers that nobody waits for are taken together: each wake of the reader costs as much as an answer
+# Answers that nobody waits for are taken together: each wake of the reader costs as much as an answer.
+COALESCE_S = 0.003
 IDLE_WAIT_MS = 500  # between looks at the clock at most: sooner than the time of any call is over
 
 
@@ -177,7 +178,7 @@ class Reader:
             self._resting = not any(owner.is_awaited for owner in self._owners())
         if self._resting:
             self.coalesced = True
-            self._wake_selector.select(REST_S)
+            self._wake_selector.select(COALESCE_S)
             self._resting = False
 
     def _serve(self, owner: PipelineOwner, pipeline: object, ready: int) -> bool:

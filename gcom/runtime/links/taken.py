@@ -23,7 +23,7 @@ class TakenFrame(NamedTuple):
 
 def is_unawaited(machine: GroupMachine, frame: Frame) -> bool:
     """Return whether nobody waits for the answer to a frame: it has data alone, and nothing waits behind that."""
-    if not frame.runs or frame.control or frame.envelopes or frame.fragments or frame.orders or machine.pending:
+    if not frame.runs or frame.control or frame.envelopes or frame.fragments or frame.orders or machine.unsent_count:
         return False
     return not machine.answers_decide
 

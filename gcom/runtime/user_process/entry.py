@@ -254,13 +254,17 @@ def application_call(
 
 # what stands on the library
 
+_NO_RESULT = object()  # of a call that raised, or waits yet
 
-def uninterrupted(kept_by: str = "", undone_by: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+
+def uninterrupted(
+    kept_by: str = "", undone_by: str = "", closes: bool = False
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a function one in which handlers of signals run only where it waits, and at its end.
 
     So its work is done as a whole, or undone where it waits. `kept_by` names an attribute of the object whose method it
-    is: a function in C, such as `deque.append`, which gets a result that a handler's exception would lose at the end.
-    `undone_by` names a method that undoes what was done, in that case.
+    is: a function in C, such as `deque.append`, which gets a result that a handler's exception would lose at the end,
+    also None. `undone_by` names a method that undoes what was done, in that case. If `closes`, the result is closed.
     """
 
     def made(method: Callable[P, R]) -> Callable[P, R]:
@@ -269,7 +273,7 @@ def uninterrupted(kept_by: str = "", undone_by: str = "") -> Callable[[Callable[
             if _here.held or _here.inside or get_ident() != threading.main_thread().ident:
                 return method(*args, **kwargs)
             keep = getattr(args[0], kept_by) if kept_by else None
-            replaced, result = _handlers.hold_back(), None
+            replaced, result = _handlers.hold_back(), _NO_RESULT
             _here.held = True
             try:
                 try:
@@ -279,10 +283,12 @@ def uninterrupted(kept_by: str = "", undone_by: str = "") -> Callable[[Callable[
                     _put_back(replaced)
                     _run_held_back()
             except BaseException:  # outermost: of a call in the main thread, and it is raised on
-                if keep is not None and result is not None:
+                if keep is not None and result is not _NO_RESULT:
                     keep(result)
-                if undone_by and result is not None:
+                if undone_by and result is not _NO_RESULT:
                     getattr(args[0], undone_by)()
+                if closes and result is not _NO_RESULT:
+                    firmly(result.close)  # type: ignore[attr-defined]
                 raise
             return result
 

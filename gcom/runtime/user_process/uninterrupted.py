@@ -7,11 +7,11 @@ method knows that. 3. The thread that sets the result waits for that lock, for e
 from __future__ import annotations
 
 from concurrent.futures import Future
-from threading import Lock, RLock
+from threading import Event, Lock, RLock
 from types import TracebackType
 from typing import Any, TypeVar
 
-from gcom.runtime.user_process.entry import interruptible, uninterrupted
+from gcom.runtime.user_process.entry import InterruptibleCondition, interruptible, uninterrupted
 
 T = TypeVar("T")
 LOOK_S = 0.05  # for signals, while another thread has a lock
@@ -56,8 +56,8 @@ class WholeFuture(Future[T]):
 class WholeLock:
     """A lock for calls that are uninterrupted: handlers run while one waits for it. One thread may take it again."""
 
-    def __init__(self) -> None:
-        self._lock = RLock()
+    def __init__(self, lock: RLock | None = None) -> None:
+        self._lock = lock or RLock()
         self.release = self._lock.release
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
@@ -81,6 +81,14 @@ class WholeLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._lock.release()
+
+
+class WholeEvent(Event):
+    """An event for calls that are uninterrupted: handlers run while one waits for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cond = InterruptibleCondition()
 
 
 def _nothing() -> None:

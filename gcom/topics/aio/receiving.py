@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
@@ -30,6 +31,7 @@ class Looks(Generic[T]):
     def __init__(self, threads: StoreThreads, access: StoreAccess, topic: str, look: Callable[[], T | None]) -> None:
         self._threads, self._access, self._topic, self._look = threads, access, topic, look
         self._turn = asyncio.Lock()
+        self._given_back: deque[T] = deque()
         self._looking: asyncio.Task[T | None] | None = None  # what it finds is for the next task that takes
 
     async def take(self, timeout_s: float | None = None) -> T | None:
@@ -45,22 +47,31 @@ class Looks(Generic[T]):
 
     async def _taken(self, once: bool) -> T | None:
         began, news = monotonic(), self._threads.news(self._access, self._topic)
-        while True:
+        while not self._given_back:
             seen = self._access.commits
+            begun = self._looking is None  # else by a task that was cancelled, a while ago
             if self._looking is None:
                 self._looking = self._threads.start(self._threads.run(self._look))
             looking = self._looking
             if not looking.done():  # else one that is always cancelled soon would never get it
                 await asyncio.wait([looking])
             self._looking = None
-            if (found := looking.result()) is not None or once:
+            if (found := looking.result()) is not None or (once and begun):
                 return found
-            await news.wait(seen, began)
+            if begun:
+                await news.wait(seen, began)
+        return self._given_back.popleft()
+
+    def give_back(self, found: Sequence[T]) -> None:
+        """Have the next tasks take these again, before all others."""
+        self._given_back.extendleft(reversed(found))
 
     async def end(self) -> None:
-        """Wait for a look that is under way."""
+        """Wait for a look that is under way, and forget what was found and not taken."""
         if self._looking is not None:
             await asyncio.wait([self._looking])
+            self._looking = None
+        self._given_back.clear()
 
 
 class AsyncDelivery(Threaded[TopicDelivery]):
@@ -144,11 +155,16 @@ class AsyncSubscription(Threaded[Subscription]):
         return None if found is None else AsyncDelivery(self.threads, found)
 
     async def receive_many(self, count: int, timeout_s: float | None = None) -> list[AsyncDelivery]:
-        """Return up to `count` messages, waiting for the first one as long as said."""
-        found = list[AsyncDelivery]()
-        while len(found) < count and (one := await self.receive(0.0 if found else timeout_s)) is not None:
-            found.append(one)
-        return found
+        """Return up to `count` messages, waiting for the first one as long as said. Cancelled, it loses none."""
+        found, done = list[TopicDelivery](), False
+        try:
+            while len(found) < count and (one := await self._looks.take(0.0 if found else timeout_s)) is not None:
+                found.append(one)
+            done = True
+        finally:
+            if not done:
+                self._looks.give_back(found)
+        return [AsyncDelivery(self.threads, it) for it in found]
 
     async def ack(self, *deliveries: AsyncDelivery) -> None:
         """Say that messages are done, all or none. Raises StaleAck."""

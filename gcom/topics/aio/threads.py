@@ -49,6 +49,7 @@ class StoreThreads:
         self._tasks = Tasks()
         self._stops: set[Event] = set()  # of long calls
         self._closed = False
+        self._closing: ThreadFuture[None] | None = None
 
     async def run(self, call: Callable[[], R]) -> R:
         """Return a call's result. Cancelled before a thread took it, it is not made; later it is made all the same."""
@@ -109,18 +110,24 @@ class StoreThreads:
         return self._news[key]
 
     async def close(self, store: TopicStore) -> None:
-        """End all tasks and threads; what was submitted is stored before. May be called again."""
-        if self._closed:
-            return
-        self._closed = True
-        for stop in self._stops:
-            stop.set()
-        for news in self._news.values():
-            news.close()
-        await self._tasks.end(END_S)
-        try:
-            await get_running_loop().run_in_executor(self._pool, store.close)
-        finally:
+        """End all tasks and threads; what was submitted is stored before. May be called again.
+
+        Cancelled, it goes on in a thread.
+        """
+        if not self._closed:
+            self._closed = True
+            for stop in self._stops:
+                stop.set()
+            for news in self._news.values():
+                news.close()
+            try:
+                await self._tasks.end(END_S)
+            finally:
+                self._closing = self._pool.submit(store.close)
+                self._pool.shutdown(wait=False)
+                self._watchers.shutdown(wait=False)
+        if self._closing is not None:  # else another task is about to
+            await awaitable(self._closing)
             self._pool.shutdown()
             self._watchers.shutdown()
 

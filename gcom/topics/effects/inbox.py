@@ -63,8 +63,10 @@ class Subscription(Consumer):
             run = _EffectRun(self.access, Leases(self), database, self._key, self._producer)
             return run.go(handler, batch, follow, optimistic)
         finally:
-            database.close()
-            self.close()
+            try:
+                database.close()
+            finally:
+                self.close()
 
 
 class _EffectRun:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from gcom.runtime.user_process.entry import uninterrupted
 from gcom.topics import headers as codec
 from gcom.topics.crash_points import CRASH_POINTS
 from gcom.topics.producer import Body, Producer
@@ -25,6 +26,7 @@ class OutboxSender:
         self._file, self._producer = file, producer
         self.count = 0
 
+    @uninterrupted()  # its statement would stay open, and the file with it, while anybody has the exception
     def send(
         self, topic: str, body: Body, *, key: Body | None = None, headers: Mapping[str, str] | None = None
     ) -> None:

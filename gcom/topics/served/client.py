@@ -235,9 +235,7 @@ class RemoteStore:
         if os.getpid() != self._process:
             return
         with self._changed:
-            if self._closing:
-                return
-            self._closing = True
+            self._closing = True  # again: the one before was interrupted, or did all of this
             self._changed.notify_all()
         threads, deadline = (
             [it.thread for it in self._lanes if it.thread],
@@ -246,7 +244,7 @@ class RemoteStore:
         for thread in threads:
             interruptible(thread.join, max(0.0, deadline - monotonic()))
         late = any(thread.is_alive() for thread in threads)
-        if not late:
+        if not late and not self._line.closing.is_set():
             for topic in {it.id: topic for topic, it in self._greeted.items()}.values():
                 with suppress(GComError):  # without it the server forgets this client in a month
                     self._line.once(requests.request(requests.LEAVE, self._client, topic), 1.0)

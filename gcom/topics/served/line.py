@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from threading import Event
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from gcom.errors import BadValue, GComError, Unavailable
 from gcom.runtime import pyro
 from gcom.runtime.security.process import credentials_for
 from gcom.runtime.user_process.entry import interruptible
+from gcom.runtime.user_process.uninterrupted import WholeEvent
 from gcom.topics.served import parts, requests
 from gcom.topics.served.requests import SCHEME
 from gcom.values import names
@@ -48,7 +48,7 @@ class ServerLine:
         self._free: deque[tuple[int, pyro.Caller]] = deque()
         self._busy: set[pyro.Caller] = set()
         self._credentials = credentials_for(self.addresses[0].address)
-        self.closing = Event()
+        self.closing = WholeEvent()
 
     def _caller(self) -> tuple[int, pyro.Caller]:
         with suppress(IndexError):
@@ -94,7 +94,7 @@ class ServerLine:
             try:
                 return self.once(request, wait_s + ATTEMPT_S)
             except Unavailable:
-                if monotonic() + pause_s > deadline or interruptible(self.closing.wait, pause_s):
+                if monotonic() + pause_s > deadline or self.closing.wait(pause_s):
                     raise
                 pause_s = min(PAUSE_S_MAX, 2 * pause_s)
 

@@ -21,8 +21,8 @@ from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from gcom.errors import Forked, GComError, GComTimeout
-from gcom.runtime.user_process.entry import InterruptibleCondition, interruptible, uninterrupted
-from gcom.runtime.user_process.uninterrupted import WholeFuture, result_of
+from gcom.runtime.user_process.entry import InterruptibleCondition, uninterrupted
+from gcom.runtime.user_process.uninterrupted import WholeFuture, await_end, result_of
 from gcom.topics.crash_points import CRASH_POINTS
 from gcom.topics.errors import ReceiptUnknown, StoreBusy, StoreClosed, StoreDamaged, StoreStopped
 from gcom.topics.evidence.records import TopicRecords
@@ -75,6 +75,7 @@ class Commits:
         self.commits = 0  # since it was opened
         self.times = CommitTimes()
         self.news = InterruptibleCondition()  # notified after each commit: for readers that follow
+        self._ended: Future[None] = WholeFuture()
         self._thread = Thread(target=self._run, name=f"gcom-topics {database.name}", daemon=True)
         self._thread.start()
 
@@ -143,12 +144,11 @@ class Commits:
             self._changed.notify_all()
         with self.news:
             self.news.notify_all()
-        interruptible(self._thread.join, CLOSE_S)
-        if self._thread.is_alive():
+        await_end(self._ended, CLOSE_S)
+        if not self._ended.done():
             raise GComTimeout(f"timed out after {CLOSE_S:g} s: the store {self._database.name!r} is still writing")
-        self._database.close()
-        if self.records is not None:
-            self.records.close()
+        self._thread.join()  # it has nothing left to do
+        result_of(self._ended)
 
     @uninterrupted()
     def wait_for_news(self, seen: int, idle: bool, left_s: float | None) -> None:
@@ -187,6 +187,18 @@ class Commits:
         return batch
 
     def _run(self) -> None:
+        self._carry_out_all()
+        # Not by the caller of `close`: it may be interrupted, and nobody calls it again.
+        try:
+            self._database.close()
+            if self.records is not None:
+                self.records.close()
+        except Exception as error:  # outermost: `close` raises it
+            self._ended.set_exception(error)
+        else:
+            self._ended.set_result(None)
+
+    def _carry_out_all(self) -> None:
         while batch := self._take():
             batch = [task for task in batch if task.future.set_running_or_notify_cancel()]
             try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -128,8 +128,11 @@ class PostgresDatabase:
         self._readers_lock = Lock()
         self._closed = False
         self._connection = self._connect()
-        self._transaction = PostgresTransaction(self._connection)
-        self.durable = self._durability()
+        with ExitStack() as on_failure:
+            on_failure.callback(self._connection.close)
+            self._transaction = PostgresTransaction(self._connection)
+            self.durable = durability(self.name, self._transaction)
+            on_failure.pop_all()
 
     @property
     def writer(self) -> Transaction:
@@ -152,13 +155,6 @@ class PostgresDatabase:
         except psycopg.Error as error:
             raise self._worded(error) from error
         return connection
-
-    def _durability(self) -> str:
-        try:
-            return durability(self.name, self._transaction)
-        except BadValue:
-            self._connection.close()
-            raise
 
     def begin(self) -> None:
         try:

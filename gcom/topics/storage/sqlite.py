@@ -155,15 +155,13 @@ class SqliteDatabase:
             raise BadValue(
                 f"cannot open {self.name!r}: {error.strerror}; name a file in a folder to write in"
             ) from error
-        try:
-            self._connection = self._connect()
-        except sqlite3.Error as error:
-            refusal = self._worded(error)
-            self._lock.close()
-            raise refusal from error
-        except GComError:
-            self._lock.close()
-            raise
+        with ExitStack() as on_failure:
+            on_failure.callback(self._lock.close)
+            try:
+                self._connection = self._connect()
+            except sqlite3.Error as error:
+                raise self._worded(error) from error
+            on_failure.pop_all()
         self.writer: Transaction = SqliteTransaction(self._connection)
         _OPEN.add(self)
 

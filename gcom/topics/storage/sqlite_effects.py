@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
@@ -79,15 +79,18 @@ class EffectFile(EffectDatabase):
         self._lock = FileLock(Path(f"{path}.lock")) if path else None
         self._process = os.getpid()
         self._level, self.connection.isolation_level = self.connection.isolation_level, None
-        self.begin()
-        try:
-            self._audited = audited
-            for table in self.tables():
-                self.connection.execute(table.format(**WORDS, ordered=""))
-        except sqlite3.Error as error:
-            self.rollback()
-            raise worded(self.name, error) from error
-        self.commit()
+        self._audited = audited
+        with ExitStack() as on_failure:
+            on_failure.callback(self.close)
+            self.begin()
+            try:
+                for table in self.tables():
+                    self.connection.execute(table.format(**WORDS, ordered=""))
+            except sqlite3.Error as error:
+                self.rollback()
+                raise worded(self.name, error) from error
+            self.commit()
+            on_failure.pop_all()
 
     @property
     def tx(self) -> Transaction:
@@ -107,13 +110,14 @@ class EffectFile(EffectDatabase):
         if os.getpid() != self._process:
             keep_open(self.connection)
             return
-        self.connection.isolation_level = self._level
-        if self._lock is not None:
-            self._lock.take()
-        if self._own:
-            self.connection.close()
-        if self._lock is not None:
-            self._lock.close()
+        with ExitStack() as undo:  # all of it, though `take` is interrupted
+            if self._lock is not None:
+                undo.callback(self._lock.close)
+            if self._own:
+                undo.callback(self.connection.close)
+            self.connection.isolation_level = self._level
+            if self._lock is not None:
+                self._lock.take()
 
     def begin(self) -> None:
         if self._lock is not None:

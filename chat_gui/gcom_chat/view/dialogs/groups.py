@@ -225,7 +225,7 @@ class CreateDialog(FormDialog):
         self.signed = QCheckBox(self.tr("sign each message; every member needs a certificate"), self)
         if not certified:
             self.signed.setEnabled(False)
-            self.signed.setText(self.tr("sign each message: needs a certificate (Ctrl+R, with an invitation)"))
+            self.signed.setText(self.tr("sign each message: needs a certificate (Ctrl+R)"))
         rows = (
             (self.tr("&Name"), self.name),
             (self.tr("&Ordering"), self.ordering),
