@@ -22,6 +22,7 @@ from gcom.runtime.user_process.entry import interruptible, uninterrupted
 from gcom.runtime.user_process.uninterrupted import WholeEvent
 from gcom.sessions.access import SessionAnswer
 from gcom.sessions.choosing import ReplicaChoice, ReplicaSeat
+from gcom.sessions.errors import SessionTimeout
 from gcom.sessions.opening import SessionOpening
 from gcom.sessions.requests import SessionRequest, answer_of
 from gcom.sessions.serving import object_id
@@ -128,7 +129,9 @@ class _Asking:
             raise  # every replica would say so
         except GComError as error:
             self._maybe_done |= isinstance(error, pyro.ConnectionLost | pyro.TimedOut | OutcomeUnknown)
-            self._last = error
+            # A replica's word that it lacks a write says more than another's silence after it.
+            if not (isinstance(self._last, SessionTimeout) and isinstance(error, pyro.TimedOut)):
+                self._last = error
             self._choice.avoid(seat)
             return None
         if monotonic() - began > patience_s / 2:

@@ -52,6 +52,8 @@ def registry() -> Iterator[str]:
 def opened(request: pytest.FixtureRequest) -> Iterator[Opener]:
     """Open windows, which are closed when the test ends."""
     request.getfixturevalue("qapp")
+    if "registry" in request.fixturenames:
+        request.getfixturevalue("registry")  # ends after the windows: each would wait 5 s for one that has ended
     windows: list[ChatWindow] = []
 
     def open_window(nick: str = "", registry: str = "", *groups: str, places: Places | None = None) -> ChatWindow:

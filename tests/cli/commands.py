@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO
+from unittest.mock import patch
 
+from gcom.cli import app
 from tests import running
 from tests.running import LIMIT_S, Child
 
@@ -27,6 +34,33 @@ def run_gcom(
     return subprocess.run(
         gcom_command(*words), input=stdin, capture_output=True, env=environment(registry), timeout=LIMIT_S * 2, cwd=cwd
     )
+
+
+def run_here(*words: str, stdin: bytes = b"", cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run one command to its end in this process: as `run_gcom`, without the start of another Python."""
+    err = BytesIO()
+    with (
+        chdir(cwd),
+        _written_to(1) as out,
+        redirect_stderr(TextIOWrapper(err, "utf-8", write_through=True)),
+        patch.object(sys, "stdin", TextIOWrapper(BytesIO(stdin), "utf-8")),
+    ):
+        status = app.run(words)
+        out.seek(0)
+        return subprocess.CompletedProcess(words, status, out.read(), err.getvalue())
+
+
+@contextmanager
+def _written_to(descriptor: int) -> Iterator[IO[bytes]]:
+    """Yield a file that takes what is written to a descriptor: commands write there, and not to `sys.stdout`."""
+    kept = os.dup(descriptor)
+    try:
+        with TemporaryFile() as file:
+            os.dup2(file.fileno(), descriptor)
+            yield file
+    finally:
+        os.dup2(kept, descriptor)
+        os.close(kept)
 
 
 class Command(Child):

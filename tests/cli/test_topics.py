@@ -9,7 +9,7 @@ import pytest
 
 from gcom import topics
 from gcom.cli import app
-from tests.cli.commands import no_traceback, run_gcom
+from tests.cli.commands import no_traceback, run_gcom, run_here
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def shown(folder: Path, *words: str) -> list[str]:
-    done = run_gcom("topics", *words, "--store", "app.db", cwd=folder)
+    done = run_here("topics", *words, "--store", "app.db", cwd=folder)
     assert (done.returncode, no_traceback(done.stderr.decode())) == (0, True), done.stderr.decode()
     return done.stdout.decode().splitlines()
 
@@ -57,7 +57,7 @@ def test_peek(folder: Path) -> None:
 
 def test_create_and_delete(folder: Path) -> None:
     assert shown(folder, "create", "new") == []
-    refused = run_gcom("topics", "delete", "orders", "--store", "app.db", stdin=b"n\n", cwd=folder)
+    refused = run_here("topics", "delete", "orders", "--store", "app.db", stdin=b"n\n", cwd=folder)
     assert (refused.returncode, "gcom: nothing was changed" in refused.stderr.decode()) == (1, True)
     assert shown(folder, "delete", "orders", "--yes") == []
     assert [line.split()[0] for line in shown(folder, "list")] == ["TOPIC", "empty", "new"]
@@ -65,7 +65,11 @@ def test_create_and_delete(folder: Path) -> None:
 
 def test_a_function(folder: Path) -> None:
     (folder / "f.py").write_text("def process(x):\n    return x + '!'\n")
-    assert shown(folder, "function", "deploy", "f.py:process", "--in", "orders", "--out", "out", "--drain") == []
+    # In a process of its own, which also shows a command as a shell runs it.
+    words = ["function", "deploy", "f.py:process", "--in", "orders", "--out", "out", "--drain"]
+    done = run_gcom("topics", *words, "--store", "app.db", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, b""), done.stderr.decode()
+    assert "3 messages processed" in done.stderr.decode()
     assert shown(folder, "peek", "out", "--count", "1") == ["0: a bicycle!"]
     lines = [line.split() for line in shown(folder, "show", "orders")]
     assert lines[-2] == ["SUBSCRIPTION", "LAG", "HANDED", "OUT", "OLDEST", "WAITS"]
@@ -80,7 +84,7 @@ def test_retire_and_replay(folder: Path) -> None:
         next(billing).nack(why="no money")
         billing.close()
     assert shown(folder, "peek", "orders/billing/dead") == ["0: a bicycle"]
-    done = run_gcom("topics", "replay", "orders", "billing", "--store", "app.db", cwd=folder)
+    done = run_here("topics", "replay", "orders", "billing", "--store", "app.db", cwd=folder)
     assert done.stderr.decode() == "gcom: 1 message will be handed out again\n"
 
 
@@ -104,9 +108,9 @@ def test_bounds_and_folders(folder: Path) -> None:
     assert shown(folder, "create", "orders") == []
     assert "keeps 100 messages, 90m, 2,097,152 bytes, takes" in shown(folder, "show", "orders")[0]
     assert shown(folder, "export", "kept", "--topic", "orders") == []
-    done = run_gcom("topics", "import", "kept", "--store", "new.db", cwd=folder)
+    done = run_here("topics", "import", "kept", "--store", "new.db", cwd=folder)
     assert done.stderr.decode() == "gcom: 3 messages imported into 'new.db'\n"
-    peeked = run_gcom("topics", "peek", "orders", "--store", "new.db", cwd=folder).stdout.decode()
+    peeked = run_here("topics", "peek", "orders", "--store", "new.db", cwd=folder).stdout.decode()
     assert peeked.splitlines() == shown(folder, "peek", "orders")
 
 
@@ -146,7 +150,7 @@ def test_the_demo(tmp_path: Path, role: str) -> None:
 def test_what_is_not_there(folder: Path, words: list[str], status: int, text: str) -> None:
     (folder / "notes.py").write_text("x = 1")
     (folder / "notes.txt").write_text("no database\n" * 500)
-    done = run_gcom("topics", *words, cwd=folder)
+    done = run_here("topics", *words, cwd=folder)
     assert done.returncode == status, done.stderr.decode()
     (line,) = done.stderr.decode().splitlines()
     assert text in line

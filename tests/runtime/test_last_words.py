@@ -40,6 +40,7 @@ def left_alone(data: Path) -> tuple[int, str]:
         instance = news.instance
         registry.close()
         news.leave(5)
+        alice.close(timeout_s=0.2)  # by itself it would wait 5 s for a registry that is gone
     assert alice.unregistered == ("news",)
     return int(registry.address.rpartition(":")[2]), instance
 
@@ -79,13 +80,13 @@ def test_a_registry_that_is_a_stranger_to_the_group_ends_no_word(data: Path, kep
         assert len(list(kept.iterdir())) == 1
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}", b'{"registries": [], "request": "c0"}', b"\xff\xfe"])
-def test_what_is_no_last_word_is_removed(data: Path, kept: Path, damage: bytes) -> None:
+def test_what_is_no_last_word_is_removed(data: Path, kept: Path) -> None:
     left_alone(data)
     (path,) = kept.iterdir()
-    path.write_bytes(damage)
-    assert list(last_words.kept()) == []
-    assert list(kept.iterdir()) == []
+    for damage in (b"", b"{}", b'{"registries": [], "request": "c0"}', b"\xff\xfe"):
+        path.write_bytes(damage)
+        assert list(last_words.kept()) == [], damage
+        assert list(kept.iterdir()) == [], damage
 
 
 @pytest.fixture
