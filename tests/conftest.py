@@ -91,11 +91,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+def pytest_collection() -> Generator[None, object, object]:
     """Keep the garbage collector off what stays to the end: thousands of tests, and every module."""
     gc.disable()
     try:
-        sharing.rewrite_part(session.config)
         return (yield)
     finally:
         gc.freeze()

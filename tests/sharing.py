@@ -7,20 +7,14 @@ worker then parsed all files and started a Java of its own.
 A test of real processes mostly waits: for silence, for a process to start, for a screen. In the order of their paths
 all of these would come at one time, and the processors would idle. So half of the workers begin with tests that wait,
 the others with those that compute, and they meet in the middle.
-
-Each worker collects all tests. In a fresh clone each would also rewrite the assertions of all files, which is half of a
-collection's 13 s. So each rewrites a part of the files before it collects, and reads the others' parts.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.assertion import rewrite
 
 WAITING = (
     "tests/aio/",
@@ -86,18 +80,3 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
             super()._assign_work_unit(node)
 
     return BothEnds(config, log)
-
-
-def rewrite_part(config: pytest.Config) -> None:
-    """Rewrite the assertions of this worker's part of the files, where that has not been done before."""
-    worker = getattr(config, "workerinput", None)
-    if worker is None or sys.dont_write_bytecode:
-        return
-    state = config.stash[rewrite.assertstate_key]
-    paths = sorted(Path(__file__).parent.rglob("test_*.py"))
-    for path in paths[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
-        folder = rewrite.get_cache_dir(path)
-        kept = folder / (path.name.removesuffix(".py") + rewrite.PYC_TAIL)
-        if rewrite._read_pyc(path, kept) is None and rewrite.try_makedirs(folder):
-            source, code = rewrite._rewrite_test(path, config)
-            rewrite._write_pyc(state, code, source, kept)
