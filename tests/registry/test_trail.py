@@ -7,6 +7,7 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
@@ -23,7 +24,7 @@ from gcom.certificates.authority import Authority, now_utc
 from gcom.certificates.identity_files import CertificateFiles, files_in
 from gcom.certificates.invitation import Invitation
 from gcom.core.codec.sequencer import decode_answer, encode_request
-from gcom.core.messages.registry import ListGroups, Lookup, Register, Request
+from gcom.core.messages.registry import GroupInfo, ListGroups, Lookup, Refusal, Register, Request
 from gcom.core.messages.sequencer import SequencerRequest, Unknown
 from gcom.errors import BadValue, GComError, NotPermitted, PeerError
 from gcom.runtime import pyro
@@ -116,6 +117,26 @@ def test_the_life_of_a_group_is_told(world: World) -> None:
     ]
     (last,) = found(world, "leave", member="alice")
     assert last["process"].startswith("alice#")
+
+
+def test_what_a_leaver_had_asked_for_before_is_no_strangers_word(world: World) -> None:
+    """1. B registers its view. 2. It leaves, and the leader registers the next one. 3. What B said in 1 comes."""
+    alice, bob = world.member("alice"), world.member("bob")
+    with (
+        gcom.connect("alice", world.registry.address, certificates=alice) as one,
+        closing(world.client(bob)) as directory,
+    ):
+        news = one.join("news", create=gcom.Definition("news", "TOTAL"))
+        with gcom.connect("bob", world.registry.address, certificates=bob) as other:
+            gone = other.join("news")
+            view = gone.wait_for_members(2)
+        until(lambda: found(world, "leave", member="bob"))
+        late = Register(news.definition, news.instance, view, gone.process)
+        assert isinstance(directory.ask(late), GroupInfo)
+        assert not found(world, "refused")
+        ahead = replace(late, view=replace(view, number=view.number + 5))
+        assert isinstance(directory.ask(ahead), GroupInfo | Refusal)
+        assert [line["request"] for line in found(world, "refused", by="member/bob")] == ["register"]
 
 
 def test_what_operators_look_for_is_told_with_name_and_address(world: World) -> None:

@@ -29,11 +29,12 @@ _FORBIDDEN = frozenset(["NotPermitted", "NotInvited"])
 def note_request(trail: Trail, request: Request, answer: Answer, before: Row | None) -> None:
     """Note a request that was carried out or refused; `before`: the entry of its group, as it was."""
     event = _ASKED_FOR.get(type(request))
+    strange = _is_strange(request, before) and not _is_late(trail, request, before)
     if isinstance(answer, Refusal):
-        if answer.code in _FORBIDDEN or event or _is_strange(request, before):
+        if answer.code in _FORBIDDEN or event or strange:
             trail.refuse(event or type(request).__name__.lower(), answer.text, group=group_of(request))
     elif isinstance(request, Register):
-        if isinstance(answer, GroupInfo) and not _has_seat(answer, request.process) and _is_strange(request, before):
+        if isinstance(answer, GroupInfo) and not _has_seat(answer, request.process) and strange:
             trail.refuse("register", _NO_SEAT.format(request.process, request.instance), group=group_of(request))
     elif isinstance(request, Unregister):
         if before:
@@ -44,7 +45,9 @@ def note_request(trail: Trail, request: Request, answer: Answer, before: Row | N
 
 def note_serials(trail: Trail, request: SequencerRequest, answer: SequencerAnswer, row: Row | None) -> None:
     """Note that a process outside a group asked for its serials; `row`: the entry of the group."""
-    if isinstance(request, Want) and isinstance(answer, Unknown) and row and request.process not in row.known:
+    if not (isinstance(request, Want) and isinstance(answer, Unknown) and row):
+        return
+    if request.process not in row.known and not trail.has_departed(request.process):
         trail.refuse("want", _NO_SEAT.format(request.process, request.instance), group=request.group)
 
 
@@ -59,6 +62,14 @@ def _is_strange(request: Request, before: Row | None) -> bool:
     if isinstance(request, Claim) and not request.gone:
         return False
     return before is not None and before.view is not None and request.process not in before.known
+
+
+def _is_late(trail: Trail, request: Request, before: Row | None) -> bool:
+    """Return whether a process that has just left registers the view in which it was."""
+    # 1. B registers its view. 2. It leaves, and the leader registers the next view. 3. What B said in 1 comes.
+    if not isinstance(request, Register) or before is None:
+        return False
+    return request.view.number < before.number and trail.has_departed(request.process)
 
 
 def _has_seat(entry: GroupInfo, process: Process) -> bool:
@@ -102,6 +113,7 @@ class TrailStore(Store):
         for process in (it for it in was if it not in now):
             event = "out" if process in out else "leave"
             self._trail.note(event, **where, member=name_of(process), process=process)
+            self._trail.remember_departure(process)
 
     def drop(self, group: str) -> None:
         self._kept.drop(group)

@@ -15,11 +15,13 @@ from pathlib import Path
 from time import monotonic
 
 from gcom.runtime import pyro
+from gcom.values.names import Process
 
 FILE = "trail.jsonl"
 BYTES_MAX, FILES_MAX = 8 * 1024 * 1024, 8  # of one file, and files: at the bound the oldest file is removed
 REFUSALS_MAX, REFUSALS_S = 100, 60.0  # lines about refusals in so many seconds; the rest is counted
 REASON_CHARS_MAX = 500
+DEPARTED_MAX = 1024  # processes whose late requests are no strangers'; of the oldest they are told
 
 
 class Trail:
@@ -37,6 +39,7 @@ class Trail:
         self._missed = self._unnamed = 0
         self._refused: set[tuple[object, ...]] = set()  # what has a line of late
         self._refusals_since = monotonic()
+        self._departed: dict[str, None] = {}
         self.ended_s = self._path.stat().st_mtime if self._path and self._path.exists() else 0.0  # as it was found
 
     def note(self, event: str, **facts: object) -> None:
@@ -58,6 +61,18 @@ class Trail:
             else:
                 self._refused.add(like)
                 self._write("refused", {"request": request, "reason": reason[:REASON_CHARS_MAX], **facts})
+
+    def remember_departure(self, process: Process) -> None:
+        """Remember that a process has left its group, or was put out."""
+        with self._lock:
+            self._departed[process] = None
+            if len(self._departed) > DEPARTED_MAX:
+                del self._departed[next(iter(self._departed))]
+
+    def has_departed(self, process: Process) -> bool:
+        """Tell whether a process has left its group of late, or was put out."""
+        with self._lock:
+            return process in self._departed
 
     def retry(self) -> None:
         """Write what is due: the count of missed lines, and that of refusals without a line."""
