@@ -28,7 +28,7 @@ test: setup ## every test that is not for soak, in a few minutes
 	@$(BIN)/python -m pytest $(PARALLEL)
 
 # The types are judged beside the tests, and what mypy says is printed when both are done, where it is seen.
-check: setup ## format, lint, types and the fast tests, of each table of cases two, in a minute
+check: setup ## format, lint, types and the fast tests, of each table of cases two, in some four minutes
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	@said=$$(mktemp); $(BIN)/mypy >$$said 2>&1 & types=$$!; status=0; \
